@@ -8,16 +8,18 @@ import { requestId } from "hono/request-id"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
 import { consoleRoutes, hookRoutes } from "./doors.ts"
-import { adminOnly, authenticate } from "./front/access/authentication.ts"
-import { limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
+import { adminOnly, auditorsRead, authenticate, readersOnly } from "./front/access/authentication.ts"
+import { limitAuditors, limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
 import { isShared } from "./front/access/request-counter.ts"
 import { knownParameters } from "./front/discovery/known-parameters.ts"
 import { createBodyRoom } from "./front/http/body-room.ts"
 import { holdBodies } from "./front/http/json-body.ts"
 import { nearMiss } from "./front/http/route-methods.ts"
 import { securityHeaders } from "./front/http/security-headers.ts"
+import { adminPermitRoutes, adminRunRoutes } from "./front/routes/admin-runs-routes.ts"
 import { attestationRoutes } from "./front/routes/attestations-routes.ts"
 import { claimRoutes } from "./front/routes/claim-routes.ts"
+import { auditRoutes, usageRoutes } from "./front/routes/deployment-routes.ts"
 import { discoveryRoutes } from "./front/routes/discovery-routes.ts"
 import { executeRoutes } from "./front/routes/execute-routes.ts"
 import { exportRoutes } from "./front/routes/export-routes.ts"
@@ -54,6 +56,8 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   verifyPageRoutes,
   discoveryRoutes,
 ]
+/** Under /admin/: for admin keys and auditors, and for the anonymous caller of open mode. They only read. */
+const READER_ROUTES: readonly Routes[] = [adminRunRoutes, adminPermitRoutes, usageRoutes, auditRoutes]
 /** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
 const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, policyRoutes, publicationRoutes]
 /** Answered to every authenticated caller, with the caller's own records only. */
@@ -81,10 +85,12 @@ export function createApp(deps: Deps): Hono {
   everybody.route("/", consoleRoutes(app))
   app.route("/", everybody)
   app.use((c, next) => Promise.resolve(nearMiss(everybody, c) ?? next()))
-  app.use("/admin/*", authenticate(deps), adminOnly, knownParameters("admin"))
+  app.use("/admin/*", authenticate(deps), readersOnly, limitAuditors(deps), knownParameters("admin"))
+  for (const routes of READER_ROUTES) app.route("/", routes(deps))
+  app.use("/admin/*", adminOnly)
   for (const routes of ADMIN_ROUTES) app.route("/", routes(deps))
   app.all("/admin/*", c => c.notFound())
-  app.use(authenticate(deps, limitNameOf), limitRequests(deps), knownParameters("key"))
+  app.use(authenticate(deps, limitNameOf), auditorsRead, limitRequests(deps), knownParameters("key"))
   for (const routes of CALLER_ROUTES) app.route("/", routes(deps))
   app.route("/", hookRoutes(app))
   app.notFound(c => nearMiss(app, c) ?? renderRefusal(noSuchEndpoint(), c, deps))
@@ -116,7 +122,8 @@ const reportAnswers =
   }
 
 /** Requests that write are refused in time. A read may be long, such as an export, and has the bounds of its statements. */
-const boundWaits: MiddlewareHandler = (c, next) => (c.req.method === "POST" ? withWaitLimit(next) : next())
+const boundWaits: MiddlewareHandler = (c, next) =>
+  c.req.method === "POST" || c.req.method === "PATCH" ? withWaitLimit(next) : next()
 
 /** The registered route of a request, also of one that was refused before its handler ran. The path as sent is in no metric and no log. */
 const routeOf = (c: Context): Route | undefined => matchedRoutes(c).find(({ method }) => method !== "ALL")

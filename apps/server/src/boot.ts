@@ -23,7 +23,7 @@ import { openRepeatableSigning } from "./keys/repeatable-signing.ts"
 import { type Config, readPolicyText, SERVICE_VERSION } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { refuseOwnLog } from "./options/witness.ts"
-import { pipelineOf } from "./pipeline-settings.ts"
+import { budgetsOf, pipelineOf } from "./pipeline-settings.ts"
 import { openPolicies } from "./policy-service.ts"
 import { openRenderer, type Renderer } from "./report/renderer.ts"
 import { type Inspection, openInspection } from "./run/inspection/inspection.ts"
@@ -135,7 +135,7 @@ type AccessParts = Pick<BootParts, "db" | "config" | "nowMs"> & Pick<Deployment,
 
 /** Who may come in, and how often. */
 const openAccess = ({ db, config, nowMs, telemetry, keys }: AccessParts) => ({
-  directory: openKeyDirectory({ db, nowMs, telemetry }),
+  keys: openKeyDirectory({ db, nowMs, telemetry }),
   idempotencyKeys: openIdempotencyKeys(db, nowMs),
   trialQuota: openTrialQuota(db, nowMs, () => telemetry.limited("trial")),
   rateLimits: openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: telemetry.limited }),
@@ -192,6 +192,12 @@ const issuerOf = ({ permits }: Config, { keys, origin }: Deployment) => ({
   issuer: origin,
 })
 
+/** What administrators are shown of the settings. */
+const shownSettings = ({ config, prepared: { library } }: Pick<BootParts, "config" | "prepared">) => ({
+  budgets: budgetsOf(config),
+  signatures: { library_hash: library.library_hash, count: library.count },
+})
+
 /** What is sealed without a request. */
 const openSweepers = ({
   telemetry,
@@ -215,12 +221,12 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const [trust, shownHead] = [trustedKeysOf(document), openShownHead(db, heads.known)]
   const cosigner = openCosigner({ ...parts, shownHead })
-  const { directory, idempotencyKeys, trialQuota, rateLimits } = openAccess({ ...parts, keys })
+  const access = openAccess({ ...parts, keys })
   const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
   verification.takeOver(left)
   const sealer = openSealer({
     db,
-    upstream: [directory, idempotencyKeys, trialQuota, ledger],
+    upstream: [access.keys, access.idempotencyKeys, access.trialQuota, ledger],
     log: verification.log,
     epoch,
     verify: verification.verify,
@@ -230,8 +236,8 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...heads,
     reportCommitted: afterCommit(telemetry, [doubt.settle, cosigner.wake, outside.wake]),
   })
-  const [sweeper, events] = openSweepers({ db, sealer, nowMs, telemetry })
-  const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]
+  const [[sweeper, events], renderer] = [openSweepers({ db, sealer, nowMs, telemetry }), openReports(deployment, db)]
+  const documents = openDocumentCheck(document)
   const execution = openExecution({
     db,
     sealer,
@@ -267,6 +273,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     adminEvents: events,
     reportUnavailable: doubt.raise,
     telemetry,
+    ...shownSettings(parts),
     ...outside.shown,
     originSecret: keys.originSecret,
     sourceRevision: revision,
@@ -275,7 +282,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...publishedOf(deployment, config, document),
   }
   const sealing = [policies, prepared.inspection, renderer, documents, sweeper, events, ledger, sealer, verification]
-  const opened = [...sealing, cosigner, outside, reads, directory, rateLimits, trialQuota, idempotencyKeys, heads, db]
+  const opened = [...sealing, cosigner, outside, reads, ...Object.values(access), heads, db]
   return { deps, reloadPolicy: policies.reloader(() => readPolicyText(config)), close: () => closeAll(stop, opened) }
 }
 

@@ -3,6 +3,7 @@ import type { KeyObject } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import type { PolicyInForce } from "@runseal/core/wire/admin-answers"
 import type { AttestRequest } from "@runseal/core/wire/attestation-requests"
 import type { KeyChangesAnswer } from "@runseal/core/wire/log-answers"
 import type { Submission } from "@runseal/core/wire/submission"
@@ -17,6 +18,7 @@ import type { TrialQuota } from "./front/access/trial-quota.ts"
 import type { Permits } from "./permit-service.ts"
 import type { Policies } from "./policy-service.ts"
 import type { Renderer } from "./report/renderer.ts"
+import type { Budgets } from "./run/pipeline/gates/macc.ts"
 import type { CheckDocument } from "./sealing/document-check.ts"
 import type { Exports } from "./sealing/exports.ts"
 import type { PermitSweeper } from "./sealing/permit-sweeper.ts"
@@ -75,6 +77,10 @@ export type Deps = {
   readonly permitEnds: Pick<PermitSweeper, "sweep" | "openPermits">
   /** Seals admin events that are committed; each within seconds also without it. */
   readonly adminEvents: { readonly sweep: () => Promise<void> }
+  /** What a run is held against where its key has no budget of its own. */
+  readonly budgets: Budgets
+  /** The library of signatures of malicious code. */
+  readonly signatures: PolicyInForce["signatures"]
   readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox

@@ -22,6 +22,7 @@ import {
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { IfMissing } from "./store/driver/server-start.ts"
+import { OPERATOR_COMMAND, recordAdminEvent } from "./store/tables/admin-events.ts"
 import { clearDeclaredTerms } from "./store/tables/run-terms.ts"
 import type { SigningKeyRow } from "./store/tables/signing-keys.ts"
 
@@ -167,6 +168,10 @@ const WORTH: Readonly<Record<KeyRole, readonly string[]>> = {
 
 /** What an operator gives up is logged: standard error has the line, since standard output has the answer. */
 async function clearIndex(db: Database, { before, keyId }: IndexCommand): Promise<Output> {
+  const event = { at: Date.now(), who: OPERATOR_COMMAND, action: "search_index.clear" } as const
+  const subject = { kind: "search_index", id: keyId === undefined ? "all" : `api-key-${keyId}` }
+  const after = { before: before === undefined ? null : new Date(before).toISOString() }
+  await db.transaction(tx => recordAdminEvent(tx, { ...event, subject, after }))
   const { cleared, remaining } = await clearDeclaredTerms(db, before ?? Number.MAX_SAFE_INTEGER, keyId)
   const lines = [`${cleared} entries of declared sections were deleted from the search index; ${remaining} remain.`]
   return { json: { cleared, remaining }, lines }
@@ -174,7 +179,7 @@ async function clearIndex(db: Database, { before, keyId }: IndexCommand): Promis
 
 async function doWithHeads(db: Database, command: HeadsCommand, logger: Logger): Promise<Output> {
   if (command.action === "forget") {
-    const { folder_id, label, size: log_size } = await forgetFolder(db, command.folderId)
+    const { folder_id, label, size: log_size } = await forgetFolder(db, command.folderId, Date.now())
     logger.warn({ folder_id, label, log_size }, "an operator forgot a folder of heads: sealing no longer waits for it")
     return {
       json: { forgotten: command.folderId },

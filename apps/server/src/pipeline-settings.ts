@@ -8,6 +8,7 @@ import type { Prepared } from "./boot.ts"
 import type { ExecutionParts } from "./execution.ts"
 import { BODY_MAX_BYTES } from "./front/http/json-body.ts"
 import { type Config, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
+import type { Budgets } from "./run/pipeline/gates/macc.ts"
 import type { PipelineContext } from "./run/pipeline/pipeline.ts"
 
 /** What every run says of the service that sealed it. */
@@ -25,6 +26,13 @@ const provenanceOf = (source_revision: string): SystemProvenanceSection =>
     }),
   )
 
+/** What a run is held against where its key has no budget of its own. */
+export const budgetsOf = (config: Config): Budgets => ({
+  run_tokens: config.runTokenBudget,
+  window_tokens: config.windowTokenBudget,
+  window_seconds: config.windowSeconds,
+})
+
 /** What a run is held against that is admitted now, and what it says of the service. @param policy the one in force */
 export function pipelineOf(
   config: Config,
@@ -39,11 +47,7 @@ export function pipelineOf(
     region: config.region,
     ...(config.mode === "observe" && { enforcement: ENFORCEMENT }),
     max_scan_units: BODY_MAX_BYTES,
-    budgets: {
-      run_tokens: config.runTokenBudget,
-      window_tokens: config.windowTokenBudget,
-      window_seconds: config.windowSeconds,
-    },
+    budgets: budgetsOf(config),
     system_provenance: provenanceOf(revision),
     reportFault,
   }

@@ -1,6 +1,9 @@
 /** Keys and publications. Every call needs an admin key. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import {
+  type ChangedKey,
+  type ChangeKeyRequest,
   type ClaimedRuns,
+  changedKeySchema,
   claimedRunsSchema,
   type KeyList,
   keyListSchema,
@@ -10,7 +13,10 @@ import {
   type PublishedRun,
   publishedRunSchema,
   type RevokedKey,
+  type RotatedKey,
+  type RotateKeyRequest,
   revokedKeySchema,
+  rotatedKeySchema,
   type UnpublishedRun,
   unpublishedRunSchema,
 } from "@runseal/core/wire/key-requests"
@@ -38,6 +44,13 @@ export type Administration = {
   readonly createKey: (request: MintKeyRequest, options?: CallOptions) => Promise<MintedKey>
   /** Every key, oldest first, without secrets. */
   readonly listKeys: (options?: CallOptions) => Promise<KeyList>
+  /** Changes a key's name, notes, limits or expiry: what is absent stays, null takes a setting away. */
+  readonly changeKey: (keyId: number, change: ChangeKeyRequest, options?: CallOptions) => Promise<ChangedKey>
+  /**
+   * Gives a key a new secret, which only this answer holds; the key keeps its runs and budgets. Never retried: after a
+   * NetworkError, TimeoutError or AbortedError the old secret may be dead. Then rotate again.
+   */
+  readonly rotateKey: (keyId: number, request?: RotateKeyRequest, options?: CallOptions) => Promise<RotatedKey>
   /** Ends a key: its next call is refused. */
   readonly revokeKey: (keyId: number, options?: CallOptions) => Promise<RevokedKey>
   /** Gives the runs of open mode to a key, once: it reads, searches, reports and exports them from then on. A retry changes nothing. */
@@ -69,6 +82,14 @@ export const administration = (send: Send): Administration => ({
   createKey: async (request, options) =>
     await send({ path: "/admin/keys", body: jsonText(request), repeatable: false }, as(mintedKeySchema, 201), options),
   listKeys: options => send({ path: "/admin/keys", repeatable: true }, as(keyListSchema), options),
+  changeKey: async (keyId, change, options) => {
+    const body = jsonText(change)
+    return await send({ method: "PATCH", path: keyPath(keyId), body, repeatable: true }, as(changedKeySchema), options)
+  },
+  rotateKey: async (keyId, request = {}, options) => {
+    const body = jsonText(request)
+    return await send({ path: `${keyPath(keyId)}/rotate`, body, repeatable: false }, as(rotatedKeySchema), options)
+  },
   revokeKey: async (keyId, options) =>
     await send({ method: "DELETE", path: keyPath(keyId), repeatable: true }, as(revokedKeySchema), options),
   claimRuns: async (keyId, options) => {

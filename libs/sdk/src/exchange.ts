@@ -12,7 +12,7 @@ export type Call = {
   /** Path with its query, percent-encoded; begins with a slash. */
   readonly path: string
   /** Without one, GET, or POST when there is a body. */
-  readonly method?: "POST" | "DELETE"
+  readonly method?: "POST" | "PATCH" | "DELETE"
   /** JSON text. */
   readonly body?: string
   /** Whether a retry is safe. */

@@ -1,4 +1,5 @@
 /** Shapes of core/wire for a reader of later releases: less strict. */
+import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
 import { servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
@@ -16,6 +17,7 @@ const SEALED: ReadonlySet<unknown> = new Set([
   listedAttestationSchema,
   openingSchema,
   permitEndSchema,
+  adminEventSchema,
   ...Object.values(RECEIPT_SCHEMAS),
 ])
 

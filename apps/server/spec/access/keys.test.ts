@@ -130,7 +130,17 @@ eachDatabase("keys", open => {
   describe("GET /admin/keys", () => {
     test("lists every key with exactly these members, and never a secret or its hash", async () => {
       const { body, text } = await admin.get("/admin/keys")
-      const members = ["created_at", "id", "last_used_at", "name", "revoked", "run_count", "scope", "tier"]
+      const members = [
+        "created_at",
+        "created_by",
+        "id",
+        "last_used_at",
+        "name",
+        "revoked",
+        "run_count",
+        "scope",
+        "tier",
+      ]
       const keys = listAt(body, "keys")
       expect(keys.length).toBeGreaterThan(2)
       for (const key of keys) expect(keysOf(key)).toEqual(members)

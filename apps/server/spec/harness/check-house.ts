@@ -7,6 +7,7 @@ import { auditorOf, checkEveryEntryExplained } from "./auditor.ts"
 import { checkAccess } from "./check-access.ts"
 import { checkAttestations, judgeAttestations } from "./check-attestations.ts"
 import { checkBudgets } from "./check-budgets.ts"
+import { checkEvents, judgeEvents } from "./check-events.ts"
 import { checkExports } from "./check-exports.ts"
 import { checkLog } from "./check-log.ts"
 import { checkPermits, judgePermits } from "./check-permits.ts"
@@ -34,9 +35,10 @@ async function judgeNew(service: TestService, rows: NewRows, exported: readonly 
   const auditor = await auditorOf(service, rows.entries)
   const bundles = judgeRecords(auditor, service, rows.runs)
   const { openings, ends } = judgePermits(auditor, rows)
+  const events = judgeEvents(auditor, rows)
   const attestations = judgeAttestations(auditor, service, rows.attestations)
   const statements = checkExports(auditor, exported)
-  const anchors = [...bundles.flatMap(anchorsOf), ...openings, ...ends, ...attestations, ...statements]
+  const anchors = [...bundles.flatMap(anchorsOf), ...openings, ...ends, ...events, ...attestations, ...statements]
   checkEveryEntryExplained(anchors, rows.entries)
 }
 
@@ -47,9 +49,17 @@ export async function checkHouse(service: TestService): Promise<void> {
   const auditor = await auditorOf(service, tables.entries)
   const permits = checkPermits(auditor, tables)
   const bundles = checkRecords(auditor, service, tables, permits)
+  const events = checkEvents(auditor, tables)
   const attestations = checkAttestations(auditor, service, tables)
   const statements = checkExports(auditor, service.statements)
-  const anchors = [...bundles.flatMap(anchorsOf), ...permits.openings, ...permits.ends, ...attestations, ...statements]
+  const anchors = [
+    ...bundles.flatMap(anchorsOf),
+    ...permits.openings,
+    ...permits.ends,
+    ...events,
+    ...attestations,
+    ...statements,
+  ]
   checkEveryEntryExplained(anchors, tables.entries)
   checkBudgets(tables, bundles, permits)
   checkAccess(tables, bundles)

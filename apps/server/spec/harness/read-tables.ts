@@ -2,6 +2,7 @@
 import { gte } from "drizzle-orm"
 import type { Database } from "../../src/store/driver/database.ts"
 import type { Tx } from "../../src/store/driver/session.ts"
+import type { AdminEventRow } from "../../src/store/tables/admin-events.ts"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
 import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
 import { unpackBundle } from "../../src/store/tables/bundle-text.ts"
@@ -25,6 +26,7 @@ export type Tables = {
   readonly movements: readonly TokenMovementRow[]
   readonly permits: readonly PermitRow[]
   readonly ends: readonly PermitEndRow[]
+  readonly events: readonly AdminEventRow[]
   /** By owner, oldest first. */
   readonly attestations: readonly AttestationRow[]
   /** By number. */
@@ -53,6 +55,7 @@ export const readTables = (db: Database): Promise<Tables> =>
       select * from token_movement order by tenant_id, window_seconds, window_start, ordinal`,
     permits: await readPermits(sql, -1),
     ends: await orm.select().from(permit_end).orderBy(permit_end.owner, permit_end.chain_ordinal),
+    events: await readEvents(sql, -1),
     attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
     keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
     publications: await sql<PublicationRow[]>`select * from publication order by run_id`,
@@ -65,10 +68,17 @@ async function readPermits(sql: Tx["sql"], logSize: number): Promise<readonly Pe
   return rows.map(row => ({ ...row, opening: row.opening.length === 0 ? "" : unpackBundle(row.opening) }))
 }
 
+/** The document of an event that is not sealed is no bytes. */
+async function readEvents(sql: Tx["sql"], logSize: number): Promise<readonly AdminEventRow[]> {
+  const rows = await sql<(Omit<AdminEventRow, "document"> & { readonly document: Uint8Array })[]>`
+    select * from admin_event where log_index >= ${logSize} order by ordinal`
+  return rows.map(row => ({ ...row, document: row.document.length === 0 ? "" : unpackBundle(row.document) }))
+}
+
 /** How far somebody has seen the tables. */
 export type Seen = { readonly logSize: number; readonly nextRunId: number }
 
-export type NewRows = Pick<Tables, "head" | "entries" | "runs" | "permits" | "ends" | "attestations">
+export type NewRows = Pick<Tables, "head" | "entries" | "runs" | "permits" | "ends" | "events" | "attestations">
 
 /** What came after that, in one consistent view. */
 export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise<NewRows> =>
@@ -77,6 +87,7 @@ export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise
     runs: await orm.select().from(run).where(gte(run.run_id, nextRunId)).orderBy(run.run_id),
     permits: await readPermits(sql, logSize),
     ends: await orm.select().from(permit_end).where(gte(permit_end.log_index, logSize)),
+    events: await readEvents(sql, logSize),
     attestations: await sql<
       AttestationRow[]
     >`select * from attestation where log_index >= ${logSize} order by log_index`,

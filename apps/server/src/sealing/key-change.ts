@@ -2,6 +2,7 @@
  * Changes the log's signing keys, and revokes old ones. A change is an entry of the log, signed with the service key in force before
  * it; rows, entry and head are one transaction. docs/formats.md section 7.5; decision 0095.
  */
+
 import { sha256Hex } from "@runseal/canonical"
 import type { KeyChangeLeaf } from "@runseal/core/artifacts/anchor"
 import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leaves"
@@ -17,6 +18,7 @@ import type { RemoteSigner } from "../options/table.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
+import { OPERATOR_COMMAND, recordAdminEvent } from "../store/tables/admin-events.ts"
 import { readDeployment } from "../store/tables/deployment-table.ts"
 import { type LogHeadRow, lockHead } from "../store/tables/log-store.ts"
 import {
@@ -103,6 +105,13 @@ export async function revokeRetiredKey(parts: KeyChangeParts, key_id: string, fr
       const objection = objectionTo(key, from)
       if (objection !== undefined) throw new StartupError(objection)
       await revokeKey(tx, key_id, from)
+      await recordAdminEvent(tx, {
+        at: parts.nowMs(),
+        who: OPERATOR_COMMAND,
+        action: "signing_key.revoke",
+        subject: { kind: "signing_key", id: key_id },
+        after: { role: key.role, revoked_from: formatUtcSeconds(from) },
+      })
       await endEpoch(tx)
       return { ...key, revoked_from: from }
     }),
@@ -201,5 +210,13 @@ async function appendChange(
   const born = { valid_from: time, valid_to: 0, revoked_from: 0 }
   const rows = changed.map(({ role, key_id }) => ({ key_id, role, spki: next[role].spki, ...born }))
   await insertSigningKeys(tx, rows)
+  await recordAdminEvent(tx, {
+    at: nowMs(),
+    who: OPERATOR_COMMAND,
+    action: "signing_keys.rotate",
+    subject: { kind: "log", id: origin },
+    before: Object.fromEntries(changed.map(({ role, retired }) => [role, retired])),
+    after: Object.fromEntries(changed.map(({ role, key_id }) => [role, key_id])),
+  })
   return { head, log_index }
 }

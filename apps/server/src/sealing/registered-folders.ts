@@ -1,6 +1,8 @@
 /** Operator commands on the folders of heads that are registered with a database server. */
+
 import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
+import { OPERATOR_COMMAND, recordAdminEvent } from "../store/tables/admin-events.ts"
 import {
   type HeadsFolderRow,
   readDatabaseFacts,
@@ -27,12 +29,20 @@ export async function listFolders(db: Database): Promise<readonly ListedFolder[]
 }
 
 /** Removes a folder and returns what the database knew of it. @throws StartupError when there is no such folder */
-export async function forgetFolder(db: Database, folder_id: string): Promise<HeadsFolderRow> {
+export async function forgetFolder(db: Database, folder_id: string, nowMs: number): Promise<HeadsFolderRow> {
   refuseEmbedded(db)
   const found = await db.transaction(async tx => {
     await lockHead(tx)
     const row = (await readHeadsFolders(tx)).find(each => each.folder_id === folder_id)
     await removeHeadsFolder(tx, folder_id)
+    if (row !== undefined)
+      await recordAdminEvent(tx, {
+        at: nowMs,
+        who: OPERATOR_COMMAND,
+        action: "heads.forget",
+        subject: { kind: "heads_folder", id: folder_id },
+        before: { log_size: row.size },
+      })
     return row
   })
   if (found === undefined) throw new StartupError("The database knows no folder of heads of that id; see heads list.")

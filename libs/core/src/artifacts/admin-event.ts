@@ -49,6 +49,7 @@ const SUBJECT_KIND = /^[a-z_]{1,32}$/
 const stateSchema = v.pipe(
   jsonObjectSchema,
   v.check(state => canonicalize(state).length <= EVENT_STATE_MAX_LENGTH, "is too large"),
+  v.metadata({ description: `Its RFC 8785 text has at most ${EVENT_STATE_MAX_LENGTH} UTF-16 units.` }),
 )
 
 const who = v.strictObject({

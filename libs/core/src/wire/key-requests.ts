@@ -59,6 +59,7 @@ const notesSchema = v.pipe(
   v.string(),
   v.maxLength(KEY_NOTES_MAX_LENGTH, `must have at most ${KEY_NOTES_MAX_LENGTH} characters`),
   v.check(notes => !notes.includes("\u0000") && notes.isWellFormed(), "must not hold U+0000 or half a character"),
+  v.description("Any text. Length in UTF-16 units; U+0000 is refused."),
   v.description("Length in UTF-16 units; U+0000 is refused."),
 )
 const expiresAtSchema = v.pipe(

@@ -47,10 +47,12 @@ export const ANONYMOUS: Caller = {
   scope: "anonymous",
 }
 
+export const tenantOfKey = (key_id: number): Tenant => ({ tenant_id: `api-key-${key_id}`, owner: key_id })
+
 /** The caller with a key. The key is the tenant, not its name: two keys may have the same name. */
 export const keyCaller = ({ key_id, name, scope, tier, ...own }: ActiveKey): Caller => ({
   api_key_id: key_id,
-  tenant: { tenant_id: `api-key-${key_id}`, owner: key_id },
+  tenant: tenantOfKey(key_id),
   authentication: { method: "api_key", api_key_id: key_id, api_key_name: name },
   scope,
   tier,

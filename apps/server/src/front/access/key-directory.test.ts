@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { StoreError } from "../../store/driver/store-errors.ts"
-import { revokeKey } from "../../store/tables/api-keys.ts"
+import { revokeKey } from "../../store/tables/key-changes.ts"
 import { createTelemetry } from "../../telemetry.ts"
 import { mintKey, secretHash } from "./api-key.ts"
 import { type KeyDirectory, MAX_LOOKUPS_PER_STATEMENT, MAX_WAITING_LOOKUPS, openKeyDirectory } from "./key-directory.ts"
@@ -116,7 +116,7 @@ bothDatabases("the key directory", open => {
 
     test("counts what comes for a limit, each request in its turn, where processes share a database", async () => {
       const [one, other, gone] = [await key("one"), await key("other"), await key("gone")]
-      await revokeKey(db, gone.id, NOW)
+      await revokeKey(db, { admin: { key_id: one.id, name: one.name }, key_id: gone.id, at: NOW })
       const { admit, close } = directory()
       const secrets = [one, other, one, gone, one].map(({ secret }) => secret)
       const admitted = await Promise.all([

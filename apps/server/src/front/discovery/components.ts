@@ -1,4 +1,5 @@
 /** Schemas that the document writes once, under a name, and refers to. */
+import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
 import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
@@ -6,6 +7,7 @@ import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/m
 import { openingSchema } from "@runseal/core/artifacts/opening"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
+import { adminPermitSummarySchema, adminRunSummarySchema } from "@runseal/core/wire/admin-answers"
 import { attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import {
   observedAnswerSchema,
@@ -14,7 +16,13 @@ import {
   stageErrorAnswerSchema,
 } from "@runseal/core/wire/execute-answers"
 import { attestedContextSchema, executeRequestSchema } from "@runseal/core/wire/execute-request"
-import { listedKeySchema, mintedKeySchema, mintKeyRequestSchema } from "@runseal/core/wire/key-requests"
+import {
+  changedKeySchema,
+  listedKeySchema,
+  mintedKeySchema,
+  mintKeyRequestSchema,
+  rotatedKeySchema,
+} from "@runseal/core/wire/key-requests"
 import { trustDocumentSchema } from "@runseal/core/wire/log-answers"
 import { openPermitAnswerSchema, permitRecordSchema, permitSummarySchema } from "@runseal/core/wire/permit-answers"
 import { closePermitRequestSchema, openPermitRequestSchema } from "@runseal/core/wire/permit-requests"
@@ -69,5 +77,10 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   MintKeyRequest: mintKeyRequestSchema,
   MintedKey: mintedKeySchema,
   ListedKey: listedKeySchema,
+  ChangedKey: changedKeySchema,
+  RotatedKey: rotatedKeySchema,
+  AdminEvent: adminEventSchema,
+  AdminRun: adminRunSummarySchema,
+  AdminPermit: adminPermitSummarySchema,
   TrustDocument: trustDocumentSchema,
 }

@@ -15,6 +15,7 @@ import { NAMED_SCHEMAS } from "./components.ts"
 import { type SchemaWriter, schemaWriter } from "./json-schema.ts"
 import type { Answer, Operation } from "./operation.ts"
 import { ATTESTATION_OPERATIONS } from "./operations/attestations-operations.ts"
+import { DEPLOYMENT_OPERATIONS } from "./operations/deployment-operations.ts"
 import { EXECUTE_OPERATIONS } from "./operations/execute-operations.ts"
 import { HOOK_OPERATIONS } from "./operations/hooks-operations.ts"
 import { KEY_OPERATIONS } from "./operations/keys-operations.ts"
@@ -35,6 +36,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...ATTESTATION_OPERATIONS,
   ...KEY_OPERATIONS,
   ...POLICY_OPERATIONS,
+  ...DEPLOYMENT_OPERATIONS,
   ...SESSION_OPERATIONS,
   ...LOG_OPERATIONS,
   ...SERVICE_OPERATIONS,

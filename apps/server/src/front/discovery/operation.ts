@@ -44,7 +44,7 @@ export type PathParameter = {
 }
 
 export type Operation = {
-  readonly method: "get" | "post" | "delete"
+  readonly method: "get" | "post" | "patch" | "delete"
   /** With `{name}` for a parameter. */
   readonly path: string
   readonly id: string

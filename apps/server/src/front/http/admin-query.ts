@@ -1,11 +1,19 @@
 /** The parameters of the lists over all keys. Each is paged by a key of its rows. */
-import { type AdminAction, ADMIN_ACTIONS } from "@runseal/core/artifacts/admin-event"
+import { ADMIN_ACTIONS, type AdminAction } from "@runseal/core/artifacts/admin-event"
 import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
 import { PAGE_LIMIT_DEFAULT, type RunFilters } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
 import type { PermitPlace } from "../../store/tables/all-owners.ts"
-import { exportQuerySchema, integerText, page, type QuerySchema, readQuery, searchFilters, searchQuerySchema } from "./query.ts"
+import {
+  exportQuerySchema,
+  integerText,
+  page,
+  type QuerySchema,
+  readQuery,
+  searchFilters,
+  searchQuerySchema,
+} from "./query.ts"
 
 const opt = v.exactOptional
 

@@ -7,7 +7,7 @@ import { findPublicToken } from "../../store/tables/publications-table.ts"
 import { JobError } from "../../threads/job-thread.ts"
 import { readReportFormat } from "../http/query.ts"
 import { publicBundleUrl, serviceUrl } from "./addresses.ts"
-import { ownRun } from "./own-run.ts"
+import { ownRun, type RunOfPath } from "./own-run.ts"
 
 /** 503 when the queue of reports is full or the service stops: nothing is wrong with the run. */
 function refusalOf(error: unknown): unknown {
@@ -15,11 +15,14 @@ function refusalOf(error: unknown): unknown {
   return unavailable("The report cannot be made now: too many are being made. Try again.", "overloaded")
 }
 
-export function reportRoutes(deps: Deps): Hono {
+export const reportRoutes = (deps: Deps): Hono => reportOf(deps, "/runs", ownRun)
+
+/** The report of one run. @param base of the path */
+export function reportOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {
   const app = new Hono()
-  app.get("/runs/:id/report.pdf", async c => {
+  app.get(`${base}/:id/report.pdf`, async c => {
     const format = readReportFormat(c.req.url)
-    const { run_id, owner, bundle: sealed } = await ownRun(c, deps)
+    const { run_id, owner, bundle: sealed } = await find(c, deps)
     const [bundle = sealed] = await deps.showOutside([sealed])
     const token = await findPublicToken(deps.db, run_id)
     const published = token === undefined ? {} : { public_url: publicBundleUrl(c, deps, token) }

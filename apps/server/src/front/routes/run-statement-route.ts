@@ -3,7 +3,7 @@ import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import type { NoStatement } from "../../sealing/seal-run-statement.ts"
-import { ownRun } from "./own-run.ts"
+import { ownRun, type RunOfPath } from "./own-run.ts"
 import { sendPublished } from "./publications-routes.ts"
 
 const REASONS: Readonly<Record<NoStatement, string>> = {
@@ -13,10 +13,13 @@ const REASONS: Readonly<Record<NoStatement, string>> = {
 
 const FILE = "statement.intoto.json"
 
-export function runStatementRoutes(deps: Deps): Hono {
+export const runStatementRoutes = (deps: Deps): Hono => runStatementOf(deps, "/runs", ownRun)
+
+/** The statement of one run. @param base of the path */
+export function runStatementOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {
   const app = new Hono()
-  app.get(`/runs/:id/${FILE}`, async c => {
-    const { run_id, bundle } = await ownRun(c, deps)
+  app.get(`${base}/:id/${FILE}`, async c => {
+    const { run_id, bundle } = await find(c, deps)
     return c.body(await statementOf(deps, bundle), 200, {
       "Content-Type": "application/json",
       "Content-Disposition": `attachment; filename="runseal-run-${run_id}-${FILE}"`,

@@ -13,7 +13,7 @@ import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tab
 import { callerOf } from "../access/caller.ts"
 import { type Page, readBundleForm, readPage, readSearch } from "../http/query.ts"
 import { readablePage } from "./claim-routes.ts"
-import { ownRun } from "./own-run.ts"
+import { ownRun, type RunOfPath } from "./own-run.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
 
 /** Answers with a page of the runs that the caller reads. @param read a page of one owner's */
@@ -40,15 +40,21 @@ export function runRoutes(deps: Deps): Hono {
     return sendPage(c, deps, page, (source, owner, some) => searchRuns(source, owner, filters, some))
   })
   app.get("/runs/:id", async c => c.json(runRecord(await ownRun(c, deps))))
-  app.get("/runs/:id/verify", async c => c.json(selfCheck(await ownRun(c, deps), new Date(deps.nowMs()).toISOString())))
-  app.get("/runs/:id/artifacts", async c => {
+  return app.route("/", runParts(deps, "/runs", ownRun))
+}
+
+/** What is read of one run beside its record. @param base of the paths */
+export function runParts(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {
+  const app = new Hono()
+  app.get(`${base}/:id/verify`, async c => c.json(selfCheck(await find(c, deps), new Date(deps.nowMs()).toISOString())))
+  app.get(`${base}/:id/artifacts`, async c => {
     const form = readBundleForm(c.req.url)
-    return sendBundle(c, deps, await ownRun(c, deps), form)
+    return sendBundle(c, deps, await find(c, deps), form)
   })
   for (const kind of OUTCOME_KINDS) {
     const { artifact } = OUTCOMES[kind]
     if (artifact === undefined) continue
-    app.get(`/runs/:id/${artifact.path}`, async c => c.json(artifactAnswer(await ownRun(c, deps), kind, artifact.key)))
+    app.get(`${base}/:id/${artifact.path}`, async c => c.json(artifactAnswer(await find(c, deps), kind, artifact.key)))
   }
   return app
 }

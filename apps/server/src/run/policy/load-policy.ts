@@ -36,6 +36,7 @@ export interface CompiledPolicy {
   readonly policy_hash: string
   /** Name under which the engine has the parsed rules. */
   readonly rule_set: string
+  readonly preimage: JsonObject
   readonly signature_scan: SignatureScan
   /** Rules that mention `model_temperature`, sorted: they must not be asked when the number cannot be given exactly. */
   readonly temperature_rule_ids: readonly string[]
@@ -139,7 +140,8 @@ export function loadPolicy(
   const parsed = document.rules.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
   const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
   validateRules(texts)
-  const policy_hash = digest(policyPreimage(document, scan))
+  const preimage = policyPreimage(document, scan)
+  const policy_hash = digest(preimage)
   const rule_set = ruleSet ?? policy_hash
   const prepared = preparsePolicySet(rule_set, { staticPolicies: texts })
   if (prepared.type === "failure") throw new PolicyError(`The policy does not parse: ${firstMessage(prepared.errors)}.`)
@@ -150,6 +152,7 @@ export function loadPolicy(
     required_attested_fields: document.required_attested_fields.toSorted(),
     policy_hash,
     rule_set,
+    preimage,
     signature_scan: scan,
     temperature_rule_ids: parsed
       .filter(({ policy }) => JSON.stringify(policy).includes('"model_temperature"'))

@@ -2,10 +2,9 @@
  * Lists over the runs and permits of all owners, or of some. They are paged by a key of their rows, not by counting: a page costs the same
  * wherever it is. With a filter each owner's indexes give its newest rows, of which the page takes the newest of all.
  */
-import type { PermitState } from "@runseal/core/wire/permit-requests"
+import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
 import type { Source } from "../driver/session.ts"
 import { columnsOf, type PermitSummary } from "./permit-reads.ts"
-import { PERMIT_STATES } from "./permits-table.ts"
 import { hasTerm } from "./run-terms.ts"
 import { conditions, isDated, type RunFilters, type RunSummaryRow, SUMMARY_COLUMNS } from "./runs-table.ts"
 
@@ -84,12 +83,14 @@ export function listAllPermits(
     before === undefined
       ? "true"
       : `(opened_at, permit_id) < (${place(before.opened_at)}::bigint, ${place(before.permit_id)}::text)`
-  const ofState = state === undefined ? "true" : `state = ${place(state)}::text`
   const listed =
     owners === undefined
       ? `select unnest(array[${(state === undefined ? PERMIT_STATES : [state]).map(each => `'${each}'`).join(", ")}]) as state`
       : ownersIn(owners, place)
-  const own = owners === undefined ? "permit.state = listed.state" : `permit.owner = listed.owner and ${ofState}`
+  const own =
+    owners === undefined
+      ? "permit.state = listed.state"
+      : `permit.owner = listed.owner${state === undefined ? "" : ` and state = ${place(state)}::text`}`
   const text = `
     select page.* from (${listed}) as listed cross join lateral (
       select ${columnsOf("permit")} from permit where ${own} and ${older} order by opened_at desc, permit_id desc ${most}

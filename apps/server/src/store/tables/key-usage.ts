@@ -49,7 +49,5 @@ export function readUsage(
 
 /** The runs of every owner, by outcome. */
 export function readOutcomeCounts(source: Source): Promise<readonly OutcomeCountRow[]> {
-  return source.read(
-    async ({ sql }) => sql<OutcomeCountRow[]>`select owner, outcome_kind, runs from outcome_count`,
-  )
+  return source.read(async ({ sql }) => sql<OutcomeCountRow[]>`select owner, outcome_kind, runs from outcome_count`)
 }

@@ -1,6 +1,6 @@
 /** Published runs: everybody can read their bundle under a token. */
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
-import { and, desc, eq, inArray, lt, sql as fragment } from "drizzle-orm"
+import { and, desc, eq, sql as fragment, inArray, lt } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Source } from "../driver/session.ts"

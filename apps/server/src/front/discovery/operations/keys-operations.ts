@@ -1,6 +1,8 @@
 /** Keys, publication, and what is published. */
 import { sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import {
+  changedKeySchema,
+  changeKeyRequestSchema,
   claimedRunsSchema,
   claimRequestSchema,
   keyListSchema,
@@ -8,6 +10,8 @@ import {
   mintKeyRequestSchema,
   publishedRunSchema,
   revokedKeySchema,
+  rotatedKeySchema,
+  rotateKeyRequestSchema,
   unpublishedRunSchema,
 } from "@runseal/core/wire/key-requests"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
@@ -24,6 +28,8 @@ const TOKEN: PathParameter = {
   example: "0".repeat(32),
 }
 const CACHED = { description: "An hour at most.", schema: { type: "string" }, required: true }
+
+const KEY_ID: PathParameter = { ...RUN_ID, description: "Key identifier." }
 
 export const KEY_OPERATIONS: readonly Operation[] = [
   {
@@ -46,11 +52,36 @@ export const KEY_OPERATIONS: readonly Operation[] = [
   },
   {
     ...ADMIN,
+    method: "patch",
+    path: "/admin/keys/{id}",
+    id: "change_key",
+    summary: "Change a key's name, notes, limits or expiry",
+    description: "What is absent stays; null takes a setting away.",
+    path_parameters: { id: KEY_ID },
+    body: { schema: changeKeyRequestSchema, max_bytes: BODY_MAX_BYTES, example: { rate_limit: 600 } },
+    answers: { 200: json(changedKeySchema, "The key as it is now.") },
+    refusals: [404],
+  },
+  {
+    ...ADMIN,
+    method: "post",
+    path: "/admin/keys/{id}/rotate",
+    id: "rotate_key",
+    summary: "Give a key a new secret",
+    description:
+      "The key keeps its id, runs, permits and budgets. Without `overlap_seconds` the old secret is refused from the next request on.",
+    path_parameters: { id: KEY_ID },
+    body: { schema: rotateKeyRequestSchema, max_bytes: BODY_MAX_BYTES, example: { overlap_seconds: 3600 } },
+    answers: { 200: json(rotatedKeySchema, "The new secret, shown here and nowhere else.") },
+    refusals: [404, 409],
+  },
+  {
+    ...ADMIN,
     method: "delete",
     path: "/admin/keys/{id}",
     id: "revoke_key",
     summary: "Revoke a key",
-    path_parameters: { id: { ...RUN_ID, description: "Key identifier." } },
+    path_parameters: { id: KEY_ID },
     answers: { 200: json(revokedKeySchema, "Revoked: the key's next request is refused.") },
     refusals: [404],
   },

@@ -25,7 +25,7 @@ import { EXAMPLE_REQUEST } from "./execute-operations.ts"
 
 const PERMITS = { tag: "Permits", access: "key" } as const
 
-const id: PathParameter = {
+export const PERMIT_ID: PathParameter = {
   schema: { type: "string", pattern: "^pmt-[0-9a-f]{32}$" },
   description: "Identifier of the permit.",
   example: "pmt-00000000000000000000000000000000",
@@ -97,7 +97,7 @@ export const PERMIT_OPERATIONS: readonly Operation[] = [
     path: "/permits/{id}",
     id: "permit",
     summary: "A permit with its sealed documents",
-    path_parameters: { id },
+    path_parameters: { id: PERMIT_ID },
     refusals: [404],
     answers: { 200: json(permitRecordSchema, "Its state, its opening, and the document that ended it, if one did.") },
   },
@@ -111,7 +111,7 @@ export const PERMIT_OPERATIONS: readonly Operation[] = [
     description:
       "Answers as POST /execute does: 422 means that the output must not be released. A run whose act failed is sealed as any other, and says so. 409 also when the permit is not open any more.",
     idempotent: true,
-    path_parameters: { id },
+    path_parameters: { id: PERMIT_ID },
     body: {
       schema: closePermitRequestSchema,
       max_bytes: BODY_MAX_BYTES,
@@ -147,7 +147,7 @@ export const PERMIT_OPERATIONS: readonly Operation[] = [
     summary: "Take a permit for the one act, once for all",
     description:
       "For the party that acts. The permit is the credential; no key is needed. Requests are counted by address.",
-    path_parameters: { id },
+    path_parameters: { id: PERMIT_ID },
     body: {
       schema: redeemPermitRequestSchema,
       max_bytes: SMALL_LIMITS.maxBytes,

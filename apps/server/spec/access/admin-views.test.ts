@@ -1,0 +1,131 @@
+/** What administrators see of all keys, and their own actions, sealed: docs/api.md, "The deployment". */
+import { digest, utf8Encode } from "@runseal/canonical"
+import { foldExport } from "@runseal/core/verify/completeness"
+import { verifyText } from "@runseal/core/verify/document"
+import { beforeAll, describe, expect, test } from "vitest"
+import { eachDatabase } from "../database/databases.ts"
+import { asking } from "../harness/asked-permits.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
+import { listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
+import { request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
+
+eachDatabase("admin views", open => {
+  const service = standingService(() => ({ open }))
+  let admin: Holder
+  let acme: Holder
+  let other: Holder
+  beforeAll(async () => {
+    admin = await mint(service(), ADMIN)
+    acme = await mint(service(), CUSTOMER, admin)
+    other = await mint(service(), { name: "other", tier: "production" }, admin)
+    for (let i = 0; i < 3; i++) {
+      await acme.execute(request())
+      await other.execute(request({ route_id: "other/route" }))
+    }
+    await acme.execute(request({ request_substance: { cost: { total_tokens: 9_000_000_000 } } }))
+    await acme.post("/permits", asking())
+  })
+  const ids = async (path: string) =>
+    listAt((await admin.get(path)).body, "runs").map(run => numberAt(objectAt(run), "id"))
+
+  test("GET /admin/runs shows all keys' runs, newest first, in pages that neither repeat nor leave out one", async () => {
+    expect(await ids("/admin/runs")).toEqual([7, 6, 5, 4, 3, 2, 1])
+    const pages: number[] = []
+    for (let path: string | undefined = "/admin/runs?limit=2"; path !== undefined; ) {
+      const { body } = await admin.get(path)
+      pages.push(...listAt(body, "runs").map(run => numberAt(objectAt(run), "id")))
+      path = objectAt(body).next === undefined ? undefined : `/admin/runs?limit=2&before=${numberAt(body, "next")}`
+    }
+    expect(pages).toEqual([7, 6, 5, 4, 3, 2, 1])
+  })
+
+  test.each([
+    ["key=3", [6, 4, 2]],
+    ["key=2&before=5", [3, 1]],
+    ["route_id=other/route&limit=2", [6, 4]],
+    ["route_id=other/route&limit=2&before=4", [2]],
+    ["outcome_kind=ccv_halt", [7]],
+    ["error_stage=CCV", [7]],
+    ["key=0", []],
+    ["from=2000-01-01&to=2001-01-01", []],
+    ["from=2000-01-01&before=3", [2, 1]],
+  ])("GET /admin/runs?%s", async (query, expected) => {
+    expect(await ids(`/admin/runs?${query}`)).toEqual(expected)
+  })
+
+  test("GET /admin/permits and its pages; one permit with its documents", async () => {
+    const { body } = await admin.get("/admin/permits?state=open&limit=1")
+    expect(body).toMatchObject({ ok: true })
+    const [permit = {}] = listAt(body, "permits").map(each => objectAt(each))
+    expect(permit).toMatchObject({ key_id: acme.id, state: "open" })
+    const rest = await admin.get(`/admin/permits?key=${acme.id}&before=${textAt(body, "next")}`)
+    expect(listAt(rest.body, "permits")).toEqual([])
+    expect((await admin.get(`/admin/permits/${textAt(permit, "permit_id")}`)).body).toHaveProperty("opening")
+    expect(listAt((await admin.get(`/admin/permits?key=${other.id}`)).body, "permits")).toEqual([])
+  })
+
+  test("GET /admin/usage counts runs by outcome, tokens, window and trial", async () => {
+    const keys = listAt((await admin.get("/admin/usage")).body, "keys").map(each => objectAt(each))
+    expect(keys.map(({ key_id }) => key_id)).toEqual([1, 2, 3])
+    expect(keys[1]).toMatchObject({ runs: 4, outcomes: { ok: 3, ccv_halt: 1, pepg_deny: 0 }, open_permits: 1 })
+    expect(keys[1]).toMatchObject({ trial: { used: 5, left: 4995 } })
+    expect(keys[2]).toMatchObject({ runs: 3, outcomes: { ok: 3 }, tier: "production" })
+    expect(keys[2]).not.toHaveProperty("trial")
+  })
+
+  test("GET /admin/policy gives what the policy's hash is of", async () => {
+    const body = objectAt((await admin.get("/admin/policy")).body)
+    expect(digest(objectAt(body.policy ?? {}))).toBe(textAt(body, "policy_hash"))
+  })
+
+  test("GET /admin/published lists what is published and where", async () => {
+    const run = numberAt((await admin.execute(request())).body, "run_id")
+    const published = await admin.post(`/admin/runs/${run}/publish`)
+    const [first = {}] = listAt((await admin.get("/admin/published")).body, "published").map(each => objectAt(each))
+    expect(first).toMatchObject({ run_id: run, key_id: admin.id, url: textAt(published.body, "url") })
+    await admin.post(`/admin/runs/${run}/unpublish`)
+    expect(listAt((await admin.get("/admin/published")).body, "published")).toEqual([])
+  })
+
+  describe("admin events", () => {
+    const complete = (text: string) => {
+      const fold = foldExport([service().deps.trust])
+      for (const [at, line] of text.trimEnd().split("\n").entries()) fold.take(at + 1, utf8Encode(line))
+      return fold.end()
+    }
+    const events = async (query = "") =>
+      listAt((await admin.get(`/admin/audit${query}`)).body, "events").map(each => objectAt(each))
+
+    test("say who did what, with what it was before and after, and no secret", async () => {
+      const key = await mint(service(), { ...CUSTOMER, notes: "a private note" }, admin)
+      await admin.send("PATCH", `/admin/keys/${key.id}`, { rate_limit: 5 })
+      await admin.post(`/admin/keys/${key.id}/rotate`, { overlap_seconds: 10 })
+      await admin.send("DELETE", `/admin/keys/${key.id}`)
+      await admin.send("DELETE", `/admin/keys/${key.id}`)
+      const told = await events(`?subject_kind=key&subject_id=${key.id}`)
+      expect(told.map(({ action }) => action)).toEqual(["key.revoke", "key.rotate", "key.change", "key.create"])
+      for (const event of told) expect(event).toMatchObject({ who: { actor: "api-key-1", name: "ops" } })
+      expect(told[2]).toMatchObject({ before: { rate_limit: null }, after: { rate_limit: 5 } })
+      expect(JSON.stringify(told)).not.toMatch(/rsk_|private note/)
+    })
+
+    test("the first key is made by open mode", async () => {
+      expect((await events("?subject_kind=key&subject_id=1"))[0]).toMatchObject({ who: { actor: "open-mode" } })
+    })
+
+    test("each is a document that verifies alone, and all of them are a chain in which a missing one shows", async () => {
+      const [newest = {}] = await events()
+      const document = await admin.get(`/admin/audit/${numberAt(newest, "ordinal")}`)
+      const { trust } = service().deps
+      expect(verifyText(document.text, [trust])).toMatchObject({ verdict: "ADMIN EVENT VERIFIED AND ANCHORED" })
+      const { text } = await admin.get("/admin/audit/export")
+      expect(complete(text)).toMatchObject({ verdict: "COMPLETE CHAIN VERIFIED AND ANCHORED" })
+      const lines = text.trimEnd().split("\n")
+      expect(complete(lines.toSpliced(2, 1).join("\n"))).toMatchObject({
+        verdict: "FAILED",
+        problems: [{ sentence: expect.stringContaining("document 2 is missing") }],
+      })
+    })
+  })
+})
