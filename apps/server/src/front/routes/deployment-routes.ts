@@ -6,7 +6,7 @@ import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { windowStart } from "@runseal/core/formulas/decision"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { EventsPage, KeyUsage, ListedEvent, PolicyInForce, UsageAnswer } from "@runseal/core/wire/admin-answers"
-import { Hono } from "hono"
+import { type Context, Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError, notFound } from "../../http-error.ts"
 import { DEPLOYMENT } from "../../sealing/seal-events.ts"
@@ -79,25 +79,29 @@ function keyUsage(
   }
 }
 
-/** For administrators, and for auditors who read all keys: the events name every key. */
+/** @throws HttpError 403 for an auditor of named keys: the events name every key */
+function refuseNamed(c: Context): void {
+  if (callerOf(c).reads !== undefined)
+    throw new HttpError("admin_key_required", "This auditor reads the runs of named keys, and no admin events.")
+}
+
+/** For administrators, and for auditors who read all keys. */
 export function auditRoutes(deps: Deps): Hono {
   const app = new Hono()
-  app.use("/admin/audit/*", async (c, next) => {
-    if (callerOf(c).reads !== undefined)
-      throw new HttpError("admin_key_required", "This auditor reads the runs of named keys, and no admin events.")
-    await next()
-  })
   app.get("/admin/audit", async c => {
+    refuseNamed(c)
     const { limit, before, ...filters } = readAudit(c.req.url)
     const rows = await listEvents(deps.db, filters, { limit, before })
     const last = rows.length === limit ? rows.at(-1) : undefined
     const next = last === undefined ? {} : { next: last.ordinal }
     return c.json({ ok: true, limit, events: rows.map(listedEvent), ...next } satisfies EventsPage)
   })
-  app.get("/admin/audit/export", c =>
-    sendExport(c, deps, DEPLOYMENT, readRange(readQuery(auditExportQuerySchema, c.req.url))),
-  )
+  app.get("/admin/audit/export", c => {
+    refuseNamed(c)
+    return sendExport(c, deps, DEPLOYMENT, readRange(readQuery(auditExportQuerySchema, c.req.url)))
+  })
   app.get("/admin/audit/:ordinal", async c => {
+    refuseNamed(c)
     const text = c.req.param("ordinal")
     const stored = /^[1-9]\d{0,14}$/.test(text) ? await findEvent(deps.db, Number(text)) : undefined
     if (stored === undefined) throw notFound("There is no such admin event, or it is not sealed yet.")
