@@ -167,11 +167,15 @@ export const ROOMS: readonly Room[] = [
     ],
   },
 
+  // Adapters of frameworks: clients of the public API. Their tests start the service.
+  { path: "apps/agents", enters: [CANONICAL, SDK], testsEnter: [SERVER, "apps/server/spec"] },
+
   // A door is a client of the public API. Its tests start the service as a process.
   { path: "apps/mcp", enters: [CANONICAL, SDK], testsEnter: ["libs/core/test"] },
 
   // As a program of somebody else: it knows what is published.
   { path: EXECUTOR, enters: [PERMIT, SDK] },
+  { path: "examples/ai-sdk-agent", enters: [SDK, "apps/agents"] },
 
   // It starts whole services, breaks them and measures them: with all that the tests have.
   {
@@ -258,6 +262,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/permit", "libs/permit/src"],
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/payment-executor", EXECUTOR],
+  ["@runseal/agents", "apps/agents/src"],
   ["@runseal/mcp", "apps/mcp/src"],
   ["@runseal/verifier", "apps/verifier-cli/src"],
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],

@@ -1,0 +1,114 @@
+/** One call of a tool or a model under a permit, as every framework's adapter makes it. docs/doors/README.md has the mapping. */
+import { canonicalize, digest, type JsonValue, readStrictJson, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { type Client, InvalidArgumentError, PermitRefusedError, type PermitRequest } from "@runseal/sdk"
+
+export type SealOptions = {
+  /** Name of the agent: its program unless `program_id` says otherwise, and the audience of its permits. */
+  readonly agent: string
+  readonly program_id?: string
+  /** Absent: the hash of what the framework knows of the tool or the model. */
+  readonly registry_record_hash?: string
+  /** `observe`: a refusal is sealed and marked, and stops nothing. `enforce` when absent. */
+  readonly mode?: "enforce" | "observe"
+  /** What becomes of a call that could not be decided: it throws, or it is made. `closed` when absent. */
+  readonly fail?: "closed" | "open"
+  /** Whether results are reviewed as texts. Otherwise the service gets their hashes. */
+  readonly capture_content?: boolean
+  /** Called with the reason for each call that was made and not sealed. */
+  readonly onUnsealed?: (error: unknown) => void
+}
+
+/** A call, as it is sealed. */
+export type SealedCall = {
+  /** Part of the route: `agents/<framework>/<name>`. */
+  readonly framework: string
+  readonly name: string
+  /** Any value that JSON can write. */
+  readonly arguments: unknown
+  /** What the framework knows of the tool or the model. */
+  readonly definition: unknown
+  /** Tokens reserved until the call has ended. */
+  readonly reserve_tokens?: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A call that has ended. */
+export type Made<Result> = { readonly result: Result; readonly tokens?: number | undefined }
+
+/**
+ * Makes a call under a permit, and closes it with what became of it: an error is sealed as a failed act, and thrown again.
+ * @param make is called with the value of a call that was only observed or not decided too
+ * @param sealed what is sealed of the result; the result itself when absent
+ * @throws PermitRefusedError, OutputRefusedError, PermitNotClosedError of the client; the call's own error
+ */
+export async function underPermit<Result>(
+  client: Client,
+  call: SealedCall,
+  options: SealOptions,
+  make: () => Promise<Made<Result>>,
+  sealed: (result: Result) => unknown = result => result,
+): Promise<Result> {
+  let made: Made<Result> | undefined
+  let began = false
+  const act = async (): Promise<Made<Result>> => {
+    began = true
+    made = await make()
+    return made
+  }
+  try {
+    const { output } = await client.permit(
+      requestOf(call, options),
+      async () => {
+        const { result, tokens } = await act()
+        const text = canonicalize(jsonOf(sealed(result)))
+        const output = options.capture_content === true ? text : sha256Hex(utf8Encode(text))
+        return { output, ...(tokens === undefined ? {} : { tokens }) }
+      },
+      { signal: call.signal },
+    )
+    if (made === undefined) throw new Error(`the call ended without a result: ${output.length}`)
+    return made.result
+  } catch (error) {
+    if (began) {
+      // Sealed by now as it ended, or not to be released.
+      if (made !== undefined && goesOn(options) && !isRefusal(error)) {
+        options.onUnsealed?.(error)
+        return made.result
+      }
+      throw error
+    }
+    // An observed run that would have been refused has no permit: it stopped nothing.
+    if (error instanceof PermitRefusedError && error.result.ok) return (await make()).result
+    if (isRefusal(error) || !goesOn(options)) throw error
+    options.onUnsealed?.(error)
+    return (await make()).result
+  }
+}
+
+const goesOn = ({ mode, fail }: SealOptions): boolean => mode === "observe" || fail === "open"
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && (error.name === "PermitRefusedError" || error.name === "OutputRefusedError")
+
+function requestOf(
+  { framework, name, definition, reserve_tokens = 0, ...call }: SealedCall,
+  options: SealOptions,
+): PermitRequest {
+  const { agent, program_id, registry_record_hash, mode } = options
+  return {
+    program_id: program_id ?? digest({ door: `agents/${framework}`, agent }),
+    route_id: `agents/${framework}/${name}`,
+    registry_record_hash: registry_record_hash ?? digest(jsonOf(definition)),
+    payload: canonicalize({ tool: name, arguments: jsonOf(call.arguments) }),
+    audience: agent,
+    reserve_tokens,
+    attested_context: { actor_id: agent },
+    ...(mode === "observe" ? { enforcement: "observe" } : {}),
+  }
+}
+
+/** The value as JSON writes it. @throws InvalidArgumentError when RFC 8785 cannot */
+function jsonOf(value: unknown): JsonValue {
+  const json = readStrictJson(JSON.stringify(value ?? null))
+  if (json === undefined) throw new InvalidArgumentError("A value of the call cannot be written as strict JSON.")
+  return json
+}
