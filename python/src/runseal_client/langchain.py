@@ -1,0 +1,128 @@
+"""LangChain and LangGraph: a callback that seals every tool call and model call of a run. It observes: it stops nothing.
+
+`chain.invoke(…, config={"callbacks": [RunsealCallback()]})`. To enforce a tool, wrap its function with `sealed` besides.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+
+from .client import Runseal
+from .errors import RunsealError
+from .sealing import opening_of, output_of, text_of
+from .spool import Spool
+
+MAX_OPEN = 10_000
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(member) for key, member in value.items()}
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+
+
+def _tokens(response: Any) -> int | None:
+    usage = (getattr(response, "llm_output", None) or {}).get("token_usage") or {}
+    total = usage.get("total_tokens")
+    return total if isinstance(total, int) else None
+
+
+class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
+    """Opens a permit when a tool or a model starts, and closes it with its result or its error.
+
+    What the service did not take is counted in `unsealed`, kept in the spool and sealed later as a gap.
+    """
+
+    raise_error = False
+
+    def __init__(self, client: Runseal | None = None, agent: str = "langchain", spool: Spool | None = None) -> None:
+        super().__init__()
+        self._client = client or Runseal()
+        self._agent = agent
+        self._spool = spool or Spool(door="langchain")
+        self._open: dict[UUID, str] = {}
+        self._lock = threading.Lock()
+        self.unsealed = 0
+
+    def _start(self, run_id: UUID, name: str, arguments: Any) -> None:
+        program = {"door": "agents", "agent": self._agent}
+        payload = {"tool": name, "arguments": _plain(arguments)}
+        body = opening_of(f"agents/langchain/{name}", program, payload, f"langchain/{name}")
+        try:
+            if len(self._open) >= MAX_OPEN:
+                raise RunsealError("Too many calls are under way.", "overloaded", 503)
+            opened = self._client.open_permit(body)
+        except RunsealError as error:
+            # Also a refusal, which is sealed as one: the call goes on, and its result is not in a record.
+            self._count(body, error.code)
+            return
+        with self._lock:
+            self._open[run_id] = opened.permit_id
+
+    def _count(self, body: Mapping[str, Any], reason: str) -> None:
+        with self._lock:
+            self.unsealed += 1
+        self._spool.put_unsealed(body["route_id"], body["payload"], reason)
+
+    def _end(self, run_id: UUID, body: dict[str, Any]) -> None:
+        with self._lock:
+            permit_id = self._open.pop(run_id, None)
+        if permit_id is None:
+            return
+        try:
+            self._client.close_permit(permit_id, body)
+        except RunsealError:
+            with self._lock:
+                self.unsealed += 1
+            self._spool.put_close(permit_id, body)
+
+    def _failed(self, run_id: UUID, error: BaseException) -> None:
+        late = isinstance(error, TimeoutError)
+        self._end(run_id, {"outcome": "failed", "code": "TIMED_OUT" if late else "EXECUTOR_FAILED"})
+
+    def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **more: Any) -> None:
+        """A tool begins."""
+        name = str((serialized or {}).get("name", "tool"))
+        self._start(run_id, name, more.get("inputs") or input_str)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
+        """A tool has ended; a message that says the tool failed is a failure."""
+        if getattr(output, "status", None) == "error":
+            self._end(run_id, {"outcome": "failed", "code": "EXECUTOR_FAILED"})
+            return
+        self._end(run_id, {"outcome": "completed", **output_of(text_of(_plain(output)))})
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
+        """A tool has raised."""
+        self._failed(run_id, error)
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **more: Any) -> None:
+        """A chat model is asked."""
+        self._start(run_id, self._model(more), messages)
+
+    def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **more: Any) -> None:
+        """A model is asked."""
+        self._start(run_id, self._model(more), prompts)
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **more: Any) -> None:
+        """A model has answered."""
+        body = {"outcome": "completed", **output_of(text_of(_plain(response.generations)))}
+        tokens = _tokens(response)
+        if tokens is not None:
+            body["request_substance"] = {**body.get("request_substance", {}), "cost": {"total_tokens": tokens}}
+        self._end(run_id, body)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
+        """A model has failed."""
+        self._failed(run_id, error)
+
+    def _model(self, more: Mapping[str, Any]) -> str:
+        given = more.get("invocation_params") or {}
+        return str(given.get("model") or given.get("model_name") or "model")

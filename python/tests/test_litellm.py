@@ -1,0 +1,201 @@
+"""The real LiteLLM proxy with eight workers, a model server and a service: calls counted against records."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from model_server import ModelServer, running_model
+from places import NODE
+from service import Service, free_port, running_service
+
+pytestmark = pytest.mark.skipif(
+    not NODE.exists() or importlib.util.find_spec("litellm") is None,
+    reason="needs the service (npm ci) and the extra litellm",
+)
+
+WORKERS = 8
+LIMITS = ("--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000")
+EICAR = r"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
+
+
+class Proxy:
+    """A running proxy."""
+
+    def __init__(self, process: subprocess.Popen[bytes], url: str) -> None:
+        self.process, self.url = process, url
+
+    def ask(self, text: str, **more: object) -> httpx.Response | None:
+        """The proxy's answer, or None when the connection broke."""
+        body = {"model": "m-1", "messages": [{"role": "user", "content": text}], **more}
+        try:
+            return httpx.post(f"{self.url}/v1/chat/completions", json=body, timeout=120)
+        except httpx.HTTPError:
+            return None
+
+    def workers(self) -> list[int]:
+        """Processes of its workers."""
+        found = subprocess.run(
+            ["ps", "-o", "pid=,args=", "--ppid", str(self.process.pid)], capture_output=True, text=True
+        )
+        return [int(line.split()[0]) for line in found.stdout.splitlines() if "spawn_main" in line]
+
+
+@contextmanager
+def running_proxy(folder: Path, service_url: str, model: ModelServer, workers: int, **more: str) -> Iterator[Proxy]:
+    """The proxy, as its users start it."""
+    (folder / "config.yaml").write_text(
+        f"""model_list:
+  - model_name: m-1
+    litellm_params:
+      model: openai/m-1
+      api_base: {model.url}
+      api_key: none
+litellm_settings:
+  callbacks: ["runseal_client.litellm.handler"]
+  num_retries: 0
+"""
+    )
+    port = free_port()
+    command = [str(Path(sys.executable).parent / "litellm"), "--config", "config.yaml", "--host", "127.0.0.1"]
+    environment = {
+        **os.environ,
+        "RUNSEAL_URL": service_url,
+        "RUNSEAL_SPOOL_DIR": str(folder / "spool"),
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "DISABLE_SCHEMA_UPDATE": "True",
+        **more,
+    }
+    log = (folder / "proxy.log").open("ab")
+    process = subprocess.Popen(
+        [*command, "--port", str(port), "--num_workers", str(workers), "--timeout_worker_healthcheck", "180"],
+        stdout=log,
+        stderr=log,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+    )
+    proxy = Proxy(process, f"http://127.0.0.1:{port}")
+    try:
+        end = time.monotonic() + 240
+        while time.monotonic() < end and process.poll() is None:
+            with suppress(httpx.HTTPError):
+                if httpx.get(f"{proxy.url}/health/liveliness", timeout=5).is_success:
+                    break
+            time.sleep(0.5)
+        else:
+            raise RuntimeError((folder / "proxy.log").read_text()[-3000:])
+        yield proxy
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)
+
+
+def settled(service: Service, path: str, wanted: int, seconds: float = 60) -> int:
+    """The total of a list, once it is what is wanted or the time is over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and service.count(path) != wanted:
+        time.sleep(0.5)
+    return service.count(path)
+
+
+def test_every_call_has_its_record(tmp_path: Path) -> None:
+    with (
+        running_service(tmp_path, *LIMITS) as service,
+        running_model() as model,
+        running_proxy(tmp_path, service.url, model, WORKERS) as proxy,
+        ThreadPoolExecutor(16) as pool,
+    ):
+        answers = list(pool.map(proxy.ask, [f"question {at}" for at in range(40)]))
+        assert all(answer is not None and answer.status_code == 200 for answer in answers)
+        assert len(model.calls) == 40
+        assert settled(service, "/runs/search?status=ok", 40) == 40
+
+        streams = list(pool.map(lambda at: proxy.ask(f"stream {at}", stream=True), range(8)))
+        assert all(answer is not None and "[DONE]" in answer.text for answer in streams)
+        assert settled(service, "/runs/search?status=ok", 48) == 48
+
+        broken = proxy.ask("break")
+        assert broken is not None and broken.status_code == 500
+        assert settled(service, "/runs", 49) == 49
+        assert service.get("/runs?limit=1")["runs"][0]["closing_outcome"] == "failed"
+
+        calls = len(model.calls)
+        refused = proxy.ask(EICAR)
+        assert refused is not None and refused.status_code == 403
+        over = proxy.ask("much", max_tokens=5_000_000)
+        assert over is not None and over.status_code == 403
+        assert len(model.calls) == calls
+        assert service.count("/runs/search?status=pepg_deny") == 1
+        assert service.count("/runs/search?status=ccv_halt") == 1
+        assert service.count("/permits?state=open") == 0
+
+        # A worker is killed with its requests under way: their permits stay open, and the service ends them.
+        workers = proxy.workers()
+        assert len(workers) == WORKERS
+        before = service.count("/permits")
+        under_way = [pool.submit(proxy.ask, f"slow {at}") for at in range(32)]
+        time.sleep(0.7)
+        os.kill(workers[0], signal.SIGKILL)
+        answered = [future.result() for future in under_way]
+        whole = sum(answer is not None and answer.status_code == 200 for answer in answered)
+        opened = service.count("/permits") - before
+        closed = settled(service, "/permits?state=open", opened - whole, 5)
+        assert opened >= whole
+        assert closed <= opened - whole
+        assert len(model.calls) - calls <= opened
+
+
+def test_fail_open_counts_what_was_not_sealed(tmp_path: Path) -> None:
+    service = Service(tmp_path, *LIMITS)
+    service.start()
+    try:
+        with (
+            running_model() as model,
+            running_proxy(tmp_path, service.url, model, 2, RUNSEAL_FAIL="open") as proxy,
+        ):
+            assert (proxy.ask("one") or httpx.Response(0)).status_code == 200
+            assert service.count("/runs") == 1
+            service.stop()
+            for at in range(5):
+                assert (proxy.ask(f"unsealed {at}") or httpx.Response(0)).status_code == 200
+            assert len(list((tmp_path / "spool").glob("act-*.json"))) + _in_gaps(tmp_path) == 5
+            service.start()
+            assert settled(service, "/runs/search?route_id=litellm/gap", 1) >= 1
+            end = time.monotonic() + 30
+            while list((tmp_path / "spool").glob("*.json")) and time.monotonic() < end:
+                time.sleep(0.5)
+            assert not list((tmp_path / "spool").glob("*.json"))
+            assert _sealed_gaps(service) == 5
+            assert len(model.calls) == 6
+    finally:
+        service.stop()
+
+
+def test_fail_closed_makes_no_call(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    with running_model() as model, running_proxy(tmp_path, url, model, 1) as proxy:
+        assert (proxy.ask("one") or httpx.Response(0)).status_code == 503
+        assert not model.calls
+
+
+def _in_gaps(folder: Path) -> int:
+    import json
+
+    return sum(len(json.loads(each.read_text())["acts"]) for each in (folder / "spool").glob("gap-*.json"))
+
+
+def _sealed_gaps(service: Service) -> int:
+    total = 0
+    for run in service.get("/runs/search?route_id=litellm/gap&limit=100")["runs"]:
+        bundle = service.get(f"/runs/{run['id']}/artifacts")
+        total += bundle["sections"]["reproducibility_context"]["declared"]["gap"]["unsealed"]
+    return total
