@@ -74,6 +74,10 @@ const administrative = (asked: Request, statuses: Pick<Row["statuses"], "open" |
   ...asked,
   statuses: { nobody: 401, owner: 403, other: 403, ...statuses },
 })
+/** Read by admin keys, of whatever key. */
+const read = (asked: Request, status = 200): Row =>
+  administrative(asked, { open: status, admin: status, other_admin: status })
+const anyRun = (end: string): Request => ({ path: ({ run }) => `/admin/runs/${run}${end}` })
 const published = (end: string): Row => ({
   path: ({ token }) => `/public/runs/${token}${end}`,
   statuses: { ...everybody(200), open: 404 },
@@ -139,10 +143,40 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /runs/{id}/attestation-gap-receipt": own(ofRun("/attestation-gap-receipt"), 404),
 
   "GET /admin/keys": administrative(at("/admin/keys"), { open: 200, admin: 200, other_admin: 200 }),
+  "PATCH /admin/keys/{id}": administrative(
+    { path: ({ key }) => `/admin/keys/${key}`, body: () => ({ notes: "x" }) },
+    { open: 403, admin: 200, other_admin: 200 },
+  ),
+  "POST /admin/keys/{id}/rotate": administrative(
+    { path: ({ key }) => `/admin/keys/${key}/rotate`, body: () => ({}) },
+    { open: 403, admin: 200, other_admin: 200 },
+  ),
   "DELETE /admin/keys/{id}": administrative(
     { path: ({ key }) => `/admin/keys/${key}` },
     { open: 404, admin: 200, other_admin: 200 },
   ),
+  "GET /admin/runs": read(at("/admin/runs")),
+  "GET /admin/runs/export": read(at("/admin/runs/export?key=0")),
+  "GET /admin/runs/{id}": read(anyRun("")),
+  "GET /admin/runs/{id}/verify": read(anyRun("/verify")),
+  "GET /admin/runs/{id}/artifacts": read(anyRun("/artifacts")),
+  "GET /admin/runs/{id}/report.pdf": read(anyRun("/report.pdf?format=brief")),
+  "GET /admin/runs/{id}/statement.intoto.json": read(anyRun("/statement.intoto.json")),
+  "GET /admin/runs/{id}/allow-token": read(anyRun("/allow-token")),
+  "GET /admin/runs/{id}/deny-receipt": read({ path: ({ denied }) => `/admin/runs/${denied}/deny-receipt` }),
+  "GET /admin/runs/{id}/ccv-halt-receipt": read(anyRun("/ccv-halt-receipt"), 404),
+  "GET /admin/runs/{id}/macc-halt-receipt": read(anyRun("/macc-halt-receipt"), 404),
+  "GET /admin/runs/{id}/aivp-t4-halt-receipt": read(anyRun("/aivp-t4-halt-receipt"), 404),
+  "GET /admin/runs/{id}/attestation-gap-receipt": read(anyRun("/attestation-gap-receipt"), 404),
+  "GET /admin/permits": read(at("/admin/permits")),
+  "GET /admin/permits/{id}": read({ path: ({ permit }) => `/admin/permits/${permit}` }),
+  "GET /admin/published": read(at("/admin/published")),
+  "GET /admin/usage": read(at("/admin/usage")),
+  "GET /admin/policy": read(at("/admin/policy")),
+  "GET /admin/audit": read(at("/admin/audit")),
+  "GET /admin/audit/export": read(at("/admin/audit/export")),
+  // In open mode nobody has administered yet.
+  "GET /admin/audit/{ordinal}": administrative(at("/admin/audit/1"), { open: 404, admin: 200, other_admin: 200 }),
   "GET /admin/policies": administrative(at("/admin/policies"), { open: 200, admin: 200, other_admin: 200 }),
   "POST /admin/policies/dry-run": administrative(at("/admin/policies/dry-run", { policy: {} }), {
     open: 400,
