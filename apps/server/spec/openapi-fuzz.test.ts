@@ -139,7 +139,7 @@ const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
   }))
 
 /** Served only for a state, a number or a signature that chance does not meet, or with witnesses. */
-const RARELY_SERVED = /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit/
+const RARELY_SERVED = /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit|_destination/
 
 /** Revoking comes last: it takes the callers' own keys too. */
 const inOrder = ENDPOINTS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))

@@ -20,7 +20,9 @@ import { adminPermitRoutes, adminRunRoutes } from "./front/routes/admin-runs-rou
 import { attestationRoutes } from "./front/routes/attestations-routes.ts"
 import { claimRoutes } from "./front/routes/claim-routes.ts"
 import { auditRoutes, usageRoutes } from "./front/routes/deployment-routes.ts"
+import { destinationRoutes } from "./front/routes/destinations-routes.ts"
 import { discoveryRoutes } from "./front/routes/discovery-routes.ts"
+import { eventRoutes } from "./front/routes/events-routes.ts"
 import { executeRoutes } from "./front/routes/execute-routes.ts"
 import { exportRoutes } from "./front/routes/export-routes.ts"
 import { healthRoutes } from "./front/routes/health-routes.ts"
@@ -59,7 +61,14 @@ const PUBLIC_ROUTES: readonly Routes[] = [
 /** Under /admin/: for admin keys and auditors, and for the anonymous caller of open mode. They only read. */
 const READER_ROUTES: readonly Routes[] = [adminRunRoutes, adminPermitRoutes, usageRoutes, auditRoutes]
 /** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
-const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, policyRoutes, publicationRoutes]
+const ADMIN_ROUTES: readonly Routes[] = [
+  keyRoutes,
+  claimRoutes,
+  policyRoutes,
+  publicationRoutes,
+  destinationRoutes,
+  eventRoutes,
+]
 /** Answered to every authenticated caller, with the caller's own records only. */
 const CALLER_ROUTES: readonly Routes[] = [
   executeRoutes,

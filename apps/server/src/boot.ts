@@ -5,6 +5,7 @@ import { spkiToPem } from "@runseal/log/keys/spki"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Logger } from "pino"
 import { PROCESS_WORLD } from "./abroad/ask.ts"
+import { openDeliveries } from "./abroad/deliveries/deliveries.ts"
 import { openOutside } from "./abroad/outbox/open-outside.ts"
 import { type OutsideLog, openOutsideLog } from "./abroad/outbox/outside-log.ts"
 import { openCosigner } from "./abroad/witnessing/cosigner.ts"
@@ -208,6 +209,15 @@ const openSweepers = ({
     openEventSweeper({ ...parts, reportFailure: telemetry.eventsNotSealed }),
   ] as const
 
+const openDeliveriesOf = (
+  { keys, origin }: Deployment,
+  { db, nowMs, telemetry, config }: OverHeads,
+): ReturnType<typeof openDeliveries> =>
+  openDeliveries({
+    ...{ db, nowMs, telemetry, networks: config.deliveryNetworks, logOrigin: origin },
+    secret: keys.originSecret,
+  })
+
 async function bootOver(parts: OverHeads): Promise<Service> {
   const { config, prepared, db, nowMs, telemetry, heads, reads } = parts
   // Before the start tidies away files of processes that ended.
@@ -220,10 +230,10 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
   const [trust, shownHead] = [trustedKeysOf(document), openShownHead(db, heads.known)]
-  const cosigner = openCosigner({ ...parts, shownHead })
   const access = openAccess({ ...parts, keys })
   const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
   verification.takeOver(left)
+  const [cosigner, deliveries] = [openCosigner({ ...parts, shownHead }), openDeliveriesOf(deployment, parts)]
   const sealer = openSealer({
     db,
     upstream: [access.keys, access.idempotencyKeys, access.trialQuota, ledger],
@@ -234,17 +244,12 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...reportsTo(telemetry),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,
-    reportCommitted: afterCommit(telemetry, [doubt.settle, cosigner.wake, outside.wake]),
+    reportCommitted: afterCommit(telemetry, [doubt.settle, cosigner.wake, outside.wake, deliveries.wake]),
   })
   const [[sweeper, events], renderer] = [openSweepers({ db, sealer, nowMs, telemetry }), openReports(deployment, db)]
   const documents = openDocumentCheck(document)
   const execution = openExecution({
-    db,
-    sealer,
-    ledger,
-    nowMs,
-    reviewer: prepared.reviewer,
-    signal: stop.signal,
+    ...{ db, sealer, ledger, nowMs, reviewer: prepared.reviewer, signal: stop.signal },
     ...issuerOf(config, deployment),
     pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision, telemetry.stageFailed),
   })
@@ -268,6 +273,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     sealingQueue: sealer.waiting,
     permitEnds: sweeper,
     adminEvents: events,
+    deliveries,
     reportUnavailable: doubt.raise,
     telemetry,
     ...shownSettings(parts),
@@ -279,7 +285,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...publishedOf(deployment, config, document),
   }
   const sealing = [policies, prepared.inspection, renderer, documents, sweeper, events, ledger, sealer, verification]
-  const opened = [...sealing, cosigner, outside, reads, ...Object.values(access), heads, db]
+  const opened = [...sealing, cosigner, outside, deliveries, reads, ...Object.values(access), heads, db]
   return { deps, reloadPolicy: policies.reloader(() => readPolicyText(config)), close: () => closeAll(stop, opened) }
 }
 

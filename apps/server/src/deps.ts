@@ -8,6 +8,7 @@ import type { AttestRequest } from "@runseal/core/wire/attestation-requests"
 import type { KeyChangesAnswer } from "@runseal/core/wire/log-answers"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import type { Deliveries } from "./abroad/deliveries/deliveries.ts"
 import type { Outbox } from "./abroad/outbox/outbox.ts"
 import type { ShowOutside } from "./abroad/outbox/show-outside.ts"
 import type { IdempotencyKeys } from "./front/access/idempotency.ts"
@@ -81,6 +82,8 @@ export type Deps = {
   readonly budgets: Budgets
   /** The library of signatures of malicious code. */
   readonly signatures: PolicyInForce["signatures"]
+  /** Delivers events, and tests destinations. */
+  readonly deliveries: Deliveries
   readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox

@@ -1,5 +1,6 @@
 /** The server process: options, start, signals, stop. */
 import { join } from "node:path"
+import { readDeliveries } from "./abroad/deliveries/destination-states.ts"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
 import { type Listening, listen, tryToListen } from "./front/http/listen.ts"
@@ -44,6 +45,7 @@ async function startListening(
     readiness: deps.readiness,
     openPermits: deps.permitEnds.openPermits,
     outside: deps.outside?.standing,
+    deliveries: () => readDeliveries(deps.db, deps.nowMs()),
   })
   const watched =
     metrics === undefined || metricsPort === undefined

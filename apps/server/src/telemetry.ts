@@ -3,6 +3,7 @@
  * An event says what happened and why it failed. It holds no content of a request.
  */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import type { DeliveryFault } from "@runseal/core/wire/event-messages"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
 import type { Refusal as OutsideRefusal } from "./abroad/outbox/ask-log.ts"
@@ -55,6 +56,10 @@ export type Counters = {
   /** The outside log took an entry. @param late whether that was more than 600 s after the embedded log took it */
   readonly entered: (late: boolean) => void
   readonly notEntered: (fault: OutsideFault) => void
+  /** A receiver took so many events. */
+  readonly eventsDelivered: (destination_id: number, events: number) => void
+  /** A receiver did not take an event. */
+  readonly eventNotDelivered: (destination_id: number, fault: DeliveryFault) => void
 }
 
 /** Events that become a line of the process log; some are counted too. */
@@ -106,6 +111,12 @@ type Lines = {
   readonly notEntered: (outside_log: string, log_index: number, refusal: OutsideRefusal) => void
   /** A delivery to an outside log was given up. */
   readonly deliveryFailed: (error: unknown) => void
+  /** @param isFirst whether the delivery before it succeeded */
+  readonly eventNotDelivered: (destination_id: number, fault: DeliveryFault, isFirst: boolean) => void
+  /** A receiver that had failed takes events. */
+  readonly receiverBack: (destination_id: number) => void
+  /** Nothing was delivered to a destination because of a failure in this service. */
+  readonly deliveriesFailed: (error: unknown) => void
 }
 
 /** What the process log says of a policy. */
@@ -134,6 +145,8 @@ const UNCOUNTED: Counters = {
   witnessed: ignore,
   entered: ignore,
   notEntered: ignore,
+  eventsDelivered: ignore,
+  eventNotDelivered: ignore,
 }
 
 const NOT_COSIGNED: { readonly [fault in WitnessFault]: string } = {
@@ -237,6 +250,12 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
       logger[level]({ outside_log, log_index, ...refusal }, NOT_ENTERED[refusal.fault])
     },
     deliveryFailed: err => logger[levelOf(err)]({ err }, "nothing was delivered to the outside log"),
+    eventNotDelivered: (destination_id, fault, isFirst) => {
+      counters.eventNotDelivered(destination_id, fault)
+      if (isFirst) logger.warn({ destination_id, fault }, "a receiver takes no events: they wait until it does")
+    },
+    receiverBack: destination_id => logger.info({ destination_id }, "a receiver takes events again"),
+    deliveriesFailed: err => logger[levelOf(err)]({ err }, "events were not delivered"),
   }
 }
 

@@ -29,6 +29,7 @@ import { type Administration, administration } from "./administration.ts"
 import { type AttestationCalls, attestationCalls } from "./attestation-calls.ts"
 import { as, onceCall, query, received, runPath } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./client-errors.ts"
+import { type EventCalls, eventCalls } from "./event-calls.ts"
 import type { Reply } from "./exchange.ts"
 import type { ExecuteRequest } from "./execute-arguments.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
@@ -52,6 +53,7 @@ export type Client = RunCalls &
   ExportCalls &
   AttestationCalls &
   Administration &
+  EventCalls &
   PermittedActs & {
     /** Permits call by call; `permit` and `guard` make the calls in their order. */
     readonly permits: PermitCalls
@@ -145,6 +147,7 @@ export function createClient(options: ClientOptions = {}): Client {
     ...attestationCalls(send, settings),
     ...exportCalls(settings),
     ...administration(send),
+    ...eventCalls(send),
     execute: async (request, call) =>
       await send(onceCall(settings, "/execute", jsonText(request), call), readExecuteResult, call),
     verifyDeterminism: async (request, call) => {

@@ -123,6 +123,12 @@ export const ROOMS: readonly Room[] = [
   { path: server("keys"), enters: [...GIVEN, server("store"), ABROAD] },
   { path: server("abroad/witnessing"), enters: [...GIVEN, server("store"), ABROAD] },
   { path: server("abroad/outbox"), enters: [...GIVEN, server("store"), ABROAD] },
+  // What receivers get of a sealed document.
+  { path: server("events"), enters: [...GIVEN, server("store")] },
+  {
+    path: server("abroad/deliveries"),
+    enters: [...GIVEN, server("store"), server("events"), server("keys/webhook-secret.ts"), ABROAD],
+  },
   {
     path: server("sealing"),
     enters: [...GIVEN, ...["run/pipeline", "keys", "store", "threads"].map(server)],
@@ -163,6 +169,9 @@ export const ROOMS: readonly Room[] = [
         "threads",
         "front/discovery",
         "abroad/outbox",
+        "abroad/deliveries",
+        "events",
+        "keys/webhook-secret.ts",
       ].map(server),
     ],
   },

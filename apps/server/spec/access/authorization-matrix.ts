@@ -78,6 +78,9 @@ const administrative = (asked: Request, statuses: Pick<Row["statuses"], "open" |
 const read = (asked: Request, status = 200): Row =>
   administrative(asked, { open: status, admin: status, other_admin: status })
 const anyRun = (end: string): Request => ({ path: ({ run }) => `/admin/runs/${run}${end}` })
+/** Answered to admin keys alone: not in open mode either. */
+const keyAdministrative = (asked: Request, status = 200): Row =>
+  administrative(asked, { open: 403, admin: status, other_admin: status })
 const published = (end: string): Row => ({
   path: ({ token }) => `/public/runs/${token}${end}`,
   statuses: { ...everybody(200), open: 404 },
@@ -201,6 +204,15 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     { path: run => `/admin/runs/${run.to_withdraw}/unpublish` },
     { open: 403, admin: 200, other_admin: 200 },
   ),
+  "GET /admin/events": keyAdministrative(at("/admin/events")),
+  "GET /admin/deliveries": keyAdministrative(at("/admin/deliveries")),
+  "GET /admin/destinations": keyAdministrative(at("/admin/destinations")),
+  "POST /admin/destinations": keyAdministrative(at("/admin/destinations", { url: "https://events.example/" }), 201),
+  "PATCH /admin/destinations/{id}": keyAdministrative(at("/admin/destinations/999", { active: false }), 404),
+  "DELETE /admin/destinations/{id}": keyAdministrative(at("/admin/destinations/999"), 404),
+  "POST /admin/destinations/{id}/rotate": keyAdministrative(at("/admin/destinations/999/rotate", {}), 404),
+  "POST /admin/destinations/{id}/test": keyAdministrative(at("/admin/destinations/999/test", {}), 404),
+  "POST /admin/destinations/{id}/resume": keyAdministrative(at("/admin/destinations/999/resume", { from: 0 }), 404),
   // Last: in open mode it makes the first key, and the deployment is locked.
   "POST /admin/keys": administrative(at("/admin/keys", { ...ADMIN, ...CUSTOMER }), {
     open: 201,

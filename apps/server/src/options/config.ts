@@ -9,6 +9,7 @@ import { commandLineError } from "./command-line-errors.ts"
 import { addCommands, type Commands } from "./commands.ts"
 import { nameInFile, readConfigFile } from "./config-file.ts"
 import { databaseServerOf } from "./database-options.ts"
+import { PUBLIC_ONLY } from "./delivery-networks.ts"
 import { isLoopback } from "./operator-url.ts"
 import { rekorOf } from "./rekor-options.ts"
 import { StartupError } from "./startup-error.ts"
@@ -118,6 +119,8 @@ function configOf(options: OptionValues, env: Environment) {
     witnessesNeeded: witnessesNeeded(options),
     /** The Rekor log that also gets every entry; undefined: entries are in the embedded log alone. */
     rekor: rekorOf(options),
+    /** Where receivers of events may be. */
+    deliveryNetworks: options.deliveryNetworks ?? PUBLIC_ONLY,
     /** The signer that holds the service key; undefined: the key is in the keys folder. */
     signer,
   }

@@ -6,6 +6,7 @@ import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { DATABASE_OPTIONS } from "./database-options.ts"
+import { DELIVERY_OPTIONS } from "./delivery-options.ts"
 import { type OptionText, option } from "./option-row.ts"
 import { PERMIT_OPTIONS } from "./permit-options.ts"
 import { POLICY_OPTIONS } from "./policy-options.ts"
@@ -194,6 +195,7 @@ export const OPTIONS = v.object({
     "certificates of the timestamp authority in PEM: its own, then those above it, the root last",
     v.optional(v.string()),
   ),
+  ...DELIVERY_OPTIONS,
   signerUrl: option(
     "--signer-url <url>",
     "address of the signer that holds the [service key](#a-service-key-in-a-kms): a key version of a KMS over HTTP",

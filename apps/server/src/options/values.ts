@@ -2,6 +2,7 @@
 import { MCD_SCOPES, signatureIdSchema } from "@runseal/core/vocabulary/decision-codes"
 import { MAX_URI_LENGTH } from "@runseal/log/trust/trusted-root"
 import * as v from "valibot"
+import { deliveryNetworks } from "./delivery-networks.ts"
 import { asFolder, operatorUrl } from "./operator-url.ts"
 import { readServerAddress } from "./server-address.ts"
 import { areDistinct, MAX_WITNESSES, parseWitness } from "./witness.ts"
@@ -100,6 +101,12 @@ export const MCD_DISABLED = readBy(text => {
   const ids = text.split(/\s+/).filter(one => one !== "")
   return ids.every(id => v.is(signatureIdSchema, id)) ? [...new Set(ids)].toSorted() : undefined
 }, "ids of signatures, such as MCD-FE-005")
+
+/** Networks of receivers, with spaces between. */
+export const DELIVERY_NETWORKS = readBy(
+  text => deliveryNetworks(text.split(/\s+/).filter(one => one !== "")),
+  "a network such as 10.0.0.0/8 or fd00::/8, or an address",
+)
 
 export const WITNESSES = v.pipe(
   v.string(),

@@ -43,7 +43,7 @@ export const ERROR_CODES = {
   endpoint_not_found: { status: 404, meaning: "There is no such endpoint." },
   not_found: {
     status: 404,
-    meaning: "There is no such run, permit, key, tile, entry or file, or it belongs to another key.",
+    meaning: "There is no such run, permit, key, destination, tile, entry or file, or it belongs to another key.",
   },
   other_outcome: { status: 404, meaning: "The run ended with an outcome that has no such artifact or statement." },
   not_published: { status: 404, meaning: "No run is published under this address." },
@@ -60,6 +60,7 @@ export const ERROR_CODES = {
   nothing_to_claim: { status: 409, meaning: "No run was made in open mode." },
   permit_not_open: { status: 409, meaning: "The permit is closed or ended, or its time to be closed is over." },
   already_redeemed: { status: 409, meaning: "The permit was redeemed before." },
+  too_many_destinations: { status: 409, meaning: "The deployment has as many destinations of events as it may have." },
   body_too_large: { status: 413, meaning: "The body is too large. The sentence has the limit." },
   expectation_failed: { status: 417, meaning: "The header Expect asks for something other than 100-continue." },
   rate_limited: { status: 429, meaning: "The rate limit is reached. Retry after Retry-After." },

@@ -16,6 +16,7 @@ import { type SchemaWriter, schemaWriter } from "./json-schema.ts"
 import type { Answer, Operation } from "./operation.ts"
 import { ATTESTATION_OPERATIONS } from "./operations/attestations-operations.ts"
 import { DEPLOYMENT_OPERATIONS } from "./operations/deployment-operations.ts"
+import { EVENT_OPERATIONS } from "./operations/events-operations.ts"
 import { EXECUTE_OPERATIONS } from "./operations/execute-operations.ts"
 import { HOOK_OPERATIONS } from "./operations/hooks-operations.ts"
 import { KEY_OPERATIONS } from "./operations/keys-operations.ts"
@@ -38,6 +39,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...POLICY_OPERATIONS,
   ...DEPLOYMENT_OPERATIONS,
   ...SESSION_OPERATIONS,
+  ...EVENT_OPERATIONS,
   ...LOG_OPERATIONS,
   ...SERVICE_OPERATIONS,
 ]

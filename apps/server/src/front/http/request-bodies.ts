@@ -5,6 +5,16 @@ import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { foreignField, isForeignKey, issueText, shownName } from "@runseal/core/artifacts/schema-issue"
 import { dropNullMembers, holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
 import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
+import {
+  type ChangeDestinationRequest,
+  type CreateDestinationRequest,
+  changeDestinationRequestSchema,
+  createDestinationRequestSchema,
+  type ResumeDestinationRequest,
+  type RotateDestinationRequest,
+  resumeDestinationRequestSchema,
+  rotateDestinationRequestSchema,
+} from "@runseal/core/wire/event-messages"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
 import {
   type ChangeKeyRequest,
@@ -75,6 +85,28 @@ export const readPolicyBody = (body: JsonObject): LoadPolicyRequest => readBody(
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export const readDryRunBody = (body: JsonObject): DryRunRequest => readBody(dryRunRequestSchema, body)
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readCreateDestinationBody(body: JsonObject): CreateDestinationRequest {
+  const request = readBody(createDestinationRequestSchema, body)
+  refuseNul(body, "U+0000 is accepted in no text.")
+  return request
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export function readChangeDestinationBody(body: JsonObject): ChangeDestinationRequest {
+  const request = readBody(changeDestinationRequestSchema, body)
+  refuseNul(body, "U+0000 is accepted in no text.")
+  return request
+}
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readRotateDestinationBody = (body: JsonObject): RotateDestinationRequest =>
+  readBody(rotateDestinationRequestSchema, body)
+
+/** @throws HttpError 400 naming the field that is wrong, never its value */
+export const readResumeDestinationBody = (body: JsonObject): ResumeDestinationRequest =>
+  readBody(resumeDestinationRequestSchema, body)
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export function readAttestBody(body: JsonObject): AttestRequest {

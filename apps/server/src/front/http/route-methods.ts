@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono"
 import { HttpError } from "../../http-error.ts"
 
 /** Every method of an endpoint of this service; HEAD is answered as GET without the body. */
-const METHODS = ["GET", "POST", "DELETE"]
+const METHODS = ["GET", "POST", "PATCH", "DELETE"]
 
 /** Methods of the endpoint at a path, as they were registered; none where there is no endpoint. */
 const methodsAt = (app: Hono, path: string, isEndpoint: (route: string) => boolean = () => true): readonly string[] =>

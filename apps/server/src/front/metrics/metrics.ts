@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
+import type { Delivery } from "@runseal/core/wire/event-messages"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import { errorAnswer, HttpError, helpLink } from "../../http-error.ts"
@@ -25,6 +26,8 @@ type Gauges = {
   readonly openPermits: () => Promise<{ readonly permits: number; readonly reserved: number }>
   /** How far the outside log has come that this process delivers to. */
   readonly outside?: (() => Promise<OutsideStanding | undefined>) | undefined
+  /** How far the deliveries of events are, of all processes. */
+  readonly deliveries: () => Promise<readonly Delivery[]>
 }
 
 export type Metrics = {
@@ -135,6 +138,22 @@ function createCounters(registry: Registry): Counters {
     limited: limit => refusals.inc({ limit }),
     ...countWitnesses(registry),
     ...countOutside(registry),
+    ...countDeliveries(registry),
+  }
+}
+
+/** Destinations are named by admin keys, and there are 32 at most. */
+function countDeliveries(registry: Registry): Pick<Counters, "eventsDelivered" | "eventNotDelivered"> {
+  const { counter } = metricsOf(registry)
+  const delivered = counter("runseal_events_delivered_total", "Events that a receiver took.", "destination")
+  const faults = counter(
+    "runseal_event_failures_total",
+    "Attempts to deliver an event that failed, by destination and fault.",
+    ...(["destination", "fault"] as const),
+  )
+  return {
+    eventsDelivered: (destination, events) => delivered.inc({ destination: `${destination}` }, events),
+    eventNotDelivered: (destination, fault) => faults.inc({ destination: `${destination}`, fault }),
   }
 }
 
@@ -182,8 +201,34 @@ function countOutside(registry: Registry): Pick<Counters, "entered" | "notEntere
   }
 }
 
-function registerGauges(registry: Registry, { waiting, readiness, openPermits, outside }: Gauges): void {
+function registerDeliveries(registry: Registry, deliveries: Gauges["deliveries"]): void {
+  const { gauge } = metricsOf(registry)
+  const lag = gauge(
+    "runseal_event_lag_seconds",
+    "How long the oldest entry that a destination has not passed is in the log.",
+    "destination",
+  )
+  const labelNames = ["destination"] as const
+  const backlog: Gauge<"destination"> = new Gauge({
+    name: "runseal_event_backlog_entries",
+    help: "Entries of the log that a destination has not passed yet.",
+    labelNames,
+    registers: [registry],
+    collect: async () => {
+      const rows = await deliveries().catch(() => undefined)
+      if (rows === undefined) return
+      for (const one of [backlog, lag]) one.reset()
+      for (const { id, backlog: entries, lag_seconds } of rows) {
+        backlog.set({ destination: `${id}` }, entries)
+        lag.set({ destination: `${id}` }, lag_seconds)
+      }
+    },
+  })
+}
+
+function registerGauges(registry: Registry, { waiting, readiness, openPermits, outside, deliveries }: Gauges): void {
   const { readGauge } = metricsOf(registry)
+  registerDeliveries(registry, deliveries)
   if (outside !== undefined) {
     readGauge(
       "runseal_outside_backlog_entries",

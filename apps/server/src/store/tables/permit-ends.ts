@@ -20,6 +20,8 @@ export const permit_end = pgTable(
   },
   table => [
     primaryKey({ columns: [table.owner, table.chain_ordinal] }),
+    // Events are read in the order of the log.
+    index("permit_end_log_index").on(table.log_index),
     index("permit_end_ended").on(table.owner, table.ended_at, table.chain_ordinal),
   ],
 )

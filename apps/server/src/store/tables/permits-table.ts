@@ -66,6 +66,8 @@ export const permit = pgTable(
       .on(table.owner, table.opened_at, table.chain_ordinal)
       .where(fragment`${table.chain_ordinal} > 0`),
     index("permit_run").on(table.owner, table.run_id).where(fragment`${table.run_id} > 0`),
+    // Events are read in the order of the log.
+    index("permit_log_index").on(table.log_index).where(fragment`${table.chain_ordinal} > 0`),
     index("permit_due").on(table.due_at, table.reserved).where(fragment`${table.state} = 'open'`),
   ],
 )

@@ -1,0 +1,105 @@
+/** Delivers to one destination, page after page, as long as this process has the lease and nothing fails. */
+import type { SealedEvent } from "@runseal/core/wire/event-messages"
+import { passes } from "../../events/event-filter.ts"
+import { eventOf, recordIndex } from "../../events/sealed-event.ts"
+import type { Database } from "../../store/driver/database.ts"
+import {
+  type DestinationRow,
+  endDestinationLease,
+  leaseDestination,
+  noteDelivery,
+} from "../../store/tables/destinations-table.ts"
+import { readHead } from "../../store/tables/log-store.ts"
+import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
+import type { Telemetry } from "../../telemetry.ts"
+import { deliverPage } from "./deliver-page.ts"
+import type { Failure } from "./receiver-failure.ts"
+import { REQUEST_DEADLINE_MS } from "./webhook-receiver.ts"
+
+/** No event of a page is sent after this time, in milliseconds. */
+const PAGE_BUDGET_MS = 20_000
+/** Duration of the lease, after which another process delivers in place of one that died: longer than a page can take. */
+const LEASE_MS = PAGE_BUDGET_MS + REQUEST_DEADLINE_MS + 10_000
+/** Wait after a failure, in milliseconds: half of this or more, at random, doubled with each further failure in a row. */
+const FIRST_WAIT_MS = 1000
+/** The wait is never longer than this, in milliseconds, so that a receiver that is back soon gets its events. */
+const LONGEST_WAIT_MS = 60_000
+
+export type RoundContext = {
+  readonly db: Database
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  /** Uniform in [0, 1); spreads retries. */
+  readonly random: () => number
+  readonly telemetry: Pick<Telemetry, "eventsDelivered" | "eventNotDelivered" | "receiverBack">
+  /** The name under which this process holds leases. */
+  readonly holder: string
+  /** Sends an event to a destination. Undefined: it was taken. */
+  readonly send: (destination: DestinationRow, event: SealedEvent, signal: AbortSignal) => Promise<Failure | undefined>
+}
+
+/** @param stop ends requests under way, whose events are sent again later */
+export async function playDelivery(context: RoundContext, id: number, stop: AbortSignal): Promise<void> {
+  const { db, holder } = context
+  let place: StreamPlace | undefined
+  const taken = new Set<number>()
+  try {
+    while (!stop.aborted) {
+      const row = await leaseDestination(db, id, holder, LEASE_MS)
+      if (row === undefined) return
+      if (place?.position !== row.position) place = { position: row.position }
+      const next = await playPage(context, row, place, taken, stop)
+      if (next === undefined) break
+      place = next
+    }
+  } finally {
+    await endDestinationLease(db, id, holder).catch(() => undefined)
+  }
+}
+
+/** @returns where the next page begins; undefined when there is nothing more to do now */
+async function playPage(
+  context: RoundContext,
+  row: DestinationRow,
+  place: StreamPlace,
+  taken: Set<number>,
+  stop: AbortSignal,
+): Promise<StreamPlace | undefined> {
+  const { db, holder, telemetry, nowMs } = context
+  const { destination_id: id, position: from } = row
+  const { size } = await readHead(db)
+  if (from >= size) return undefined
+  const until = performance.now() + PAGE_BUDGET_MS
+  const { documents, next } = await readStream(db, place, size, recordIndex)
+  const events = documents.map(eventOf).filter(event => passes(row, event))
+  const isOver = (): boolean => stop.aborted || performance.now() > until
+  const page = await deliverPage(events, taken, event => context.send(row, event, stop), isOver)
+  // A request that the stop has ended says nothing of the receiver.
+  const failure = stop.aborted ? undefined : page.failure
+  const position = page.stopped_at ?? next.position
+  const wasNoted = await noteDelivery(db, id, holder, {
+    from,
+    position,
+    delivered_at: page.taken === 0 ? undefined : nowMs(),
+    failure: failure && { ...failure, at: nowMs(), wait_ms: waitMs(context, row, failure, position > from) },
+  })
+  if (page.taken > 0) telemetry.eventsDelivered(id, page.taken)
+  for (const one of taken) if (one < position) taken.delete(one)
+  if (failure !== undefined) {
+    telemetry.eventNotDelivered(id, failure.fault, row.failures === 0 || position > from)
+    return undefined
+  }
+  if (row.failures > 0 && page.taken > 0) telemetry.receiverBack(id)
+  if (!wasNoted) return undefined
+  return page.stopped_at === undefined ? next : { position }
+}
+
+function waitMs(
+  { random }: RoundContext,
+  { failures }: DestinationRow,
+  { retry_after_ms = 0 }: Failure,
+  wasMoved: boolean,
+): number {
+  const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(wasMoved ? 0 : failures, 16))
+  return Math.round(Math.max(retry_after_ms, most * (0.5 + random() / 2)))
+}

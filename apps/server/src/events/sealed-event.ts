@@ -1,0 +1,196 @@
+/** Events: what the service tells other systems of a sealed document. They hold ids, codes and hashes, and no declared text. docs/events.md. */
+import { parseStrictJson } from "@runseal/canonical"
+import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
+import { ACT_FAILURE_CODES, ACT_OUTCOMES } from "@runseal/core/artifacts/permit-sections"
+import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
+import type { RunEventData, SealedEvent } from "@runseal/core/wire/event-messages"
+import * as v from "valibot"
+import { StoreError } from "../store/driver/store-errors.ts"
+import type { StreamDocument, StreamRun } from "../store/tables/stream-reads.ts"
+
+const opt = v.optional
+const text = v.string()
+const entry = v.object({ entry: v.object({ logIndex: text }) })
+const payload = v.object({ payload_hash: text })
+const policy = v.object({ policy_hash: text, fired_rule_id: text, decision_reason_code: text })
+const receipt = v.object({
+  decision_reason_code: opt(text),
+  halt_reason_code: opt(text),
+})
+
+/** The members of a stored record that an event shows. The record was verified when it was sealed. */
+const recordSchema = v.object({
+  run: v.object({
+    run_id: v.number(),
+    outcome_kind: v.picklist(OUTCOME_KINDS),
+    error_stage: opt(text),
+    tenant_id: text,
+    program_id: text,
+    route_id: text,
+    execution_region: text,
+    created_at: text,
+    duration_us: v.number(),
+  }),
+  sections: v.object({
+    payload,
+    policy_evaluation: opt(policy),
+    permit: opt(
+      v.object({
+        permit_id: text,
+        outcome: v.picklist(ACT_OUTCOMES),
+        code: opt(v.picklist(ACT_FAILURE_CODES)),
+        closed_clock: text,
+      }),
+    ),
+  }),
+  deny_receipt: opt(receipt),
+  ccv_halt_receipt: opt(receipt),
+  macc_halt_receipt: opt(receipt),
+  aivp_t4_halt_receipt: opt(receipt),
+  attestation_gap_receipt: opt(receipt),
+  bundle_hash: text,
+})
+type StoredRecord = v.InferOutput<typeof recordSchema>
+
+const anchoredSchema = v.object({ anchors: v.object({ complete_record: entry }) })
+
+const openingSchema = v.object({
+  tenant_id: text,
+  permit_id: text,
+  expires_at: text,
+  close_by: text,
+  sections: v.object({
+    payload,
+    envelope: v.object({ program_id: text, route_id: text, admission_clock: text }),
+    policy_evaluation: policy,
+  }),
+  reservation: v.object({ tokens: v.number() }),
+  opening_hash: text,
+})
+
+const endSchema = v.pick(permitEndSchema, ["tenant_id", "reason", "end_clock", "openings", "end_hash"])
+const looseEndSchema = v.object(endSchema.entries)
+
+const adminEventSchema = v.object({
+  tenant_id: v.literal(DEPLOYMENT_TENANT),
+  seal_clock: text,
+  who: v.object({ actor: text }),
+  action: text,
+  subject: v.object({ kind: text, id: text }),
+  event_hash: text,
+})
+
+/** @throws StoreError "corrupt" for a text that this service has not sealed */
+function read<Schema extends v.GenericSchema>(schema: Schema, document: string): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, parseStrictJson(document))
+  if (!parsed.success) throw new StoreError("corrupt")
+  return parsed.output
+}
+
+/** The log index of the entry of a run's complete record. @throws StoreError "corrupt" */
+export const recordIndex = (document: string): number =>
+  Number(read(anchoredSchema, document).anchors.complete_record.entry.logIndex)
+
+/** The event of a document. @throws StoreError "corrupt" */
+export function eventOf(document: StreamDocument): SealedEvent {
+  const { log_index, leaf_digest, owner, chain_ordinal } = document
+  const place = { id: `evt_${leaf_digest.slice(0, 32)}`, position: log_index }
+  const sealed = { key_id: owner, tenant_ordinal: chain_ordinal, leaf_digest }
+  switch (document.kind) {
+    case "run": {
+      const record = read(recordSchema, document.text)
+      const { permit } = record.sections
+      return {
+        ...place,
+        type: permit === undefined ? "run.sealed" : "permit.closed",
+        timestamp: permit?.closed_clock ?? record.run.created_at,
+        data: { ...sealed, ...runData(record, document) },
+      }
+    }
+    case "opening": {
+      const opening = read(openingSchema, document.text)
+      const { payload, envelope, policy_evaluation } = opening.sections
+      const data = {
+        ...sealed,
+        tenant_id: opening.tenant_id,
+        permit_id: opening.permit_id,
+        program_id: envelope.program_id,
+        route_id: envelope.route_id,
+        payload_hash: payload.payload_hash,
+        ...decision(policy_evaluation),
+        reserved_tokens: opening.reservation.tokens,
+        expires_at: opening.expires_at,
+        close_by: opening.close_by,
+        opening_hash: opening.opening_hash,
+      }
+      return { ...place, type: "permit.opened", timestamp: envelope.admission_clock, data }
+    }
+    case "end": {
+      const { tenant_id, reason, end_clock, openings, end_hash } = read(looseEndSchema, document.text)
+      const permits = openings.map(({ permit_id, released }) => ({ permit_id, released_tokens: released }))
+      return {
+        ...place,
+        type: "permit.ended",
+        timestamp: end_clock,
+        data: { ...sealed, tenant_id, reason, permits, end_hash },
+      }
+    }
+    case "admin_event": {
+      const { tenant_id, seal_clock, who, action, subject, event_hash } = read(adminEventSchema, document.text)
+      const data = { ...sealed, tenant_id, actor: who.actor, action, subject, event_hash }
+      return { ...place, type: "admin.event", timestamp: seal_clock, data }
+    }
+  }
+}
+
+type RunFacts = Omit<RunEventData, "key_id" | "tenant_ordinal" | "leaf_digest">
+
+function runData(record: StoredRecord, { findings, manifest_hash }: StreamRun): RunFacts {
+  const { run, sections, bundle_hash } = record
+  const { payload, policy_evaluation, permit } = sections
+  const { run_id, tenant_id, outcome_kind, error_stage, program_id, route_id, execution_region, duration_us } = run
+  const halted = haltCode(record)
+  return {
+    tenant_id,
+    run_id,
+    outcome: outcome_kind,
+    ...(error_stage === undefined ? {} : { error_stage }),
+    program_id,
+    route_id,
+    payload_hash: payload.payload_hash,
+    ...(policy_evaluation === undefined ? {} : decision(policy_evaluation)),
+    ...(halted === undefined ? {} : { reason_code: halted }),
+    execution_region,
+    duration_us,
+    ...(findings === "" ? {} : { findings: findings.split(" ").map(findingOf) }),
+    ...(manifest_hash === "" ? {} : { manifest_hash }),
+    bundle_hash,
+    ...(permit === undefined
+      ? {}
+      : {
+          permit_id: permit.permit_id,
+          act_outcome: permit.outcome,
+          ...(permit.code === undefined ? {} : { act_code: permit.code }),
+        }),
+  }
+}
+
+/** What refused the run after its policy had decided, or before. */
+function haltCode(record: StoredRecord): string | undefined {
+  const { deny_receipt, ccv_halt_receipt, macc_halt_receipt, aivp_t4_halt_receipt, attestation_gap_receipt } = record
+  const found = deny_receipt ?? ccv_halt_receipt ?? macc_halt_receipt ?? aivp_t4_halt_receipt ?? attestation_gap_receipt
+  return found?.halt_reason_code ?? found?.decision_reason_code
+}
+
+const decision = ({ policy_hash, fired_rule_id, decision_reason_code }: v.InferOutput<typeof policy>) => ({
+  policy_hash,
+  ...(fired_rule_id === "" ? {} : { rule_id: fired_rule_id }),
+  reason_code: decision_reason_code,
+})
+
+/** `CODE:count`, as the column of a run holds it. */
+function findingOf(finding: string): { readonly code: string; readonly count: number } {
+  const [code = "", count = ""] = finding.split(":")
+  return { code, count: Number(count) }
+}

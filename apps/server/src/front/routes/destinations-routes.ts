@@ -1,0 +1,198 @@
+/** Where events are delivered. docs/events.md; docs/api.md, "Events". */
+import { randomBytes } from "node:crypto"
+import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import {
+  type ChangeDestinationRequest,
+  type ChangedDestination,
+  type CreateDestinationRequest,
+  type CreatedDestination,
+  changeDestinationRequestSchema,
+  createDestinationRequestSchema,
+  DEFAULT_OVERLAP_SECONDS,
+  type DeletedDestination,
+  type DeliveryList,
+  type Destination,
+  type DestinationList,
+  EVENT_TYPES,
+  MAX_DESTINATIONS,
+  type ResumedDestination,
+  type RotatedDestination,
+  type TestedDestination,
+} from "@runseal/core/wire/event-messages"
+import { ignoredOf } from "@runseal/core/wire/ignored-members"
+import type { Context } from "hono"
+import { Hono } from "hono"
+import { readDeliveryState } from "../../abroad/deliveries/destination-states.ts"
+import type { Deps } from "../../deps.ts"
+import { filterText, filterValues } from "../../events/event-filter.ts"
+import { badRequest, HttpError, notFound } from "../../http-error.ts"
+import { webhookSecret } from "../../keys/webhook-secret.ts"
+import {
+  changeDestination,
+  type DestinationAct,
+  type DestinationRow,
+  findDestination,
+  insertDestination,
+  listDestinations,
+  resumeDestination,
+  rotateSecret,
+} from "../../store/tables/destinations-table.ts"
+import { adminKeyOf } from "../access/authentication.ts"
+import { callerOf } from "../access/caller.ts"
+import { readJsonObject } from "../http/json-body.ts"
+import { readId } from "../http/path-ids.ts"
+import {
+  readChangeDestinationBody,
+  readCreateDestinationBody,
+  readResumeDestinationBody,
+  readRotateDestinationBody,
+} from "../http/request-bodies.ts"
+
+/** Random bytes of the text from which a secret follows. */
+const SALT_BYTES = 16
+const newSalt = (): string => randomBytes(SALT_BYTES).toString("hex")
+
+const noSuchDestination = (): HttpError => notFound("There is no such destination.")
+const readDestinationId = (text: string): number => readId(text, noSuchDestination)
+const clock = (ms: number): string => new Date(ms).toISOString()
+
+function shown(row: DestinationRow): Destination {
+  const [types, outcomes] = [filterValues(row.types), filterValues(row.outcomes)]
+  return {
+    id: row.destination_id,
+    kind: row.kind,
+    url: row.url,
+    name: row.name,
+    format: row.format,
+    types: EVENT_TYPES.filter(type => types.includes(type)),
+    outcomes: OUTCOME_KINDS.filter(outcome => outcomes.includes(outcome)),
+    key_ids: filterValues(row.key_ids).map(Number),
+    active: row.active,
+    created_at: clock(row.created_at),
+    created_by: row.created_by,
+  }
+}
+
+/** What the caller does to a destination. @throws HttpError 403 in open mode */
+function actOf(c: Context, { nowMs }: Pick<Deps, "nowMs">, action: DestinationAct["action"]): DestinationAct {
+  const { authentication, tenant } = callerOf(c)
+  adminKeyOf(c)
+  const name = "api_key_name" in authentication ? { name: authentication.api_key_name } : {}
+  return { action, at: nowMs(), who: { actor: tenant.tenant_id, ...name } }
+}
+
+const filtersOf = ({ types, outcomes, key_ids }: Pick<CreateDestinationRequest, "types" | "outcomes" | "key_ids">) => ({
+  ...(types === undefined ? {} : { types: filterText(types) }),
+  ...(outcomes === undefined ? {} : { outcomes: filterText(outcomes) }),
+  ...(key_ids === undefined ? {} : { key_ids: filterText(key_ids) }),
+})
+
+const changesOf = ({ url, name, format, active, ...filters }: ChangeDestinationRequest) => ({
+  ...(url === undefined ? {} : { url }),
+  ...(name === undefined ? {} : { name }),
+  ...(format === undefined ? {} : { format }),
+  ...(active === undefined ? {} : { active }),
+  ...filtersOf(filters),
+})
+
+/** For admin keys: in open mode anybody could make the service send requests. */
+export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEvents }: Deps): Hono {
+  const app = new Hono()
+  const refuseAddress = (url: string, kind: Destination["kind"]): void => {
+    const problem = deliveries.addressProblem(url, kind)
+    if (problem !== undefined) throw badRequest(`url ${problem}.`)
+  }
+  app.post("/admin/destinations", async c => {
+    const created_by = adminKeyOf(c)
+    const body = await readJsonObject(c)
+    const { kind = "webhook", url, name = "", format = "standard", from, ...filters } = readCreateDestinationBody(body)
+    refuseAddress(url, kind)
+    const secret_salt = newSalt()
+    const texts = { types: "", outcomes: "", key_ids: "", ...filtersOf(filters) }
+    const row = { kind, url, name, format, ...texts, secret_salt, created_at: nowMs(), created_by, from }
+    const made = await insertDestination(db, row, actOf(c, { nowMs }, "webhook.create"))
+    if (made === undefined)
+      throw new HttpError("too_many_destinations", `There are ${MAX_DESTINATIONS} destinations: delete one of them.`)
+    deliveries.wake()
+    void adminEvents.sweep()
+    const answer = {
+      ok: true,
+      destination: shown(made),
+      ...(kind === "webhook" ? { secret: webhookSecret(originSecret, secret_salt) } : {}),
+      position: made.position,
+      ...ignoredOf(body, createDestinationRequestSchema),
+    } satisfies CreatedDestination
+    return c.json(answer, 201)
+  })
+  app.get("/admin/destinations", async c => {
+    adminKeyOf(c)
+    const destinations = (await listDestinations(db)).map(shown)
+    return c.json({ ok: true, destinations } satisfies DestinationList)
+  })
+  app.patch("/admin/destinations/:id", async c => {
+    adminKeyOf(c)
+    const id = readDestinationId(c.req.param("id"))
+    const body = await readJsonObject(c)
+    const changes = readChangeDestinationBody(body)
+    const found = await findDestination(db, id)
+    if (found === undefined) throw noSuchDestination()
+    if (changes.url !== undefined) refuseAddress(changes.url, found.kind)
+    const changed = await changeDestination(db, id, changesOf(changes), actOf(c, { nowMs }, "webhook.change"))
+    if (changed === undefined) throw noSuchDestination()
+    deliveries.wake()
+    void adminEvents.sweep()
+    const ignored = ignoredOf(body, changeDestinationRequestSchema)
+    return c.json({ ok: true, destination: shown(changed), ...ignored } satisfies ChangedDestination)
+  })
+  app.delete("/admin/destinations/:id", async c => {
+    adminKeyOf(c)
+    const id = readDestinationId(c.req.param("id"))
+    const deleted = await changeDestination(db, id, { deleted_at: nowMs() }, actOf(c, { nowMs }, "webhook.delete"))
+    if (deleted === undefined) throw noSuchDestination()
+    void adminEvents.sweep()
+    return c.json({ ok: true, id, deleted: true } satisfies DeletedDestination)
+  })
+  addActions(app, { db, nowMs, deliveries, originSecret, adminEvents })
+  app.get("/admin/deliveries", async c => {
+    adminKeyOf(c)
+    const { log_size, deliveries: listed } = await readDeliveryState(db, nowMs())
+    return c.json({ ok: true, log_size, deliveries: [...listed] } satisfies DeliveryList)
+  })
+  return app
+}
+
+type ActionParts = Pick<Deps, "db" | "nowMs" | "deliveries" | "originSecret" | "adminEvents">
+
+function addActions(app: Hono, { db, nowMs, deliveries, originSecret, adminEvents }: ActionParts): void {
+  app.post("/admin/destinations/:id/rotate", async c => {
+    adminKeyOf(c)
+    const id = readDestinationId(c.req.param("id"))
+    const { overlap_seconds = DEFAULT_OVERLAP_SECONDS } = readRotateDestinationBody(await readJsonObject(c))
+    const [salt, previous_until] = [newSalt(), nowMs() + overlap_seconds * 1000]
+    if (!(await rotateSecret(db, id, { salt, previous_until }, actOf(c, { nowMs }, "webhook.rotate"))))
+      throw noSuchDestination()
+    void adminEvents.sweep()
+    const secret = webhookSecret(originSecret, salt)
+    return c.json({ ok: true, id, secret, previous_until: clock(previous_until) } satisfies RotatedDestination)
+  })
+  app.post("/admin/destinations/:id/test", async c => {
+    adminKeyOf(c)
+    const id = readDestinationId(c.req.param("id"))
+    const found = await findDestination(db, id)
+    if (found === undefined) throw noSuchDestination()
+    const failure = await deliveries.test(found)
+    const error = failure && {
+      error: { fault: failure.fault, ...(failure.status === 0 ? {} : { status: failure.status }) },
+    }
+    return c.json({ ok: true, id, delivered: failure === undefined, ...error } satisfies TestedDestination)
+  })
+  app.post("/admin/destinations/:id/resume", async c => {
+    adminKeyOf(c)
+    const id = readDestinationId(c.req.param("id"))
+    const { from } = readResumeDestinationBody(await readJsonObject(c))
+    const position = await resumeDestination(db, id, from)
+    if (position === undefined) throw noSuchDestination()
+    deliveries.wake()
+    return c.json({ ok: true, id, position } satisfies ResumedDestination)
+  })
+}

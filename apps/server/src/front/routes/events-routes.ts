@@ -1,0 +1,31 @@
+/** The events of all callers, for a program that asks for them. docs/events.md; docs/api.md, "Events". */
+import { EVENTS_LIMIT_DEFAULT, type SealedEvent } from "@runseal/core/wire/event-messages"
+import { Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { bodyOf } from "../../events/event-body.ts"
+import { eventOf, recordIndex } from "../../events/sealed-event.ts"
+import { readHead } from "../../store/tables/log-store.ts"
+import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
+import { adminKeyOf } from "../access/authentication.ts"
+import { readEvents } from "../http/events-query.ts"
+
+const HEADERS = { "Content-Type": "application/x-ndjson" }
+
+export function eventRoutes({ db, logOrigin }: Deps): Hono {
+  const app = new Hono()
+  app.get("/admin/events", async c => {
+    adminKeyOf(c)
+    const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = readEvents(c.req.url)
+    const { size } = await readHead(db)
+    const events: SealedEvent[] = []
+    let place: StreamPlace = { position: after === undefined ? 0 : after + 1 }
+    while (place.position < size && events.length < limit) {
+      const { documents, next } = await readStream(db, place, size, recordIndex)
+      events.push(...documents.map(eventOf))
+      place = next
+    }
+    const lines = events.slice(0, limit).map(event => `${bodyOf(event, format, logOrigin).body}\n`)
+    return c.body(lines.join(""), 200, HEADERS)
+  })
+  return app
+}

@@ -1,0 +1,81 @@
+/** Events, and where they are delivered. Every call needs an admin key. docs/events.md. */
+import {
+  type ChangeDestinationRequest,
+  type ChangedDestination,
+  type CreateDestinationRequest,
+  type CreatedDestination,
+  changedDestinationSchema,
+  createdDestinationSchema,
+  type DeletedDestination,
+  type DeliveryList,
+  type DestinationList,
+  deletedDestinationSchema,
+  deliveryListSchema,
+  destinationListSchema,
+  type ResumedDestination,
+  type RotateDestinationRequest,
+  type RotatedDestination,
+  resumedDestinationSchema,
+  rotatedDestinationSchema,
+  type TestedDestination,
+  testedDestinationSchema,
+} from "@runseal/core/wire/event-messages"
+import { as } from "./calls.ts"
+import { jsonText } from "./plain-json.ts"
+import { type CallOptions, integerWithin } from "./settings.ts"
+import type { Send } from "./transport.ts"
+
+export type EventCalls = {
+  /** Only this answer holds the secret of a webhook. Never retried, since each call makes a destination. */
+  readonly createDestination: (request: CreateDestinationRequest, options?: CallOptions) => Promise<CreatedDestination>
+  /** Every destination, oldest first, without secrets. */
+  readonly listDestinations: (options?: CallOptions) => Promise<DestinationList>
+  /** Changes the members that are given. */
+  readonly changeDestination: (
+    id: number,
+    changes: ChangeDestinationRequest,
+    options?: CallOptions,
+  ) => Promise<ChangedDestination>
+  readonly deleteDestination: (id: number, options?: CallOptions) => Promise<DeletedDestination>
+  /** Gives a webhook another secret; the one before signs too for the overlap. Never retried: only one answer holds the secret. */
+  readonly rotateDestinationSecret: (
+    id: number,
+    request?: RotateDestinationRequest,
+    options?: CallOptions,
+  ) => Promise<RotatedDestination>
+  /** Sends a test event now, beside the queue. */
+  readonly testDestination: (id: number, options?: CallOptions) => Promise<TestedDestination>
+  /** Sets the next position to deliver: back to send again, forward to skip. */
+  readonly resumeDestination: (id: number, from: number, options?: CallOptions) => Promise<ResumedDestination>
+  /** How far each delivery is. */
+  readonly deliveries: (options?: CallOptions) => Promise<DeliveryList>
+}
+
+const pathOf = (id: number, action = ""): string =>
+  `/admin/destinations/${integerWithin("The destination's id", id, 1, Number.MAX_SAFE_INTEGER)}${action}`
+
+export const eventCalls = (send: Send): EventCalls => ({
+  createDestination: async (request, options) => {
+    const call = { path: "/admin/destinations", body: jsonText(request), repeatable: false }
+    return await send(call, as(createdDestinationSchema, 201), options)
+  },
+  listDestinations: options =>
+    send({ path: "/admin/destinations", repeatable: true }, as(destinationListSchema), options),
+  changeDestination: async (id, changes, options) => {
+    const call = { method: "PATCH", path: pathOf(id), body: jsonText(changes), repeatable: true } as const
+    return await send(call, as(changedDestinationSchema), options)
+  },
+  deleteDestination: async (id, options) =>
+    await send({ method: "DELETE", path: pathOf(id), repeatable: true }, as(deletedDestinationSchema), options),
+  rotateDestinationSecret: async (id, request = {}, options) => {
+    const call = { path: pathOf(id, "/rotate"), body: jsonText(request), repeatable: false }
+    return await send(call, as(rotatedDestinationSchema), options)
+  },
+  testDestination: async (id, options) =>
+    await send({ method: "POST", path: pathOf(id, "/test"), repeatable: false }, as(testedDestinationSchema), options),
+  resumeDestination: async (id, from, options) => {
+    const body = jsonText({ from: integerWithin("The position", from, 0, Number.MAX_SAFE_INTEGER) })
+    return await send({ path: pathOf(id, "/resume"), body, repeatable: true }, as(resumedDestinationSchema), options)
+  },
+  deliveries: options => send({ path: "/admin/deliveries", repeatable: true }, as(deliveryListSchema), options),
+})
