@@ -45,6 +45,8 @@ eachDatabase("the redemption of a permit", open => {
     for (const wrong of [
       two.body.permit,
       `${head}.${claims}.${signature?.replace(/^./, c => (c === "A" ? "B" : "A"))}`,
+      `${permit}==`,
+      `${permit}\n`,
       "a.b.c",
       "no permit",
     ]) {

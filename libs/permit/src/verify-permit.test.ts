@@ -115,6 +115,9 @@ describe("an act that the permit is not for is refused", () => {
   })
 })
 
+/** A last letter that decodes to the same bytes: the four lowest bits of the 86th letter of a signature are not used. */
+const nextLetter = (text: string): string => ({ A: "B", Q: "R", g: "h", w: "x" })[text.slice(-1)] ?? "?"
+
 describe("what is no permit is refused", () => {
   test.each<[string, string, { readonly header?: object; readonly claims?: unknown }]>([
     ["another type", "wrong_type", { header: { typ: "JWT" } }],
@@ -162,6 +165,16 @@ describe("what is no permit is refused", () => {
     ["more than the longest permit", "e30.".repeat(5000), "malformed"],
   ])("%s", async (_, text, reason) => {
     expect(await verifyPermit(text, EXPECTED)).toMatchObject({ ok: false, reason })
+  })
+
+  test.each([
+    ["padding behind its signature", (text: string) => `${text}==`],
+    ["a line break at its end", (text: string) => `${text}\n`],
+    ["a space within", (text: string) => text.replace(".", " .")],
+    ["the letters of plain Base64", (text: string) => text.replaceAll("-", "+").replaceAll("_", "/").concat("=")],
+    ["bits behind its signature that count for nothing", (text: string) => `${text.slice(0, -1)}${nextLetter(text)}`],
+  ])("a permit with %s: the same bytes have one spelling", async (_, change) => {
+    expect(await verifyPermit(change(permit), EXPECTED)).toMatchObject({ ok: false, reason: "malformed" })
   })
 
   test("a permit that another key signed under our key's id", async () => {

@@ -129,12 +129,18 @@ async function signedClaims(permit: string, keys: PermitKeys, now: number): Prom
   return claims.ok ? claims.value : "malformed"
 }
 
+/**
+ * The one spelling of three parts (RFC 7515 §2 and §7.1), the last one a signature of 64 bytes: decoders also take padding, spaces and other
+ * letters, which the signature does not cover.
+ */
+const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/
+
 type Header = v.InferOutput<typeof headerSchema>
 
 /** The header, in which the permit chooses nothing but the key. */
 function headerOf(permit: string): Header | PermitRefusal {
   if (typeof permit !== "string" || permit === "") return "missing"
-  if (permit.length > PERMIT_MAX_LENGTH) return "malformed"
+  if (permit.length > PERMIT_MAX_LENGTH || !COMPACT_JWS.test(permit)) return "malformed"
   const header = decodedHeader(permit)
   if (header === undefined) return "malformed"
   if (header.alg !== PERMIT_ALGORITHM) return "wrong_algorithm"
