@@ -56,8 +56,8 @@ export type Api = {
 export const isRefusal = (value: unknown): value is Refusal =>
   typeof value === "object" && value !== null && "status" in value && "code" in value && "error" in value
 
-/** @param session of the visitor; its CSRF token goes with every change */
-export function apiOf(c: Context, fetch: ConsoleFetch, session?: Pick<SessionAnswer, "csrf_token">): Api {
+/** @param ofService sends a request. @param session of the visitor; its CSRF token goes with every change */
+export function apiOf(c: Context, ofService: ConsoleFetch, session?: Pick<SessionAnswer, "csrf_token">): Api {
   const headersOf = (): Headers => {
     const headers = new Headers({ Accept: "application/json" })
     for (const name of FORWARDED) {
@@ -71,7 +71,7 @@ export function apiOf(c: Context, fetch: ConsoleFetch, session?: Pick<SessionAns
     const headers = headersOf()
     if (body !== undefined) headers.set("Content-Type", "application/json")
     const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-    return fetch(new Request(new URL(path, c.req.url), init), c.env)
+    return ofService(new Request(new URL(path, c.req.url), init), c.env)
   }
   const read = async <Output>(
     response: Response,

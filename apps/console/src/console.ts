@@ -13,7 +13,7 @@ import { keyAction, keyPage, keysPage, newKey } from "./pages/keys-page.ts"
 import { logPage } from "./pages/log-page.ts"
 import { overviewPage } from "./pages/overview-page.ts"
 import { permitPage, permitsPage } from "./pages/permits-page.ts"
-import { policyPage } from "./pages/policy-page.ts"
+import { policiesPage, policyForm } from "./pages/policies-page.ts"
 import { runPage, runPublication } from "./pages/run-page.ts"
 import { runsFile } from "./pages/runs-download.ts"
 import { runsPage } from "./pages/runs-page.ts"
@@ -23,7 +23,7 @@ import { refused } from "./parts/pieces.ts"
 import { formOf, show, type Visit } from "./visit.ts"
 
 /** Largest form, in bytes. */
-const FORM_MAX_BYTES = 65_536
+const FORM_MAX_BYTES = 1_048_576
 
 export type ConsoleParts = {
   /** Sends a request to the service that the console is of. */
@@ -41,7 +41,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/console/permits": permitsPage,
   "/console/permits/:id{[\\w-]{1,64}}": permitPage,
   "/console/budgets": budgetsPage,
-  "/console/policy": policyPage,
+  "/console/policies": policiesPage,
   "/console/keys": keysPage,
   "/console/keys/:id{\\d{1,16}}": keyPage,
   "/console/log": logPage,
@@ -51,6 +51,7 @@ const PAGES: Readonly<Record<string, Page>> = {
 /** Forms that change something. */
 const FORMS: Readonly<Record<string, Page>> = {
   "/console/runs/:id{\\d{1,16}}": runPublication,
+  "/console/policies": policyForm,
   "/console/keys": newKey,
   "/console/keys/:id{\\d{1,16}}": keyAction,
 }

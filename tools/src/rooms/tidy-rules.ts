@@ -26,6 +26,7 @@ const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(
 const HTTP_CLIENTS: ReadonlySet<string> = new Set([
   "apps/mcp/src/http-gateway.ts",
   "apps/agents/src/claude-agent.ts",
+  "apps/console/src/islands/ask-service.ts",
   "apps/server/src/abroad/ask.ts",
   "apps/verifier-cli/src/read-input.ts",
   "apps/verify-page/src/page/read-bounded.ts",

@@ -8,7 +8,7 @@ export const ASSET_SOURCES = {
   "console.css": "style/console.css",
   "run.js": "islands/verify-run.ts",
   "tail.js": "islands/live-tail.ts",
-  "log.js": "islands/check-log.ts",
+  "log.js": "islands/audit-log.ts",
 } as const
 export type AssetName = keyof typeof ASSET_SOURCES
 export const ASSET_NAMES: readonly AssetName[] = ["console.css", "run.js", "tail.js", "log.js"]

@@ -5,6 +5,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { duration } from "../parts/duration.ts"
 import { OUTCOME_NAMES, SIGNS, toneOf } from "../parts/outcome-names.ts"
+import { askService } from "./ask-service.ts"
 
 /** Between two requests. */
 const INTERVAL_MS = 3000
@@ -75,7 +76,7 @@ function rowOf({ id, outcome, route, key, at, took }: Run): HTMLElement {
 const newest = (): number => Number(rows?.querySelector("a")?.textContent ?? 0)
 
 async function follow(address: string): Promise<void> {
-  const response = await fetch(address, { credentials: "same-origin", redirect: "error" })
+  const response = await askService(address)
   if (!response.ok)
     throw new Error(
       response.status === 401
@@ -96,7 +97,7 @@ if (box !== null && button && status && rows !== null) {
   const address = box.dataset.api ?? ""
   const again = (): void => {
     timer = setTimeout(() => {
-      // A page that nobody looks at asks for nothing.
+      // A page in the background asks for nothing.
       const work = document.hidden ? Promise.resolve() : follow(address)
       work
         .catch((error: unknown) => {

@@ -14,12 +14,13 @@ import { byId, element, facts, fill, list, section } from "@runseal/verify-page/
 import { judge, type Reading } from "@runseal/verify-page/page/judge-document"
 import { readTrust } from "@runseal/verify-page/page/page-trust"
 import { collect } from "@runseal/verify-page/page/read-bounded"
+import { askService } from "./ask-service.ts"
 
 const place = byId("verification")
 
 /** The bytes at an address of this service, with the session's cookie. @throws Error with a sentence */
 async function read(address: string, maxBytes: number): Promise<Uint8Array> {
-  const response = await fetch(address, { credentials: "same-origin", redirect: "error" })
+  const response = await askService(address)
   const bytes = response.ok && response.body !== null ? await collect(response.body, maxBytes) : undefined
   if (bytes === undefined) throw new Error(`${address} could not be read: status ${response.status}`)
   return bytes

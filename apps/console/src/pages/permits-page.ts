@@ -1,5 +1,5 @@
 /** *Permits*: decisions before an act, and what became of them. */
-import { adminPermitsPageSchema } from "@runseal/core/wire/admin-answers"
+import { adminPermitRecordSchema, adminPermitsPageSchema } from "@runseal/core/wire/admin-answers"
 import { type PermitSummary, permitRecordSchema, permitsPageSchema } from "@runseal/core/wire/permit-answers"
 import { PERMIT_STATES } from "@runseal/core/wire/permit-requests"
 import { html } from "hono/html"
@@ -59,7 +59,9 @@ function list({ permits, next }: Found, state: State | undefined): Markup {
 
 export async function permitPage(visit: Visit): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
-  const found = await visit.api.get(`/permits/${id}`, permitRecordSchema)
+  const found = seesAll(visit)
+    ? await visit.api.get(`/admin/permits/${id}`, adminPermitRecordSchema)
+    : await visit.api.get(`/permits/${id}`, permitRecordSchema)
   const {
     state,
     audience,

@@ -12,17 +12,20 @@ import { duration } from "../parts/duration.ts"
 import { address, type Markup, number, shortHash, time } from "../parts/format.ts"
 import { SIGNS, toneOf } from "../parts/outcome-names.ts"
 import { csrfField, facts, meter, notice, readable, refused } from "../parts/pieces.ts"
-import { administers, formOf, show, type Visit } from "../visit.ts"
+import { administers, formOf, seesAll, show, type Visit } from "../visit.ts"
 import { timeline } from "./run-timeline.ts"
 
 const pathOf = (id: string | number): string => `/console/runs/${id}`
+
+/** Where the visitor reads a record: a customer its own, everybody else that of any key. */
+const recordsOf = (visit: Visit): string => (seesAll(visit) ? "/admin/runs" : "/runs")
 
 export const runPage = (visit: Visit): Promise<Response> => showRun(visit)
 
 /** @param news what a form that was just sent has done */
 async function showRun(visit: Visit, news?: Markup): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
-  const bundle = await visit.api.get(`/runs/${id}/artifacts?form=full`, bundleSchema)
+  const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
   const title = `Run ${bundle.run.run_id} ${OUTCOMES[bundle.run.outcome_kind].words.ending}`
   const body = html`${outcome(bundle, title)}
 ${news ?? ""}
@@ -30,7 +33,7 @@ ${news ?? ""}
 ${section("Stages and gates", timeline(bundle))}
 ${section("Declared by the caller", declared(bundle))}
 </div><div>
-${section("Verified in this browser", verification(bundle))}
+${section("Verified in this browser", verification(visit, bundle))}
 ${section("Facts", runFacts(bundle))}
 ${budgets(bundle)}
 ${section("Log entries", anchors(bundle))}
@@ -124,8 +127,8 @@ function declared({ sections }: Bundle): Markup {
 const SHOWN_SECTIONS = 2
 
 /** A script fills it in: the server does not say whether its own record is genuine. */
-const verification = ({ run }: Bundle): Markup =>
-  html`<div id="verification" data-bundle="/runs/${run.run_id}/artifacts" data-trust="/.well-known/runseal-trust.json">
+const verification = (visit: Visit, { run }: Bundle): Markup =>
+  html`<div id="verification" data-bundle="${recordsOf(visit)}/${run.run_id}/artifacts" data-trust="/.well-known/runseal-trust.json">
 <p role="status" class="quiet">The record and the keys are fetched, and checked by this browser …</p>
 <noscript><p class="notice warn">Scripts are switched off. Check the bundle with the command line instead: <code>verifier bundle.json</code></p></noscript>
 </div>`
@@ -155,8 +158,8 @@ function handOn(visit: Visit, { run }: Bundle): Markup {
     ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${csrfField(visit.session.csrf_token)}<button name="action" value="publish">Publish</button> <button name="action" value="unpublish" class="plain">Withdraw</button></form>
 <p class="quiet">Published, everybody with its address reads and verifies the record.</p>`
     : ""
-  return html`<ul class="plain-list"><li><a href="/runs/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
-${REPORT_FORMATS.map(format => html`<li><a href="/runs/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${publish}`
+  return html`<ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
+${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${publish}`
 }
 
 /** Publishes or withdraws the run. */

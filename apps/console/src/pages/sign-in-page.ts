@@ -38,7 +38,7 @@ export async function signInPage(c: Context): Promise<Response> {
   return c.html(await page({ title: "Sign in", here: c.req.path, body: form(next, ended) }))
 }
 
-/** Hands the session's cookie on to the browser. */
+/** Sends the session's cookie on to the browser. */
 function handOn(c: Context, response: Response): void {
   for (const cookie of response.headers.getSetCookie()) c.header("Set-Cookie", cookie, { append: true })
 }

@@ -32,6 +32,9 @@ const PUBLIC: readonly string[] = [
   "GET /openapi.json",
   "GET /docs",
   "GET /docs/:file",
+  "GET /console",
+  "GET /console/*",
+  "POST /console/*",
 ]
 
 /** What docs/api.md keeps: the list of routes is found to have at least these. */

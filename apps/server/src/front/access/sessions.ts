@@ -1,6 +1,6 @@
 /**
  * Sessions of people in a browser: a cookie in place of the key. A session leads to the hash of the secret it was opened with, and every
- * request looks the key up by that hash: a key that was revoked, rotated or has expired ends its sessions at once, in every process.
+ * request finds the key by that hash: a key that was revoked, rotated or has expired ends its sessions at once, in every process.
  * docs/api.md, "Sessions".
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"

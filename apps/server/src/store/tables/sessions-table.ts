@@ -10,7 +10,7 @@ export const session = pgTable(
   "session",
   {
     token_hash: bytes().primaryKey(),
-    /** Of the secret that the session was opened with: once it is no key's any more, the session is nobody's. */
+    /** Of the secret that the session was opened with: once it is no key's any more, the session leads to none. */
     secret_hash: bytes().notNull(),
     /** Milliseconds since the epoch. */
     opened_at: number(),

@@ -1,9 +1,18 @@
 /** Sessions of people in a browser. */
 import { closedSessionSchema, openSessionRequestSchema, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
 import { SMALL_LIMITS } from "../../http/json-body.ts"
-import { json, type Operation } from "../operation.ts"
+import { bytes, json, type Operation, type PathParameter } from "../operation.ts"
 
 const TAG = "Sessions"
+
+const PAGE: PathParameter = {
+  schema: { type: "string" },
+  description: "A page of the console, such as runs or runs/7, or a file of one.",
+  example: "sign-in",
+  many_segments: true,
+}
+const SIGN_IN = { description: "To the page that signs in, for a visitor without a session." }
+const NO_PAGE = bytes("text/html", "There is no such page.")
 
 export const SESSION_OPERATIONS: readonly Operation[] = [
   {
@@ -45,5 +54,45 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     id: "close_session",
     summary: "Sign out",
     answers: { 200: json(closedSessionSchema, "The session has ended. A key in the header stays as it is.") },
+  },
+  {
+    tag: TAG,
+    access: "public",
+    method: "get",
+    path: "/console",
+    id: "console",
+    summary: "The console's overview, for people with a session",
+    answers: { 200: bytes("text/html", "The page."), 303: SIGN_IN },
+    refusals: [503],
+  },
+  {
+    tag: TAG,
+    access: "public",
+    method: "get",
+    path: "/console/{page}",
+    id: "console_page",
+    summary: "A page of the console, or a file of one",
+    path_parameters: { page: PAGE },
+    answers: { 200: bytes("text/html", "The page."), 303: SIGN_IN, 404: NO_PAGE },
+    refusals: [503],
+  },
+  {
+    tag: TAG,
+    access: "public",
+    method: "post",
+    path: "/console/{page}",
+    id: "console_form",
+    summary: "A form of a page of the console",
+    description: "For the forms of these pages: a form that another site sends is refused.",
+    path_parameters: { page: PAGE },
+    answers: {
+      200: bytes("text/html", "The page, with what the form has done."),
+      303: { description: "To the page that shows it, or to the one that signs in." },
+      401: bytes("text/html", "The key to sign in with is no valid one."),
+      403: bytes("text/html", "The form came from another site."),
+      404: NO_PAGE,
+      413: bytes("text/plain", "The form is too large."),
+    },
+    refusals: [429, 503],
   },
 ]

@@ -17,7 +17,7 @@ import { readAddress } from "@runseal/verify-page/page/read-bounded"
 const MAX_ENTRIES = 1_000_000
 const MAX_CHECKPOINT_BYTES = 65_536
 
-/** A checkpoint that this browser saw, kept in its storage: a public value. */
+/** A checkpoint that this browser saw, stored by it: a public value. */
 type Seen = { readonly size: number; readonly root: string }
 
 async function bytesAt(address: string, maxBytes: number): Promise<Uint8Array> {
