@@ -1,0 +1,237 @@
+/** `/console` in a real browser: a day's work of an operator and an auditor. docs/console.md. */
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import type { BrowserContextOptions, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createApp } from "../../src/app.ts"
+import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
+import { numberAt } from "../harness/read-answer.ts"
+import { EICAR, request } from "../harness/sample-requests.ts"
+import { standingService } from "../harness/test-service.ts"
+
+/** All that a visitor loads with a first page, compressed as it is sent. */
+const MAX_PAGE_BYTES = 100_000
+const MINUTE_MS = 60_000
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+type AxeResult = {
+  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
+}
+
+const service = standingService()
+let admin: Holder
+let customer: Holder
+let denied = 0
+let ok = 0
+
+beforeAll(async () => {
+  admin = await mint(service(), ADMIN)
+  customer = await mint(service(), CUSTOMER, admin)
+  ok = numberAt((await customer.execute(request())).body, "run_id")
+  denied = numberAt((await customer.execute(request({ payload: `see ${EICAR}` }))).body, "run_id")
+})
+
+describe("the pages of the console", () => {
+  test("send a visitor without a session to the page that signs in, and back to where he wanted to go", async () => {
+    const answer = await service().request("/console/runs?status=ok", { redirect: "manual" })
+    expect([answer.status, answer.headers.get("location")]).toEqual([
+      303,
+      "/console/sign-in?next=%2Fconsole%2Fruns%3Fstatus%3Dok",
+    ])
+    const page = await (await service().request("/console/sign-in?next=https://evil.example/")).text()
+    expect(page).toContain('name="next" value="/console"')
+  })
+
+  test("refuse a form that another site sends", async () => {
+    for (const headers of [
+      { "Sec-Fetch-Site": "cross-site" },
+      { Origin: "https://evil.example" },
+      { Origin: "null" },
+      {},
+    ]) {
+      const body = new URLSearchParams({ key: admin.secret ?? "" })
+      const answer = await service().request("/console/sign-in", { method: "POST", headers, body })
+      expect(answer.status).toBe(403)
+      expect(answer.headers.get("set-cookie")).toBeNull()
+    }
+  })
+
+  test("have no script and no style in them, and a policy that allows none", async () => {
+    const answer = await service().request("/console/sign-in")
+    const text = await answer.text()
+    expect(text.match(/\sstyle=|\son\w+=|<style|javascript:/g) ?? []).toEqual([])
+    const policy = answer.headers.get("content-security-policy") ?? ""
+    expect(policy).toContain("script-src 'self'; style-src 'self'")
+    expect(policy).not.toMatch(/unsafe|\*/)
+    expect(answer.headers.get("cache-control")).toBe("no-store")
+  })
+})
+
+describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
+  const { address, visit } = standingVisitor(() => createApp(service().deps))
+  const visits: Visit[] = []
+
+  const signIn = async (key: string, options?: BrowserContextOptions): Promise<Page> => {
+    service().clock.advance(MINUTE_MS)
+    const made = await visit("/console", options)
+    visits.push(made)
+    await made.page.fill("#key", key)
+    await made.page.click("main button")
+    await made.page.waitForSelector("h1:has-text('Overview')")
+    return made.page
+  }
+  const open = async (page: Page, path: string): Promise<void> => {
+    await page.goto(address() + path)
+  }
+  const expectAccessible = async (page: Page, what: string): Promise<void> => {
+    // In a world of its own: the page's policy allows no script but its own.
+    const session = await page.context().newCDPSession(page)
+    const { frameTree } = await session.send("Page.getFrameTree")
+    const { executionContextId: contextId } = await session.send("Page.createIsolatedWorld", {
+      frameId: frameTree.frame.id,
+    })
+    await session.send("Runtime.evaluate", { expression: AXE, contextId })
+    const { result } = await session.send("Runtime.evaluate", {
+      expression: "axe.run(document, { resultTypes: ['violations'] })",
+      contextId,
+      awaitPromise: true,
+      returnByValue: true,
+    })
+    const { violations }: AxeResult = result.value
+    expect(
+      violations.map(({ id, nodes }) => [id, nodes[0]?.html]),
+      what,
+    ).toEqual([])
+  }
+
+  /** No page broke its policy or threw. A refused sign-in is a 401, which the browser reports as well. */
+  afterAll(() => {
+    const complaints = visits.flatMap(({ complaints: all }) => all.filter(text => !text.includes("status of 401")))
+    expect(complaints).toEqual([])
+  })
+
+  test("a wrong key is refused in words for people; a key leaves nothing behind in the browser", async () => {
+    const made = await visit("/console")
+    visits.push(made)
+    await made.page.fill("#key", "rsk_nonsense")
+    await made.page.click("main button")
+    expect(await made.page.locator("[role=alert]").innerText()).toBe("This is no valid key of this service.")
+    const page = await signIn(customer.secret ?? "")
+    const held = await page.evaluate(() =>
+      JSON.stringify([
+        { ...localStorage },
+        { ...sessionStorage },
+        location.href,
+        document.cookie,
+        document.documentElement.outerHTML,
+      ]),
+    )
+    expect(held).not.toContain(customer.secret)
+    const [cookie] = await page.context().cookies()
+    expect(cookie).toMatchObject({ name: "runseal-session", httpOnly: true, sameSite: "Strict" })
+  })
+
+  test("a customer finds why a run was refused, and the browser verifies it", async () => {
+    const page = await signIn(customer.secret ?? "")
+    await page.click("nav >> text=Runs")
+    await page.click("text=Denied")
+    expect(page.url()).toContain("status=pepg_deny")
+    await page.click(`td a:has-text("${denied}")`)
+    expect(await page.locator("h1").innerText()).toContain(`Run ${denied} was denied`)
+    expect(await page.locator(".cause").innerText()).toContain("a signature of malicious code")
+    expect(await page.locator(".timeline .stop .step").innerText()).toContain("Policy gate")
+    await page.waitForSelector(".verdict")
+    expect(await page.locator(".verdict").innerText()).toContain("VERIFIED AND ANCHORED")
+    await expectAccessible(page, "a run")
+  })
+
+  test("a record that was changed is not verified, whatever the server shows", async () => {
+    const page = await signIn(customer.secret ?? "")
+    await page.route(`**/runs/${ok}/artifacts`, async route => {
+      const answer = await route.fetch()
+      await route.fulfill({
+        response: answer,
+        body: (await answer.text()).replace(/"route_id":"[^"]*"/g, '"route_id":"forged"'),
+      })
+    })
+    await open(page, `/console/runs/${ok}`)
+    await page.waitForSelector(".verdict")
+    expect(await page.locator(".verdict").innerText()).toContain("FAILED")
+  })
+
+  test("the log is audited in the browser, and remembered", async () => {
+    const page = await signIn(customer.secret ?? "")
+    await open(page, "/console/log")
+    await page.click("text=Audit the log")
+    await page.waitForSelector(".good-text")
+    await customer.execute(request())
+    await page.click("text=Audit the log")
+    await page.waitForSelector("text=It still begins with")
+    await expectAccessible(page, "log health")
+  })
+
+  test("an administrator makes a key, and its secret is shown once", async () => {
+    const page = await signIn(admin.secret ?? "")
+    await open(page, "/console/keys")
+    await page.fill("main input[name=name]", "made-here")
+    await page.click("text=Make a key")
+    const secret = await page.locator(".secret").innerText()
+    expect((await visitWith(secret)).status).toBe(200)
+    await open(page, "/console/keys")
+    expect(await page.content()).not.toContain(secret)
+    expect(await page.locator("table").innerText()).toContain("customer:made-here")
+    await expectAccessible(page, "keys")
+  })
+
+  const visitWith = (secret: string): Promise<Response> =>
+    service().request("/runs", { headers: { "X-Service-Key": secret } })
+
+  test("a key that is revoked ends the session that is using it", async () => {
+    const short = await mint(service(), CUSTOMER, admin)
+    const page = await signIn(short.secret ?? "")
+    await admin.send("DELETE", `/admin/keys/${short.id}`)
+    await open(page, "/console/runs")
+    expect(await page.locator("[role=status]").innerText()).toContain("The session has ended")
+  })
+
+  test.each([
+    ["light", {}],
+    ["dark", { colorScheme: "dark" }],
+    ["narrow", { viewport: { width: 320, height: 800 } }],
+  ] as const)("every page of a customer is accessible and fits: %s", async (_, options) => {
+    const page = await signIn(customer.secret ?? "", options)
+    for (const path of ["", "/runs", "/runs?status=macc_halt", `/runs/${denied}`, "/permits", "/log", "/nowhere"]) {
+      await open(page, `/console${path}`)
+      await expectAccessible(page, path)
+      const [wide = 0, room = 0] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+      expect(wide, path).toBeLessThanOrEqual(room)
+    }
+  })
+
+  test("the first page is small, and paper shows the content alone", async () => {
+    const page = await signIn(customer.secret ?? "")
+    let bytes = 0
+    const session = await page.context().newCDPSession(page)
+    await session.send("Network.enable")
+    await session.send("Network.setCacheDisabled", { cacheDisabled: true })
+    session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      bytes += encodedDataLength
+    })
+    await open(page, "/console")
+    await page.waitForLoadState("networkidle")
+    expect(bytes).toBeGreaterThan(1000)
+    expect(bytes).toBeLessThan(MAX_PAGE_BYTES)
+    await page.emulateMedia({ media: "print" })
+    expect(await page.locator("header.bar").isVisible()).toBe(false)
+    expect(await page.locator("h1").isVisible()).toBe(true)
+  })
+
+  test("works by keyboard: the first stop skips the navigation", async () => {
+    const page = await signIn(customer.secret ?? "")
+    await page.keyboard.press("Tab")
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the content")
+    await page.keyboard.press("Enter")
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("main")
+  })
+})
