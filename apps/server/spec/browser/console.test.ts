@@ -105,9 +105,9 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     ).toEqual([])
   }
 
-  /** No page broke its policy or threw. A refused sign-in is a 401, which the browser reports as well. */
+  /** No page broke its policy or threw. A refused sign-in and a page that is not there are reported by the browser as well. */
   afterAll(() => {
-    const complaints = visits.flatMap(({ complaints: all }) => all.filter(text => !text.includes("status of 401")))
+    const complaints = visits.flatMap(({ complaints: all }) => all.filter(text => !/status of 40[14]/.test(text)))
     expect(complaints).toEqual([])
   })
 
@@ -186,6 +186,71 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
 
   const visitWith = (secret: string): Promise<Response> =>
     service().request("/runs", { headers: { "X-Service-Key": secret } })
+
+  test("an administrator rotates a leaked key: the old secret is refused at once, and its session ends", async () => {
+    const leaked = await mint(service(), CUSTOMER, admin)
+    const theirs = await signIn(leaked.secret ?? "")
+    const page = await signIn(admin.secret ?? "")
+    await open(page, `/console/keys/${leaked.id}`)
+    await page.click("text=Rotate the secret")
+    const secret = await page.locator(".secret").innerText()
+    expect((await visitWith(secret)).status).toBe(200)
+    expect((await visitWith(leaked.secret ?? "")).status).toBe(401)
+    await open(theirs, "/console/runs")
+    expect(await theirs.locator("[role=status]").innerText()).toContain("The session has ended")
+    await open(page, "/console/audit")
+    expect(await page.locator(".events").innerText()).toContain("key.rotate")
+  })
+
+  test("an administrator tries a policy before it decides, and puts it in force", async () => {
+    const page = await signIn(admin.secret ?? "")
+    await open(page, "/console/policies")
+    const policy = JSON.parse(await page.inputValue("textarea"))
+    const stricter = {
+      ...policy,
+      rules: [...policy.rules, { id: "no-more", effect: "deny", when: 'context.route_id != "x"' }],
+    }
+    await page.fill("textarea", JSON.stringify(stricter))
+    await page.click("text=What would change?")
+    expect(await page.locator(".diff .new").allInnerTexts()).toContainEqual(expect.stringContaining('"id": "no-more"'))
+    expect(await page.locator("text=Newly refused").isVisible()).toBe(true)
+    await expectAccessible(page, "a dry run")
+    await page.check("[name=sure]")
+    await page.click("text=Put it in force")
+    expect(await page.locator(".notice").innerText()).toContain("It is in force")
+    expect((await customer.execute(request())).body).toMatchObject({ error_stage: "PEPG" })
+  })
+
+  test("every page of an administrator is accessible and fits", async () => {
+    const page = await signIn(admin.secret ?? "", { viewport: { width: 320, height: 800 } })
+    for (const path of [
+      "",
+      "/runs",
+      "/runs?key=2&route_id=nothing",
+      `/runs/${ok}`,
+      "/permits",
+      "/budgets",
+      "/policies",
+      "/keys",
+      "/keys/2",
+      "/audit",
+    ]) {
+      await open(page, `/console${path}`)
+      await expectAccessible(page, path)
+      const [wide = 0, room = 0] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+      expect(wide, path).toBeLessThanOrEqual(room)
+    }
+  })
+
+  test("a form with the token of another session changes nothing", async () => {
+    const page = await signIn(admin.secret ?? "")
+    await open(page, "/console/keys")
+    await page.locator("main input[name=csrf]").evaluate(field => field.setAttribute("value", "0".repeat(64)))
+    await page.fill("main input[name=name]", "forged")
+    await page.click("text=Make a key")
+    expect(await page.locator("[role=alert]").innerText()).toContain("X-CSRF-Token")
+    expect(await page.locator("table").innerText()).not.toContain("forged")
+  })
 
   test("a key that is revoked ends the session that is using it", async () => {
     const short = await mint(service(), CUSTOMER, admin)
