@@ -74,9 +74,7 @@ const connected = (port: number): Promise<Socket | undefined> =>
 /** Detached, so that it outlives this gateway while others need it. */
 function startKeeper(dataDir: string): void {
   const idle = process.env.RUNSEAL_MCP_IDLE_MS
-  const keeper = fileURLToPath(
-    new URL(import.meta.url.endsWith(".ts") ? "./embedded-keeper.ts" : "./embedded-keeper.js", import.meta.url),
-  )
+  const keeper = fileURLToPath(new URL("./embedded-keeper.ts", import.meta.url))
   const words = [keeper, dataDir, ...(idle === undefined ? [] : [idle])]
   const child = spawn(process.execPath, words, { detached: true, stdio: "ignore" })
   child.on("error", () => undefined)

@@ -130,9 +130,10 @@ async function carry(
   }
   if (answer.ok) return await relay(answer, response, conversation, call)
   // Such as 401 with its challenge, or 404 for a session that ended: the agent gets them as they are, once the failure is sealed.
+  const body = await answer.bytes().catch(() => new Uint8Array())
   call.fail({ code: codeOfStatus(answer.status), sentence: `the server answered ${answer.status}` })
   await call.settled
-  await relayRaw(answer, response, headersOf(answer))
+  response.writeHead(answer.status, headersOf(answer)).end(body)
 }
 
 async function relay(

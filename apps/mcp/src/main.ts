@@ -1,5 +1,4 @@
 /** The gateway process: options, the service, the server behind it, signals, the summary. */
-import { readFileSync } from "node:fs"
 import { createClient } from "@runseal/sdk"
 import { createCounts } from "./counts.ts"
 import { filesIn } from "./embedded-files.ts"
@@ -104,12 +103,10 @@ async function start(
 function printConfig({ servers }: Options, config: string): void {
   const entries = servers.map(({ name }) => [
     name,
-    { command: "npx", args: ["-y", `@runseal/mcp@${ownVersion()}`, "--config", config, "--server", name] },
+    { command: "npx", args: ["-y", "@runseal/mcp", "--config", config, "--server", name] },
   ])
   process.stdout.write(`${JSON.stringify({ mcpServers: Object.fromEntries(entries) }, null, 2)}\n`)
 }
-
-const ownVersion = (): string => JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version
 
 try {
   await main()

@@ -1,5 +1,5 @@
 /**
- * `npm run pack`: writes the six published packages.
+ * `npm run pack`: writes the seven published packages.
  *
  *   node tools/src/packing/main.ts [folder]
  */

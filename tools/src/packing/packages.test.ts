@@ -25,6 +25,7 @@ const NAMES = [
   "@runseal/log",
   "@runseal/core",
   "@runseal/server",
+  "@runseal/mcp",
 ]
 
 let place: string
@@ -112,7 +113,8 @@ describe.each(NAMES)("%s", name => {
   test("asks for others in one version, runs nothing when it is installed and says which Node it needs", () => {
     const manifest = manifestIn(unpacked(name))
     const lockfile = readLockfile()
-    for (const [dependency, version] of Object.entries(manifest.dependencies ?? {}))
+    const ours = new Set(NAMES)
+    for (const [dependency, version] of Object.entries(manifest.dependencies ?? {}).filter(([one]) => !ours.has(one)))
       expect(lockfile[`node_modules/${dependency}`]?.version, dependency).toBe(version)
     for (const absent of ["scripts", "devDependencies", "private", "publishConfig", "workspaces"])
       expect(manifest).not.toHaveProperty(absent)
@@ -465,6 +467,29 @@ describe("@runseal/permit", () => {
     folder.write("page.ts", 'export { verifyPermit } from "@runseal/permit"\n')
     expect(await bundledImports(folder, "page.ts")).toEqual([])
   })
+})
+
+describe("npx @runseal/mcp in an empty folder", () => {
+  test(
+    "starts the published service, makes a tool call and gives its receipt",
+    async () => {
+      const folder = empty()
+      await folder.install(packedFile("@runseal/mcp"))
+      const messages = [
+        { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25" } },
+        { id: 2, method: "tools/call", params: { name: "act", arguments: {} } },
+      ]
+      folder.write("messages", messages.map(message => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""))
+      folder.write("server.mjs", readFileSync(join(ROOT, "apps/mcp/test/changing-server.mjs"), "utf8"))
+      const gateway = "npx @runseal/mcp --data-dir data -- node server.mjs definition calls"
+      // The input stays open until the answer is there.
+      const shell = `(cat messages; until grep -q receipt answers 2>/dev/null; do sleep 0.1; done) | ${gateway} > answers`
+      const { code, stderr } = await folder.run("/bin/sh", "-c", shell)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("1 sealed as completed") })
+      expect(readFileSync(join(folder.path, "answers"), "utf8")).toContain('"dev.runseal/receipt":{"run_id":1,')
+    },
+    SLOW_MS,
+  )
 })
 
 test(

@@ -1,4 +1,4 @@
-/** The six packages, each as a folder that npm packs unchanged. */
+/** The seven packages, each as a folder that npm packs unchanged. */
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -17,6 +17,7 @@ const LOG = "libs/log"
 const CORE = "libs/core"
 const SERVER = "apps/server"
 const PAGE = "apps/verify-page"
+const MCP = "apps/mcp"
 
 /** The published workspaces, and how the folder of each is built. */
 export const STAGES: readonly { readonly workspace: string; readonly stage: (folder: string) => void }[] = [
@@ -26,6 +27,7 @@ export const STAGES: readonly { readonly workspace: string; readonly stage: (fol
   { workspace: LOG, stage: folder => stageModules(folder, LOG, { declarations: true }) },
   { workspace: CORE, stage: folder => stageModules(folder, CORE, { declarations: true }) },
   { workspace: SERVER, stage: stageServer },
+  { workspace: MCP, stage: stageMcp },
 ]
 
 /** One self-contained file, and the one that starts it. */
@@ -68,14 +70,28 @@ function stageServer(folder: string): void {
   for (const file of Object.values(readWorkspace(SERVER).manifest.bin ?? {})) copyProgram(SERVER, file, folder)
 }
 
+/** The gateway starts the published service as a process, so it depends on that package. */
+function stageMcp(folder: string): void {
+  const { name, version } = readWorkspace(SERVER).manifest
+  const entries = [`${MCP}/src/main.ts`]
+  stageModules(folder, MCP, { declarations: false, entries }, undefined, { [name]: version })
+  for (const file of Object.values(readWorkspace(MCP).manifest.bin ?? {})) copyProgram(MCP, file, folder)
+}
+
 const SWAGGER_UI = "swagger-ui-dist"
 const installed = (name: string, file: string): Uint8Array => readFileSync(join(ROOT, "node_modules", name, file))
 
 /** Packages whose files are packed with ours, and the licences of all third-party code in the package. */
 type Shipped = { readonly packages: readonly string[]; readonly licences: string }
 
-function stageModules(folder: string, workspace: string, how: Omit<Modules, "workspaces">, shipped?: Shipped): void {
-  const modules = { workspaces: withDependencies(workspace), ...how }
+function stageModules(
+  folder: string,
+  workspace: string,
+  how: Omit<Modules, "workspaces">,
+  shipped?: Shipped,
+  published: Readonly<Record<string, string>> = {},
+): void {
+  const modules = { workspaces: withDependencies(workspace, Object.keys(published)), ...how }
   writeModules(folder, modules)
   const required = Object.entries(foreignDependencies(modules.workspaces, shipped?.packages))
   const code = globSync("dist/**/*.js", { cwd: folder }).map(path => readFileSync(join(folder, path), "utf8"))
@@ -83,7 +99,7 @@ function stageModules(folder: string, workspace: string, how: Omit<Modules, "wor
   const additions = {
     imports: mergedImports(modules),
     // A workspace below may require what none of the modules that are packed here names.
-    dependencies: Object.fromEntries(required.filter(([dependency]) => isNamed(dependency))),
+    dependencies: { ...Object.fromEntries(required.filter(([dependency]) => isNamed(dependency))), ...published },
   }
   writePapers(
     folder,

@@ -34,12 +34,15 @@ export function readWorkspace(folder: string): Workspace {
   return { folder, manifest: JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")) }
 }
 
-/** A workspace and those it depends on, itself first. */
-export function withDependencies(folder: string): readonly Workspace[] {
+/**
+ * A workspace and those it depends on, itself first.
+ * @param published names of those that are packages of their own beside it, and are left out
+ */
+export function withDependencies(folder: string, published: readonly string[] = []): readonly Workspace[] {
   const folders = new Map(Object.entries(readLockfile()).map(([path, { name }]) => [name, path]))
   const found = new Map([[folder, readWorkspace(folder)]])
   for (const { manifest } of found.values())
-    for (const name of Object.keys(manifest.dependencies ?? {}).filter(isOwn)) {
+    for (const name of Object.keys(manifest.dependencies ?? {}).filter(own => isOwn(own) && !published.includes(own))) {
       const place = folders.get(name)
       if (place === undefined) throw new Error(`${manifest.name} depends on ${name}, which is no workspace.`)
       if (!found.has(place)) found.set(place, readWorkspace(place))

@@ -18,6 +18,7 @@ export const PUBLISHED: readonly (readonly [name: string, file: string])[] = [
   ["@runseal/log", "log.cdx.json"],
   ["@runseal/core", "core.cdx.json"],
   ["@runseal/server", "server.cdx.json"],
+  ["@runseal/mcp", "mcp.cdx.json"],
 ]
 
 type Component = {

@@ -1,5 +1,5 @@
 /**
- * A registry on this machine, for the tests: it serves the server's runtime dependencies from node_modules, and the packages just
+ * A registry on this machine, for the tests: it serves the runtime dependencies of server and gateway from node_modules, and the packages just
  * built. npm resolves them as on an empty machine, without any other network.
  */
 import { spawn } from "node:child_process"
@@ -50,7 +50,8 @@ function describe(name: string, offered: readonly Offered[], origin: string): ob
 }
 
 function installedPackages(): readonly Offered[] {
-  return runtimePlaces(readLockfile(), "apps/server")
+  const places = ["apps/server", "apps/mcp"].flatMap(workspace => runtimePlaces(readLockfile(), workspace))
+  return [...new Set(places)]
     .filter(place => isInstalled(place) && existsSync(join(ROOT, place)))
     .map(place => {
       const manifest = JSON.parse(readFileSync(join(ROOT, place, "package.json"), "utf8"))
