@@ -7,7 +7,7 @@ import { HTTPException } from "hono/http-exception"
 import { requestId } from "hono/request-id"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
-import { consoleRoutes, hookRoutes } from "./doors.ts"
+import { consoleRoutes, hookRoutes, traceRoutes } from "./doors.ts"
 import { adminOnly, auditorsRead, authenticate, readersOnly } from "./front/access/authentication.ts"
 import { limitAuditors, limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
 import { isShared } from "./front/access/request-counter.ts"
@@ -102,6 +102,7 @@ export function createApp(deps: Deps): Hono {
   app.use(authenticate(deps, limitNameOf), auditorsRead, limitRequests(deps), knownParameters("key"))
   for (const routes of CALLER_ROUTES) app.route("/", routes(deps))
   app.route("/", hookRoutes(app))
+  app.route("/", traceRoutes(app, deps))
   app.notFound(c => nearMiss(app, c) ?? renderRefusal(noSuchEndpoint(), c, deps))
   app.onError((error, c) => {
     if (error instanceof StoreError) {

@@ -1,8 +1,11 @@
 /** The doors that the service itself serves. Each is a client of the public API: it sends ordinary requests with its caller's key or session. */
 import { type ConsoleParts, createConsole } from "@runseal/console"
 import { type HookParts, hooksApp } from "@runseal/hooks/hooks-app"
+import { otlpApp } from "@runseal/otlp/otlp-app"
 import { type Context, Hono } from "hono"
+import type { Deps } from "./deps.ts"
 import { readHook, readHookBody } from "./front/http/hook-body.ts"
+import { readTraces, refuseTraces } from "./front/http/trace-body.ts"
 
 /** The routes of `/hooks/…`. @param app the service, which answers what they send */
 export const hookRoutes = (app: Hono): Hono => {
@@ -17,3 +20,12 @@ export function consoleRoutes(app: Hono): Hono {
   const answer = (c: Context): Response | Promise<Response> => pages.fetch(c.req.raw, c.env)
   return new Hono().get("/console", answer).get("/console/*", answer).post("/console/*", answer)
 }
+
+/** `POST /v1/traces`. @param app the service, which answers what it sends */
+export const traceRoutes = (app: Hono, { telemetry }: Pick<Deps, "telemetry">): Hono =>
+  otlpApp({
+    fetch: (request, env) => app.fetch(request, env ?? {}),
+    read: readTraces,
+    refusal: refuseTraces,
+    count: telemetry.spansReceived,
+  })

@@ -60,6 +60,8 @@ export type Counters = {
   readonly eventsDelivered: (destination_id: number, events: number) => void
   /** A receiver did not take an event. */
   readonly eventNotDelivered: (destination_id: number, fault: DeliveryFault) => void
+  /** Spans of OpenTelemetry were received: sealed now or before, of another kind, or refused. */
+  readonly spansReceived: (fate: "sealed" | "repeated" | "other" | "rejected", spans: number) => void
 }
 
 /** Events that become a line of the process log; some are counted too. */
@@ -147,6 +149,7 @@ const UNCOUNTED: Counters = {
   notEntered: ignore,
   eventsDelivered: ignore,
   eventNotDelivered: ignore,
+  spansReceived: ignore,
 }
 
 const NOT_COSIGNED: { readonly [fault in WitnessFault]: string } = {

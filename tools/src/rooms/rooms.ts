@@ -26,6 +26,7 @@ const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
 const HOOKS = "apps/hooks"
 const CONSOLE = "apps/console"
+const OTLP = "apps/otlp"
 const EXECUTOR = "examples/payment-executor"
 
 const pdf = (name: string): string => `${PDF}/${name}`
@@ -90,11 +91,12 @@ export const ROOMS: readonly Room[] = [
   { path: HOOKS, enters: LIBS },
   // A run is verified in the browser by what the verify page has.
   { path: CONSOLE, enters: [...LIBS, `${VERIFY_PAGE}/page`] },
+  { path: OTLP, enters: LIBS },
 
   // Its tests send the service what the fuzzer keeps.
   {
     path: "apps/server",
-    enters: [...LIBS, PERMIT, SERVER, HOOKS, CONSOLE],
+    enters: [...LIBS, PERMIT, SERVER, HOOKS, CONSOLE, OTLP],
     testsEnter: [
       "libs/pdf",
       SDK,
@@ -107,7 +109,7 @@ export const ROOMS: readonly Room[] = [
   },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
-  { path: SERVER, enters: [...LIBS, PERMIT, SERVER, HOOKS, CONSOLE], testsEnter: [SDK], flat: true },
+  { path: SERVER, enters: [...LIBS, PERMIT, SERVER, HOOKS, CONSOLE, OTLP], testsEnter: [SDK], flat: true },
   { path: server("options"), enters: [...LIBS] },
   { path: ABROAD, enters: [] },
   { path: server("front/http"), enters: GIVEN },
@@ -279,6 +281,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/hooks", `${HOOKS}/src`],
   ["@runseal/console", `${CONSOLE}/src/console.ts`],
   ["#assets", `${CONSOLE}/src/assets/built-assets.ts`],
+  ["@runseal/otlp", `${OTLP}/src`],
   ["@runseal/server", SERVER],
   ["@runseal/lab", "lab/src"],
   ["@runseal/tools", "tools/src"],

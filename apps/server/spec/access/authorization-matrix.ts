@@ -130,6 +130,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /permits": keyed(at("/permits")),
   "GET /permits/{id}": own({ path: ({ permit }) => `/permits/${permit}` }),
   "POST /permits/{id}/close": own({ path: ({ to_close }) => `/permits/${to_close}/close`, body: () => done() }),
+  "POST /v1/traces": keyed(at("/v1/traces", { resourceSpans: [] })),
   "POST /hooks/claude-code": keyed(at("/hooks/claude-code", { hook_event_name: "SessionEnd" })),
   "POST /dcae/verify": keyed({ path: () => "/dcae/verify", body: ({ bundle }) => bundle }),
   "POST /attest": keyed(at("/attest", { digest: "c3".repeat(32), algorithm: "sha256", subject_ref: "x" }), 201),

@@ -26,6 +26,7 @@ import { POLICY_OPERATIONS } from "./operations/policies-operations.ts"
 import { RUN_OPERATIONS } from "./operations/runs-operations.ts"
 import { SERVICE_OPERATIONS } from "./operations/service-operations.ts"
 import { SESSION_OPERATIONS } from "./operations/session-operations.ts"
+import { TRACE_OPERATIONS } from "./operations/traces-operations.ts"
 import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
 
 /** Every endpoint. */
@@ -38,6 +39,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...KEY_OPERATIONS,
   ...POLICY_OPERATIONS,
   ...DEPLOYMENT_OPERATIONS,
+  ...TRACE_OPERATIONS,
   ...SESSION_OPERATIONS,
   ...EVENT_OPERATIONS,
   ...LOG_OPERATIONS,

@@ -154,6 +154,13 @@ export async function readJsonBody(c: Context, limits: BodyLimits = REQUEST_LIMI
   return { bytes, object: parseObject(bytes, limits) }
 }
 
+/** The bytes of a body of another type. @throws HttpError 413 for size, 503 when the memory budget does not allow it */
+export async function receiveBytes(c: Context, maxBytes: number): Promise<Uint8Array> {
+  const bytes = await readBytes(c.req.raw, maxBytes, holdOf(c))
+  await queueWork(c)
+  return bytes
+}
+
 /** A received body as a JSON object. @throws HttpError 400 for what is not strict JSON or no object */
 export function parseObject(bytes: Uint8Array, limits: BodyLimits): JsonObject {
   if (bytes.length === 0) throw invalidBody("The body is empty; it must be a JSON object.")

@@ -108,6 +108,7 @@ function createCounters(registry: Registry): Counters {
     "servers",
   )
   const refusals = counter("runseal_limit_refusals_total", "Requests refused with 429, by limit.", "limit")
+  const spans = counter("runseal_spans_total", "Spans of OpenTelemetry received, by what became of them.", "fate")
   const answers = counter(
     "runseal_http_answers_total",
     "HTTP answers by method and route, as registered, and class of status.",
@@ -136,6 +137,7 @@ function createCounters(registry: Registry): Counters {
     signatureWrong: () => wrong.inc(),
     readFrom: servers => reads.inc({ servers }),
     limited: limit => refusals.inc({ limit }),
+    spansReceived: (fate, count) => spans.inc({ fate }, count),
     ...countWitnesses(registry),
     ...countOutside(registry),
     ...countDeliveries(registry),

@@ -1,0 +1,108 @@
+/** What a span of the GenAI semantic conventions of OpenTelemetry is as an observed run. docs/doors/opentelemetry.md. */
+import { canonicalize, digest, type JsonObject, type JsonValue } from "@runseal/canonical"
+import { sha256Schema } from "@runseal/core/vocabulary/scalars"
+import * as v from "valibot"
+import type { Span } from "./trace-request.ts"
+
+/** Operations that ask a model, and the one that runs a tool. Others, such as invoke_agent, hold such spans within them. */
+const INFERENCE: readonly string[] = ["chat", "text_completion", "generate_content", "embeddings"]
+const TOOL = "execute_tool"
+
+/** Whether a span says what a model or a tool did. */
+export const isGenAi = ({ attributes }: Span): boolean => {
+  const operation = attributes["gen_ai.operation.name"]
+  return operation === TOOL || INFERENCE.some(known => known === operation)
+}
+
+const textOf = (value: JsonValue | undefined): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined
+const countOf = (value: JsonValue | undefined): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+const hashOf = (value: JsonValue | undefined): string | undefined => (v.is(sha256Schema, value) ? value : undefined)
+/** U+0000 is accepted in no declared text. */
+const clean = (text: string): string => text.replaceAll("\u0000", "")
+/** Longest part of a route that comes from a span, in characters. */
+const NAME_MAX_LENGTH = 200
+
+/** The members that are there. */
+function present(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}
+
+/** The first of these attributes that is there; older releases of the conventions have other names. */
+const first = ({ attributes }: Span, ...names: readonly string[]): JsonValue | undefined =>
+  names.map(name => attributes[name]).find(value => value !== undefined)
+
+/** The body of `POST /execute`. It follows from the span alone, so that a span that is sent twice is one run. */
+export function runOf(span: Span): JsonObject {
+  const { attributes, resource, trace_id, span_id } = span
+  const operation = textOf(attributes["gen_ai.operation.name"]) ?? ""
+  const isTool = operation === TOOL
+  const service = present({ name: textOf(resource["service.name"]), version: textOf(resource["service.version"]) })
+  const agent = textOf(attributes["gen_ai.agent.name"])
+  const program = present({ door: "otlp", service, agent })
+  const model = textOf(first(span, "gen_ai.request.model", "gen_ai.response.model"))
+  const tool = textOf(attributes["gen_ai.tool.name"]) ?? span.name
+  const named = [...clean(isTool ? tool : (model ?? span.name))].slice(0, NAME_MAX_LENGTH).join("")
+  const input = isTool
+    ? first(span, "gen_ai.tool.call.arguments")
+    : first(span, "gen_ai.input.messages", "gen_ai.prompt")
+  const output = isTool
+    ? first(span, "gen_ai.tool.call.result")
+    : first(span, "gen_ai.output.messages", "gen_ai.completion")
+  const ran = isTool ? present({ tool, arguments: input }) : present({ model, input })
+  return present({
+    program_id: hashOf(resource["runseal.program_id"]) ?? digest(program),
+    registry_record_hash: hashOf(resource["runseal.registry_record_hash"]) ?? digest(program),
+    route_id: `otlp/${operation}/${named === "" ? "unnamed" : named}`,
+    payload: canonicalize(ran),
+    ai_output_text: output === undefined ? undefined : typeof output === "string" ? output : canonicalize(output),
+    attested_context: attested(span, model),
+    request_substance: substance(span),
+    causal_graph: isTool ? effects(span, clean(tool)) : undefined,
+    reproducibility_context: { trace_id, span_id, service, operation },
+    enforcement: "observe",
+  })
+}
+
+function attested(span: Span, model: string | undefined): JsonObject {
+  const { attributes } = span
+  const actor = textOf(first(span, "gen_ai.agent.id", "gen_ai.agent.name"))
+  return present({
+    actor_id: actor && clean(actor),
+    model_provider: textOf(first(span, "gen_ai.provider.name", "gen_ai.system")),
+    model_name: model,
+    model_version: textOf(attributes["gen_ai.response.model"]),
+  })
+}
+
+function substance(span: Span): JsonObject {
+  const input_tokens = countOf(first(span, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))
+  const output_tokens = countOf(first(span, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"))
+  const isCounted = input_tokens !== undefined || output_tokens !== undefined
+  const total_tokens = isCounted ? (input_tokens ?? 0) + (output_tokens ?? 0) : undefined
+  const ms = Number((span.end - span.start) / 1000n) / 1000
+  return present({
+    cost: isCounted ? present({ input_tokens, output_tokens, total_tokens }) : undefined,
+    latency: span.end > span.start ? ms : undefined,
+  })
+}
+
+const effects = (span: Span, target: string): JsonObject => ({
+  effect_log: [
+    {
+      effect_kind: "tool_call",
+      target,
+      status: span.failed || span.attributes["error.type"] !== undefined ? "failed" : "completed",
+      ...(span.start > 0n ? { issued_at: timeOf(span.start) } : {}),
+    },
+  ],
+})
+
+/** RFC 3339, to the millisecond; a time beyond what a date holds is the epoch's. */
+function timeOf(nanos: bigint): string {
+  const date = new Date(Number(nanos / 1_000_000n))
+  return Number.isNaN(date.getTime()) ? new Date(0).toISOString() : date.toISOString()
+}

@@ -1,0 +1,109 @@
+/** `POST /v1/traces`: a receiver of OTLP over HTTP, whose GenAI spans become observed runs. docs/doors/opentelemetry.md. */
+import { canonicalize, type JsonObject, readStrictJson } from "@runseal/canonical"
+import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
+import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_REPLAYED_HEADER } from "@runseal/core/wire/idempotency-key"
+import { type Context, Hono } from "hono"
+import { isGenAi, runOf } from "./genai-spans.ts"
+import { readSpans, type Span } from "./trace-request.ts"
+import { fromProtobuf, type PartialSuccess, toProtobuf } from "./trace-schema.ts"
+
+/** What became of spans: sealed now, sealed before, no GenAI span, refused. */
+export type SpanFate = "sealed" | "repeated" | "other" | "rejected"
+
+/** A request's body, unpacked and within the service's bounds. */
+export type TraceBody = { readonly encoding: "protobuf" | "json"; readonly bytes: Uint8Array }
+
+export type OtlpParts = {
+  /** The service: answers a request as if it came over the socket of `env`. */
+  readonly fetch: (request: Request, env?: unknown) => Response | Promise<Response>
+  /** Rejects with the service's refusal. */
+  readonly read: (c: Context) => Promise<TraceBody>
+  /** The service's refusal of a body that is no request of OTLP. */
+  readonly refusal: (sentence: string) => Error
+  readonly count: (fate: SpanFate, spans: number) => void
+}
+
+/** Most spans of one request: exporters send some hundred at a time. */
+export const SPANS_MAX = 4096
+/** Runs of one request under way at a time; the service seals them in batches. */
+const AT_ONCE = 32
+/** Headers that say who sends it and whose request it is. */
+const PASSED_ON = ["x-service-key", "x-forwarded-for", "user-agent", "cookie", "x-csrf-token"]
+
+export function otlpApp(parts: OtlpParts): Hono {
+  const app = new Hono()
+  app.post("/v1/traces", async c => {
+    const { encoding, bytes } = await parts.read(c)
+    const spans = readSpans(decoded(encoding, bytes))
+    if (spans === undefined) throw parts.refusal("The body is no ExportTraceServiceRequest of OTLP.")
+    if (spans.length > SPANS_MAX) throw parts.refusal(`The request has more than ${SPANS_MAX} spans.`)
+    const unreadable = spans.filter(span => span === undefined).length
+    const genAi = spans.filter(span => span !== undefined).filter(isGenAi)
+    const sent = await sendAll(parts, c, genAi)
+    parts.count("other", spans.length - unreadable - genAi.length)
+    parts.count("rejected", unreadable)
+    for (const { fate } of sent) if (fate !== undefined) parts.count(fate, 1)
+    // The exporter sends all of them again, and those that are sealed are found by their ids.
+    const passing = sent.find(({ passing }) => passing !== undefined)?.passing
+    if (passing !== undefined) return passing
+    const refused = sent.flatMap(({ refused }) => refused ?? [])
+    return answer(c, encoding, partialSuccess(unreadable, refused))
+  })
+  return app
+}
+
+function decoded(encoding: TraceBody["encoding"], bytes: Uint8Array): unknown {
+  try {
+    return encoding === "protobuf" ? fromProtobuf(bytes) : readStrictJson(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** What came of one span. `passing`: an answer of the service to all of them, such as that the key is unknown, or that it is overloaded. */
+type Sent = { readonly fate?: SpanFate; readonly refused?: string; readonly passing?: Response }
+
+async function sendAll(parts: OtlpParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
+  const sent: Sent[] = []
+  for (let at = 0; at < spans.length; at += AT_ONCE) {
+    const some = await Promise.all(spans.slice(at, at + AT_ONCE).map(span => send(parts, c, span)))
+    sent.push(...some)
+    if (some.some(({ passing }) => passing !== undefined)) break
+  }
+  return sent
+}
+
+async function send({ fetch: service }: OtlpParts, c: Context, span: Span): Promise<Sent> {
+  const passed = PASSED_ON.flatMap(name => {
+    const value = c.req.header(name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  const key = `"otlp-${span.trace_id}-${span.span_id}"`
+  const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
+  const request = new Request(new URL("/execute", c.req.url), {
+    method: "POST",
+    headers,
+    body: canonicalize(runOf(span)),
+  })
+  const response = await service(request, c.env)
+  const read = readStrictJson(await response.clone().text())
+  const body: JsonObject = isObject(read) ? read : {}
+  if (body.run_id !== undefined)
+    return { fate: response.headers.has(IDEMPOTENCY_REPLAYED_HEADER) ? "repeated" : "sealed" }
+  const isOfSpan = [400, 413, 422].includes(response.status)
+  return isOfSpan ? { fate: "rejected", refused: textMember(body, "error") ?? "" } : { passing: response }
+}
+
+function partialSuccess(unreadable: number, refused: readonly string[]): PartialSuccess | undefined {
+  const rejectedSpans = unreadable + refused.length
+  if (rejectedSpans === 0) return undefined
+  return { rejectedSpans, errorMessage: refused[0] ?? "A span has no id, or attributes of another form." }
+}
+
+function answer(c: Context, encoding: TraceBody["encoding"], partial: PartialSuccess | undefined): Response {
+  if (encoding === "protobuf") return c.body(toProtobuf(partial), 200, { "Content-Type": "application/x-protobuf" })
+  // 64-bit numbers are decimal texts in the JSON of protobuf.
+  return c.json(
+    partial === undefined ? {} : { partialSuccess: { ...partial, rejectedSpans: `${partial.rejectedSpans}` } },
+  )
+}

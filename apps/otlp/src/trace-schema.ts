@@ -1,0 +1,64 @@
+/**
+ * The messages of OTLP that are read, by the field numbers of opentelemetry-proto 1.x (`trace/v1/trace.proto`, `common/v1/common.proto`,
+ * `resource/v1/resource.proto`, `collector/trace/v1/trace_service.proto`). Fields that are not named here are skipped.
+ */
+import protobuf from "protobufjs/light.js"
+
+const root = protobuf.Root.fromJSON({
+  nested: {
+    AnyValue: {
+      oneofs: {
+        value: { oneof: ["stringValue", "boolValue", "intValue", "doubleValue", "arrayValue", "kvlistValue"] },
+      },
+      fields: {
+        stringValue: { type: "string", id: 1 },
+        boolValue: { type: "bool", id: 2 },
+        intValue: { type: "int64", id: 3 },
+        doubleValue: { type: "double", id: 4 },
+        arrayValue: { type: "ArrayValue", id: 5 },
+        kvlistValue: { type: "KeyValueList", id: 6 },
+      },
+    },
+    ArrayValue: { fields: { values: { rule: "repeated", type: "AnyValue", id: 1 } } },
+    KeyValueList: { fields: { values: { rule: "repeated", type: "KeyValue", id: 1 } } },
+    KeyValue: { fields: { key: { type: "string", id: 1 }, value: { type: "AnyValue", id: 2 } } },
+    Resource: { fields: { attributes: { rule: "repeated", type: "KeyValue", id: 1 } } },
+    Status: { fields: { message: { type: "string", id: 2 }, code: { type: "int32", id: 3 } } },
+    Span: {
+      fields: {
+        traceId: { type: "bytes", id: 1 },
+        spanId: { type: "bytes", id: 2 },
+        parentSpanId: { type: "bytes", id: 4 },
+        name: { type: "string", id: 5 },
+        startTimeUnixNano: { type: "fixed64", id: 7 },
+        endTimeUnixNano: { type: "fixed64", id: 8 },
+        attributes: { rule: "repeated", type: "KeyValue", id: 9 },
+        status: { type: "Status", id: 15 },
+      },
+    },
+    ScopeSpans: { fields: { spans: { rule: "repeated", type: "Span", id: 2 } } },
+    ResourceSpans: {
+      fields: {
+        resource: { type: "Resource", id: 1 },
+        scopeSpans: { rule: "repeated", type: "ScopeSpans", id: 2 },
+      },
+    },
+    ExportTraceServiceRequest: { fields: { resourceSpans: { rule: "repeated", type: "ResourceSpans", id: 1 } } },
+    ExportTracePartialSuccess: {
+      fields: { rejectedSpans: { type: "int64", id: 1 }, errorMessage: { type: "string", id: 2 } },
+    },
+    ExportTraceServiceResponse: { fields: { partialSuccess: { type: "ExportTracePartialSuccess", id: 1 } } },
+  },
+})
+const REQUEST = root.lookupType("ExportTraceServiceRequest")
+const RESPONSE = root.lookupType("ExportTraceServiceResponse")
+
+/** The request in the form that OTLP has in JSON: ids in hex, 64-bit numbers as decimal texts. @throws Error for bytes that are none */
+export function fromProtobuf(bytes: Uint8Array): unknown {
+  return REQUEST.toObject(REQUEST.decode(bytes), { longs: String, bytes: Array })
+}
+
+export type PartialSuccess = { readonly rejectedSpans: number; readonly errorMessage: string }
+
+export const toProtobuf = (partialSuccess: PartialSuccess | undefined): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(RESPONSE.encode(RESPONSE.fromObject(partialSuccess === undefined ? {} : { partialSuccess })).finish())

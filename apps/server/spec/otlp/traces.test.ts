@@ -1,0 +1,129 @@
+/** Spans of OpenTelemetry, sent by its own exporters to a real server: docs/doors/opentelemetry.md. */
+import { execFileSync, spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { type Attributes, SpanStatusCode } from "@opentelemetry/api"
+import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http"
+import { OTLPTraceExporter as ProtoExporter } from "@opentelemetry/exporter-trace-otlp-proto"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Child, startChild } from "../harness/child.ts"
+import { listAt, numberAt, objectAt } from "../harness/read-answer.ts"
+import { EICAR } from "../harness/sample-requests.ts"
+import { exportSpans } from "./sent-spans.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-otlp-"))
+let child: Child
+beforeAll(async () => {
+  child = await startChild(["--data-dir", folder])
+})
+afterAll(async () => {
+  await child.end("SIGTERM")
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const total = async (query = ""): Promise<number> => numberAt((await child.get(`/runs/search?${query}`)).body, "total")
+const CHAT: Attributes = {
+  "gen_ai.operation.name": "chat",
+  "gen_ai.provider.name": "example",
+  "gen_ai.request.model": "model-1",
+  "gen_ai.usage.input_tokens": 30,
+  "gen_ai.usage.output_tokens": 12,
+}
+const TOOL: Attributes = {
+  "gen_ai.operation.name": "execute_tool",
+  "gen_ai.tool.name": "send_mail",
+  "gen_ai.tool.call.arguments": EICAR,
+}
+
+describe.each([
+  ["protobuf", (url: string) => new ProtoExporter({ url })],
+  ["JSON", (url: string) => new JsonExporter({ url })],
+  ["protobuf with gzip", (url: string) => new ProtoExporter({ url, compression: "gzip" as never })],
+])("the exporter of JavaScript in %s", (_, exporter) => {
+  test("makes one observed run of each GenAI span, and none of the others", async () => {
+    const before = await total()
+    const spans = [
+      { name: "chat model-1", attributes: CHAT },
+      { name: "execute_tool send_mail", attributes: TOOL, status: SpanStatusCode.ERROR },
+      { name: "GET /", attributes: { "http.request.method": "GET" } },
+    ]
+    const sent = await exportSpans(exporter(`${child.url}/v1/traces`), spans)
+    expect(sent.error).toBeUndefined()
+    expect(await total()).toBe(before + 2)
+    const { body } = await child.get("/runs?limit=2")
+    const runs = listAt(body, "runs").toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+    expect(new Set(runs.map(run => objectAt(run).enforcement))).toEqual(new Set(["observe"]))
+    expect(new Set(runs.map(run => `${objectAt(run).route_id} ${objectAt(run).outcome_kind}`))).toEqual(
+      new Set(["otlp/chat/model-1 ok", "otlp/execute_tool/send_mail pepg_deny"]),
+    )
+    // Sent again, as an exporter does that got no answer.
+    expect((await sent.again()).error).toBeUndefined()
+    expect(await total()).toBe(before + 2)
+  })
+})
+
+test("what a model cost and which tool failed is in the record", async () => {
+  const { body } = await child.get("/runs/search?route_id=otlp/chat/model-1&limit=1")
+  const id = numberAt(body, "runs", 0, "id")
+  const { body: bundle } = await child.get(`/runs/${id}/artifacts`)
+  const { request_substance, attested_context } = objectAt(bundle, "sections")
+  expect(objectAt(request_substance, "declared", "cost")).toEqual({
+    input_tokens: 30,
+    output_tokens: 12,
+    total_tokens: 42,
+  })
+  expect(objectAt(attested_context, "declared")).toMatchObject({ model_provider: "example", model_name: "model-1" })
+})
+
+describe("a request", () => {
+  const send = (body: BodyInit, headers: Readonly<Record<string, string>>) =>
+    fetch(`${child.url}/v1/traces`, { method: "POST", body, headers })
+  const JSON_TYPE = { "Content-Type": "application/json" }
+
+  test("with a span that cannot be read is taken in part", async () => {
+    const spans = [{ traceId: "00", spanId: "00", name: "x" }]
+    const response = await send(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }), JSON_TYPE)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({ partialSuccess: { rejectedSpans: "1" } })
+  })
+
+  test("that is no request of OTLP is refused", async () => {
+    expect((await send("[]", JSON_TYPE)).status).toBe(400)
+    expect((await send(Uint8Array.of(0xff, 0xff), { "Content-Type": "application/x-protobuf" })).status).toBe(400)
+    expect((await send("x", { "Content-Type": "text/plain" })).status).toBe(400)
+    expect((await send("x", { ...JSON_TYPE, "Content-Encoding": "gzip" })).status).toBe(400)
+  })
+
+  test("that unpacks to more than is allowed is refused", async () => {
+    const bomb = new Uint8Array(gzipSync(Buffer.alloc(8 * 1024 * 1024, 0x20)))
+    expect((await send(bomb, { ...JSON_TYPE, "Content-Encoding": "gzip" })).status).toBe(413)
+  })
+})
+
+const PYTHON = process.env.RUNSEAL_PYTHON ?? "python3"
+const hasExporter =
+  spawnSync(PYTHON, ["-c", "import opentelemetry.sdk, opentelemetry.exporter.otlp.proto.http"]).status === 0
+
+test.skipIf(!hasExporter)(
+  `the exporter of Python makes an observed run (needs a Python with opentelemetry-sdk and opentelemetry-exporter-otlp-proto-http, named by RUNSEAL_PYTHON)`,
+  async () => {
+    const before = await total("enforcement=observe")
+    execFileSync(PYTHON, ["-c", IN_PYTHON, `${child.url}/v1/traces`])
+    expect(await total("enforcement=observe")).toBe(before + 1)
+  },
+)
+
+const IN_PYTHON = `
+import sys
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(endpoint=sys.argv[1])))
+with provider.get_tracer("test").start_as_current_span("chat model-2") as span:
+    span.set_attribute("gen_ai.operation.name", "chat")
+    span.set_attribute("gen_ai.request.model", "model-2")
+provider.shutdown()
+`

@@ -1,0 +1,37 @@
+/** The body of `POST /v1/traces`: protobuf or JSON, plain or compressed with gzip, unpacked within the bounds of other large bodies. */
+import { promisify } from "node:util"
+import { gunzip } from "node:zlib"
+import type { Context } from "hono"
+import { HttpError } from "../../http-error.ts"
+import { DOCUMENT_LIMITS, receiveBytes } from "./json-body.ts"
+
+/** Largest body, as it is sent and as it is unpacked, in bytes. */
+export const TRACES_MAX_BYTES = DOCUMENT_LIMITS.maxBytes
+
+const TYPES = { "application/x-protobuf": "protobuf", "application/json": "json" } as const
+type Encoding = (typeof TYPES)[keyof typeof TYPES]
+
+const unpack = promisify(gunzip)
+
+/** @throws HttpError 400 for another type or coding, 413 for size, 503 when the memory budget does not allow it */
+export async function readTraces(c: Context): Promise<{ readonly encoding: Encoding; readonly bytes: Uint8Array }> {
+  const { headers } = c.req.raw
+  const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase()
+  const encoding = type === "application/x-protobuf" || type === "application/json" ? TYPES[type] : undefined
+  if (encoding === undefined)
+    throw new HttpError("invalid_body", "Content-Type must be application/x-protobuf or application/json.")
+  const coding = (headers.get("content-encoding") ?? "identity").trim().toLowerCase()
+  if (coding !== "identity" && coding !== "gzip")
+    throw new HttpError("invalid_body", "Content-Encoding must be gzip, or absent.")
+  const sent = await receiveBytes(c, TRACES_MAX_BYTES)
+  if (coding === "identity") return { encoding, bytes: sent }
+  const bytes = await unpack(sent, { maxOutputLength: TRACES_MAX_BYTES }).catch((error: unknown) => {
+    if (error instanceof RangeError)
+      throw new HttpError("body_too_large", `The body is larger than ${TRACES_MAX_BYTES} bytes once it is unpacked.`)
+    throw new HttpError("invalid_body", "The body is not compressed with gzip.")
+  })
+  return { encoding, bytes }
+}
+
+/** Refuses a body that is no request of OTLP. */
+export const refuseTraces = (sentence: string): HttpError => new HttpError("invalid_body", sentence)
