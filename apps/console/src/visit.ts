@@ -2,7 +2,7 @@
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import type { Api } from "./api.ts"
-import type { AssetName } from "./assets/build-assets.ts"
+import type { AssetName } from "./assets/asset-names.ts"
 import type { Markup } from "./parts/format.ts"
 import { page } from "./parts/layout.ts"
 

@@ -6,16 +6,19 @@ import { parseArgs } from "node:util"
 import { followChain, refuseForgeries, verifyAll } from "./audit.ts"
 import { executeActs } from "./execute-acts.ts"
 import { type Folders, makeFolders, removeFolders } from "./folders.ts"
+import { openConsole } from "./open-console.ts"
 import type { SavedRun } from "./saved-runs.ts"
 import { type Story, tellOnStdout } from "./story.ts"
 
-const USAGE = `Usage: npm run demo [-- --clean]
+const USAGE = `Usage: npm run demo [-- --clean | --keep] [--console]
 
 Starts the service on this machine, executes a run for every outcome, verifies every record offline
 and shows that changed ones fail. Needs no network.
 
-  --clean  remove the demo's folder at the end
-  --help   show this help
+  --clean    remove the demo's folder at the end
+  --keep     leave it there, as without --clean
+  --console  then run the service on the demo's data, to look at in the console
+  --help     show this help
 `
 
 const PROVED = [
@@ -56,10 +59,11 @@ function close({ evidence, demo }: Folders, clean: boolean, seconds: number, sto
   }
 }
 
+const FLAG = { type: "boolean", default: false } as const
+const OPTIONS = { clean: FLAG, keep: FLAG, console: FLAG, help: FLAG }
+
 async function main(): Promise<void> {
-  const { clean, help } = parseArgs({
-    options: { clean: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
-  }).values
+  const { clean, console: opensConsole, help } = parseArgs({ options: OPTIONS }).values
   if (help) {
     process.stdout.write(USAGE)
     return
@@ -74,6 +78,7 @@ async function main(): Promise<void> {
   await tour(folders, story)
   close(folders, clean, Math.round((performance.now() - started) / 1000), story)
   if (story.counts().failed > 0) process.exitCode = 1
+  if (opensConsole) process.exitCode = (await openConsole(folders, story)) ?? 1
 }
 
 try {

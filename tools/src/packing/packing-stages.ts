@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { ASSET_NAMES } from "@runseal/console/assets/asset-names"
 import { SWAGGER_UI_FILES } from "@runseal/server/front/discovery/docs-page"
 import { ROOT, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
 import { npm } from "../supply-chain/npm.ts"
@@ -17,7 +18,11 @@ const LOG = "libs/log"
 const CORE = "libs/core"
 const SERVER = "apps/server"
 const PAGE = "apps/verify-page"
+<<<<<<< HEAD
 const MCP = "apps/mcp"
+=======
+const CONSOLE = "apps/console"
+>>>>>>> 7becab66 (packing, demo: the console's files are packed; the demo can end in the console)
 
 /** The published workspaces, and how the folder of each is built. */
 export const STAGES: readonly { readonly workspace: string; readonly stage: (folder: string) => void }[] = [
@@ -49,9 +54,10 @@ function stageSdk(folder: string): void {
   writePapers(folder, JSON.parse(readFileSync(join(folder, "package.json"), "utf8")), "docs/sdk.md")
 }
 
-/** The service: its modules, what they read, the page of /verify and that of /docs. */
+/** The service: its modules, what they read, the pages of /verify and /docs, the scripts and styles of /console. */
 function stageServer(folder: string): void {
   runBuild("@runseal/verify-page")
+  runBuild("@runseal/console")
   const page = `${PAGE}/dist/verify.html`
   const revision = sourceRevision()
   const swaggerUi = SWAGGER_UI_FILES.flatMap(([name]) => [name, `${name}.LICENSE.txt`]).filter(name =>
@@ -59,6 +65,9 @@ function stageServer(folder: string): void {
   )
   const generated = new Map<string, string | Uint8Array>([
     [page, readFileSync(join(ROOT, page))],
+    ...ASSET_NAMES.map(
+      name => [`${CONSOLE}/dist/assets/${name}`, readFileSync(join(ROOT, CONSOLE, "dist/assets", name))] as const,
+    ),
     [`${SERVER}/src/source-revision.txt`, `${revision ?? "unknown"}\n`],
     ...swaggerUi.map(
       name => [`${SERVER}/src/front/discovery/swagger-ui/${name}`, installed(SWAGGER_UI, name)] as const,

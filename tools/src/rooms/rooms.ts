@@ -204,7 +204,10 @@ export const ROOMS: readonly Room[] = [
       "tools/src",
     ],
   },
-  { path: "tools", enters: [...LIBS, PERMIT, PDF, SDK, SERVER, "apps/server/cluster", EXECUTOR] },
+  {
+    path: "tools",
+    enters: [`${CONSOLE}/src/assets`, ...LIBS, PERMIT, PDF, SDK, SERVER, "apps/server/cluster", EXECUTOR],
+  },
 ]
 
 export interface PackageRule {
@@ -279,6 +282,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/server/postgres-cluster", "apps/server/cluster/postgres-cluster.ts"],
   ["@runseal/verify-page", VERIFY_PAGE],
   ["@runseal/hooks", `${HOOKS}/src`],
+  ["@runseal/console/assets", `${CONSOLE}/src/assets`],
   ["@runseal/console", `${CONSOLE}/src/console.ts`],
   ["#assets", `${CONSOLE}/src/assets/built-assets.ts`],
   ["@runseal/otlp", `${OTLP}/src`],

@@ -5,7 +5,7 @@ import { gzip } from "node:zlib"
 import { sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { Context } from "hono"
 import { readAssets } from "#assets"
-import type { AssetName } from "./build-assets.ts"
+import type { AssetName } from "./asset-names.ts"
 
 const TYPES: Readonly<Record<string, string>> = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" }
 /** Digits of the hash in a name. */

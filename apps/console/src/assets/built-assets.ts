@@ -1,5 +1,6 @@
 /** The assets of a server in a checkout, built from their sources. In a package, shipped-assets.ts takes this place. */
-import { type AssetName, buildAssets } from "./build-assets.ts"
+import type { AssetName } from "./asset-names.ts"
+import { buildAssets } from "./build-assets.ts"
 
 /** @throws Error when their sources do not build */
 export const readAssets = (): Promise<ReadonlyMap<AssetName, string>> => buildAssets()

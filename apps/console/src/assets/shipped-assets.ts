@@ -1,7 +1,7 @@
 /** The assets of a server in a package, built when the package was made. */
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { ASSET_NAMES, type AssetName } from "./build-assets.ts"
+import { ASSET_NAMES, type AssetName } from "./asset-names.ts"
 
 /** Folder into which `npm run build` writes them. */
 export const BUILT_ASSETS: string = fileURLToPath(new URL("../../dist/assets/", import.meta.url))

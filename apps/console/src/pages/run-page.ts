@@ -57,7 +57,7 @@ function outcome(bundle: Bundle, title: string): Markup {
   const tone = toneOf(run.outcome_kind)
   return html`<div class="outcome ${tone}"><p class="back"><a href="/console/runs">Runs</a></p>
 <h1><span aria-hidden="true">${SIGNS[tone]}</span> ${title}</h1>
-${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${observed}${act}<p>${sentence}</p></div>`
+${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${observed}${act}${run.outcome_kind === "ok" ? "" : html`<p>${sentence}</p>`}</div>`
 }
 
 /** Whether the run was observed and not enforced: a mark of its envelope. */
