@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 WORKERS = 8
+MASTER_KEY = "sk-" + "5a0c71d2e93b46f8" * 4
 LIMITS = ("--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000")
 EICAR = r"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
 
@@ -37,7 +38,12 @@ class Proxy:
         """The proxy's answer, or None when the connection broke."""
         body = {"model": "m-1", "messages": [{"role": "user", "content": text}], **more}
         try:
-            return httpx.post(f"{self.url}/v1/chat/completions", json=body, timeout=120)
+            return httpx.post(
+                f"{self.url}/v1/chat/completions",
+                json=body,
+                headers={"Authorization": f"Bearer {MASTER_KEY}"},
+                timeout=120,
+            )
         except httpx.HTTPError:
             return None
 
@@ -70,6 +76,7 @@ litellm_settings:
         **os.environ,
         "RUNSEAL_URL": service_url,
         "RUNSEAL_SPOOL_DIR": str(folder / "spool"),
+        "LITELLM_MASTER_KEY": MASTER_KEY,
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "DISABLE_SCHEMA_UPDATE": "True",
         **more,
@@ -85,7 +92,7 @@ litellm_settings:
     )
     proxy = Proxy(process, f"http://127.0.0.1:{port}")
     try:
-        end = time.monotonic() + 240
+        end = time.monotonic() + 480
         while time.monotonic() < end and process.poll() is None:
             with suppress(httpx.HTTPError):
                 if httpx.get(f"{proxy.url}/health/liveliness", timeout=5).is_success:

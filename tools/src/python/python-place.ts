@@ -7,7 +7,7 @@ import { ROOT } from "../supply-chain/lockfile.ts"
 export const PYTHON_FOLDER = join(ROOT, "python")
 
 /** A step that hangs ends; installing the proxy takes longest. */
-const STEP_TIMEOUT_MS = 600_000
+const STEP_TIMEOUT_MS = 1_200_000
 
 const CANDIDATES = [process.env.RUNSEAL_TEST_PYTHON, "python3.13", "python3.12", "python3.11", "python3"]
 

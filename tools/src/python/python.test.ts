@@ -3,9 +3,18 @@ import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { findPython, PYTHON_FOLDER, pythonPlace, runStep } from "./python-place.ts"
 
-const TIMEOUT_MS = 900_000
+const TIMEOUT_MS = 1_800_000
 /** What the tests of the package need besides it. */
 const TOOLS = ["pytest==9.2.0", "ruff==0.17.6", "mypy==2.4.1"]
+/** What its callbacks are tested with. */
+const DOORS = [
+  "litellm[proxy]==1.106.1",
+  "langchain==1.4.7",
+  "langchain-openai==1.7.3",
+  "langgraph==1.2.22",
+  "openai-agents==0.20.0",
+]
+const DOOR_TESTS = ["tests/test_litellm.py", "tests/test_frameworks.py"]
 const VECTORS = "../libs/core/vectors"
 
 const python = findPython()
@@ -46,5 +55,23 @@ describe.skipIf(python === undefined)("the Python package", () => {
     )
     console.log(printed.trimEnd().split("\n").slice(-12).join("\n"))
     expect(printed).toMatch(/\d+ passed/)
+  })
+
+  test("its callbacks work with the LiteLLM proxy, LangChain, LangGraph and OpenAI Agents", {
+    timeout: TIMEOUT_MS,
+  }, () => {
+    const bin = place.environment("doors")
+    runStep(join(bin, "pip"), "install", "--quiet", wheel, "pytest==9.2.0", ...DOORS)
+    const printed = runStep(
+      join(bin, "pytest"),
+      "-rs",
+      "-o",
+      "pythonpath=tests",
+      "-p",
+      "no:cacheprovider",
+      ...DOOR_TESTS,
+    )
+    console.log(printed.trimEnd().split("\n").slice(-5).join("\n"))
+    expect(printed).toMatch(/6 passed/)
   })
 })
