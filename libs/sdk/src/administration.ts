@@ -1,5 +1,14 @@
 /** Keys and publications. Every call needs an admin key. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import {
+  type AdminRunFilters,
+  type AdminRunsPage,
+  adminRunsPageSchema,
+  type EventsPage,
+  eventsPageSchema,
+  type UsageAnswer,
+  usageAnswerSchema,
+} from "@runseal/core/wire/admin-answers"
+import {
   type ChangedKey,
   type ChangeKeyRequest,
   type ClaimedRuns,
@@ -66,6 +75,18 @@ export type Administration = {
   readonly policies: (
     options?: CallOptions & { readonly limit?: number | undefined; readonly before?: number | undefined },
   ) => Promise<PoliciesPage>
+  /** The runs of all keys that match every filter, newest first; `next` of a page is `before` of the next one. For auditors too, as all that follow. */
+  readonly allRuns: (
+    filters?: AdminRunFilters & { readonly limit?: number; readonly before?: number },
+    options?: CallOptions,
+  ) => Promise<AdminRunsPage>
+  /** What every key has used. */
+  readonly usage: (options?: CallOptions) => Promise<UsageAnswer>
+  /** What administrators did, newest first. */
+  readonly adminEvents: (
+    page?: { readonly limit?: number; readonly before?: number },
+    options?: CallOptions,
+  ) => Promise<EventsPage>
   /** Publishes the bundle of a run that the calling key reads, at an address that needs no key. */
   readonly publish: (runId: number, options?: CallOptions) => Promise<PublishedRun>
   /** Ends a publication. Caches may serve copies for an hour. */
@@ -111,6 +132,11 @@ export const administration = (send: Send): Administration => ({
       as(policiesPageSchema),
       options,
     ),
+  allRuns: async (filters = {}, options) =>
+    await send({ path: `/admin/runs${query(filters)}`, repeatable: true }, as(adminRunsPageSchema), options),
+  usage: options => send({ path: "/admin/usage", repeatable: true }, as(usageAnswerSchema), options),
+  adminEvents: async (page = {}, options) =>
+    await send({ path: `/admin/audit${query(page)}`, repeatable: true }, as(eventsPageSchema), options),
   publish: async (runId, options) => {
     const path = `/admin${runPath(runId)}/publish`
     return await send({ method: "POST", path, repeatable: true }, as(publishedRunSchema), options)
