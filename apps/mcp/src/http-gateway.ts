@@ -80,7 +80,7 @@ async function exchange(
   const current = known ?? remember(route, headers)
   current.headers = headers
   if (sessionId !== undefined) keep(sessions, sessionId, current)
-  const isKept = headers["mcp-protocol-version"] === undefined || headers["mcp-protocol-version"] < STATELESS
+  const hasSessions = headers["mcp-protocol-version"] === undefined || headers["mcp-protocol-version"] < STATELESS
   const left = new AbortController()
   response.once("close", () => !response.writableFinished && left.abort())
   const send = (body: string | undefined, signal: AbortSignal): Promise<Response> =>
@@ -102,7 +102,7 @@ async function exchange(
   if (from.kind === "forward")
     return await relay(done(await send(from.text, left.signal)), response, current.conversation)
   // In older versions a connection that breaks is no cancellation: the call goes on, and is sealed.
-  if (!isKept) left.signal.addEventListener("abort", from.call.cancel)
+  if (!hasSessions) left.signal.addEventListener("abort", from.call.cancel)
   await carry(from.call, response, current.conversation, send)
 }
 
