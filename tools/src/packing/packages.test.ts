@@ -475,14 +475,11 @@ describe("npx @runseal/mcp in an empty folder", () => {
     async () => {
       const folder = empty()
       await folder.install(packedFile("@runseal/mcp"))
-      const messages = [
-        { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25" } },
-        { id: 2, method: "tools/call", params: { name: "act", arguments: {} } },
-      ]
-      folder.write("messages", messages.map(message => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""))
+      const ask = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+      const call = '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"act","arguments":{}}}'
+      folder.write("messages", `${ask}\n${call}\n`)
       folder.write("server.mjs", readFileSync(join(ROOT, "apps/mcp/test/changing-server.mjs"), "utf8"))
       const gateway = "npx @runseal/mcp --data-dir data -- node server.mjs definition calls"
-      // The input stays open until the answer is there.
       const shell = `(cat messages; until grep -q receipt answers 2>/dev/null; do sleep 0.1; done) | ${gateway} > answers`
       const { code, stderr } = await folder.run("/bin/sh", "-c", shell)
       expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("1 sealed as completed") })
