@@ -7,7 +7,7 @@ import type { Story } from "./story.ts"
 /** Makes an admin key and runs the service until a signal ends this process. @returns the exit code of the service, if it ends before */
 export async function openConsole({ data }: Folders, story: Story): Promise<number | null> {
   const words = [SERVICE, "--data-dir", data]
-  const options = { cwd: ROOT, env: plainEnvironment(), stdio: ["ignore", "pipe", "ignore"], encoding: "utf8" } as const
+  const options = { cwd: ROOT, env: plainEnvironment(), encoding: "utf8" } as const
   const key = execFileSync(process.execPath, [...words, "--mint-admin-key", "demo"], options).trim()
   const service = await startServer([...words, "--port", "0"])
   story.chapter("The console")

@@ -18,11 +18,8 @@ const LOG = "libs/log"
 const CORE = "libs/core"
 const SERVER = "apps/server"
 const PAGE = "apps/verify-page"
-<<<<<<< HEAD
 const MCP = "apps/mcp"
-=======
 const CONSOLE = "apps/console"
->>>>>>> 7becab66 (packing, demo: the console's files are packed; the demo can end in the console)
 
 /** The published workspaces, and how the folder of each is built. */
 export const STAGES: readonly { readonly workspace: string; readonly stage: (folder: string) => void }[] = [
