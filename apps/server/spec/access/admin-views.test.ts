@@ -103,11 +103,11 @@ eachDatabase("admin views", open => {
       await admin.post(`/admin/keys/${key.id}/rotate`, { overlap_seconds: 10 })
       await admin.send("DELETE", `/admin/keys/${key.id}`)
       await admin.send("DELETE", `/admin/keys/${key.id}`)
-      const told = await events(`?subject_kind=key&subject_id=${key.id}`)
-      expect(told.map(({ action }) => action)).toEqual(["key.revoke", "key.rotate", "key.change", "key.create"])
-      for (const event of told) expect(event).toMatchObject({ who: { actor: "api-key-1", name: "ops" } })
-      expect(told[2]).toMatchObject({ before: { rate_limit: null }, after: { rate_limit: 5 } })
-      expect(JSON.stringify(told)).not.toMatch(/rsk_|private note/)
+      const listed = await events(`?subject_kind=key&subject_id=${key.id}`)
+      expect(listed.map(({ action }) => action)).toEqual(["key.revoke", "key.rotate", "key.change", "key.create"])
+      for (const event of listed) expect(event).toMatchObject({ who: { actor: "api-key-1", name: "ops" } })
+      expect(listed[2]).toMatchObject({ before: { rate_limit: null }, after: { rate_limit: 5 } })
+      expect(JSON.stringify(listed)).not.toMatch(/rsk_|private note/)
     })
 
     test("the first key is made by open mode", async () => {

@@ -1,4 +1,4 @@
-/** Keys that live: docs/api.md, "PATCH /admin/keys/{id}", "POST /admin/keys/{id}/rotate" and "Auditors". */
+/** Keys that live: docs/api.md, "PATCH /admin/keys/{id}" and "POST /admin/keys/{id}/rotate". */
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"

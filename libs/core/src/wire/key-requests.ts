@@ -1,7 +1,6 @@
 /** API keys and publications on the wire. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import * as v from "valibot"
 import { actorSchema } from "../artifacts/admin-event.ts"
-import { rfc3339Millis } from "../derivation/v1/tok.ts"
 import { clockSchema, countSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
 import { ignoredSchema } from "./ignored-members.ts"
 
@@ -62,9 +61,10 @@ const notesSchema = v.pipe(
   v.description("Any text. Length in UTF-16 units; U+0000 is refused."),
   v.description("Length in UTF-16 units; U+0000 is refused."),
 )
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 const expiresAtSchema = v.pipe(
   v.string(),
-  v.check(text => rfc3339Millis(text) !== undefined, "must be an RFC 3339 timestamp"),
+  v.check(text => TIMESTAMP.test(text) && !Number.isNaN(Date.parse(text)), "must be an RFC 3339 timestamp"),
   v.metadata({ format: "date-time" }),
 )
 const rateLimitSchema = v.pipe(ordinalSchema, v.maxValue(KEY_RATE_LIMIT_MAX, `must be at most ${KEY_RATE_LIMIT_MAX}`))

@@ -9,7 +9,7 @@ import {
 } from "@runseal/core/wire/key-requests"
 import type { Database } from "../../store/driver/database.ts"
 import { insertKey, type KeySettings, type Minter } from "../../store/tables/api-keys.ts"
-import { type KeyAct, replaceSecret, toldOf, type Unchanged } from "../../store/tables/key-changes.ts"
+import { type KeyAct, replaceSecret, settingsInEvent, type Unchanged } from "../../store/tables/key-changes.ts"
 
 /** Prefix of every secret, by which scanners of sources and logs recognise one. */
 const PREFIX = "rsk_"
@@ -67,7 +67,7 @@ export async function mintKey(
   const secret = newSecret()
   const settings = settingsOf(request)
   const key = { name, secret_hash: secretHash(secret), scope, tier, created_at: nowMs, ...settings }
-  const id = await insertKey(db, key, minter, { scope, ...toldOf({ name, tier, ...settings }) })
+  const id = await insertKey(db, key, minter, { scope, ...settingsInEvent({ name, tier, ...settings }) })
   return id === undefined ? undefined : { ok: true, id, name, secret, tier, hint: hintOf(scope, minter) }
 }
 

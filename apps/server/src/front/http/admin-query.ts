@@ -4,7 +4,6 @@ import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
 import { PAGE_LIMIT_DEFAULT, type RunFilters } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
-import type { PermitPlace } from "../../store/tables/all-owners.ts"
 import {
   exportQuerySchema,
   integerText,
@@ -16,6 +15,9 @@ import {
 } from "./query.ts"
 
 const opt = v.exactOptional
+
+/** Where in the list of all permits a page begins. */
+type PermitPlace = { readonly opened_at: number; readonly permit_id: string }
 
 const ordinal = (description: string) => v.pipe(integerText(1, Number.MAX_SAFE_INTEGER), v.description(description))
 const limit = page.limit

@@ -64,7 +64,7 @@ function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObje
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export const readMintBody = (body: JsonObject): MintKeyRequest => readBody(mintKeyRequestSchema, body)
 
-/** A null of its body says something, and is kept. @throws HttpError 400 naming the field that is wrong, never its value */
+/** A null of its body says something, and stays. @throws HttpError 400 naming the field that is wrong, never its value */
 export function readChangeKeyBody(body: JsonObject): ChangeKeyRequest {
   const parsed = v.safeParse(changeKeyRequestSchema, body, FIRST_ISSUE)
   if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)

@@ -24,7 +24,7 @@ export const callersRun = (c: Context, { reads }: Pick<Deps, "reads">, id: numbe
 /** Whether an administrator or auditor reads what this key made. */
 export const readsOwner = ({ reads }: Caller, owner: number): boolean => reads === undefined || reads.includes(owner)
 
-/** The run of the path, whoever made it: for administrators, and for auditors who read that key. */
+/** The run of the path, of any key: for administrators, and for auditors who read that key. */
 export const anyRun: RunOfPath = (c, { reads }) =>
   withRoom(
     c,

@@ -58,8 +58,8 @@ const EVENT_LOCK = 0x72736576656e74
  * sealed within seconds (`deps.adminEvents.sweep` after the commit), by this process or another.
  * @throws Error for an event that could not be sealed: a bug of the caller
  */
-export async function recordAdminEvent({ sql }: Tx, { at, ...said }: NewAdminEvent): Promise<void> {
-  const facts = parseExact(eventFactsSchema, { ...said, event_clock: new Date(at).toISOString() })
+export async function recordAdminEvent({ sql }: Tx, { at, ...event }: NewAdminEvent): Promise<void> {
+  const facts = parseExact(eventFactsSchema, { ...event, event_clock: new Date(at).toISOString() })
   if (!facts.ok) throw new Error(`an admin event cannot be sealed: ${facts.problem}`)
   const { who, action, subject, before, after } = facts.value
   const textOf = (state: EventFacts["before"]): string => (state === undefined ? "" : canonicalize(state))
@@ -87,7 +87,7 @@ export const factsOfRow = (
   ...(row.after === "" ? {} : { after: parseStrictJson(row.after) }),
 })
 
-const SAID = "ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after"
+const FACT_COLUMNS = "ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after"
 
 /** Events that one batch seals. */
 const DUE_MAX = 64
@@ -96,7 +96,7 @@ const DUE_MAX = 64
 export async function dueEvents({ sql }: Tx, wanted: boolean): Promise<readonly DueEventRow[]> {
   if (!wanted) return []
   return sql.unsafe<DueEventRow[]>(`
-    select ${SAID} from admin_event
+    select ${FACT_COLUMNS} from admin_event
     where ordinal > (select coalesce(max(record_count), 0) from tenant where tenant_id = '${DEPLOYMENT_TENANT}')
     order by ordinal limit ${DUE_MAX}`)
 }

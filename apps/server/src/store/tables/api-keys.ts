@@ -90,14 +90,14 @@ type HashInHex = { readonly secret_hash: string }
 /**
  * Stores a key under the next number, 1, 2, 3 … without a gap. The minter's right is checked when the key is stored, not at the start
  * of the request: an admin key has it as long as it is not revoked, the anonymous caller as long as there is no key.
- * @param told what the event says of the key
+ * @param shown what the event says of the key
  * @returns the key's id; undefined when the minter may not, and then nothing was stored
  */
 export function insertKey(
   db: Database,
   key: NewKey,
   minter: Minter,
-  told: EventFacts["after"],
+  shown: EventFacts["after"],
 ): Promise<number | undefined> {
   // Hand-written: number, check and row are one statement, with a condition on all rows together.
   const admin = minter.kind === "admin" ? minter.key_id : 0
@@ -122,7 +122,7 @@ export function insertKey(
       returning key_id`
     if (made === undefined) return undefined
     const subject = { kind: "key", id: String(made.key_id) }
-    await recordAdminEvent(tx, { at: key.created_at, who, action: "key.create", subject, after: told ?? {} })
+    await recordAdminEvent(tx, { at: key.created_at, who, action: "key.create", subject, after: shown ?? {} })
     return made.key_id
   })
 }

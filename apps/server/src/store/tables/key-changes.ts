@@ -20,13 +20,13 @@ export type Unchanged = "nobody" | "absent" | "revoked"
 export type KeyChange = Partial<KeySettings & Pick<ApiKeyRow, "name" | "tier">>
 
 /** What an event says of these settings: notes by their hash, none and the deployment's as null. */
-export function toldOf({ notes, ...change }: KeyChange): JsonObject {
-  const told: Record<string, JsonObject[string]> = {}
-  for (const [name, value] of Object.entries(change)) if (value !== undefined) told[name] = toldValue(name, value)
-  return notes === undefined ? told : { ...told, notes_sha256: notes === "" ? null : sha256Hex(utf8Encode(notes)) }
+export function settingsInEvent({ notes, ...change }: KeyChange): JsonObject {
+  const shown: Record<string, JsonObject[string]> = {}
+  for (const [name, value] of Object.entries(change)) if (value !== undefined) shown[name] = settingInEvent(name, value)
+  return notes === undefined ? shown : { ...shown, notes_sha256: notes === "" ? null : sha256Hex(utf8Encode(notes)) }
 }
 
-function toldValue(name: string, value: string | number): JsonObject[string] {
+function settingInEvent(name: string, value: string | number): JsonObject[string] {
   if (name === "expires_at") return value === 0 ? null : new Date(value).toISOString()
   if (name === "reads" && typeof value === "string") return value === "" ? null : JSON.parse(value)
   return typeof value === "number" && value < 0 ? null : value
@@ -70,7 +70,7 @@ export function changeKey(
     await tx.orm.update(api_key).set(change).where(eq(api_key.key_id, key.key_id))
     const changed = new Set(Object.keys(change))
     const before: KeyChange = Object.fromEntries(Object.entries(key).filter(([name]) => changed.has(name)))
-    await recordKeyEvent(tx, act, "key.change", { before: toldOf(before), after: toldOf(change) })
+    await recordKeyEvent(tx, act, "key.change", { before: settingsInEvent(before), after: settingsInEvent(change) })
     return { ...key, ...change }
   })
 }

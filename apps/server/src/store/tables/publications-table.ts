@@ -49,7 +49,7 @@ export function publishRun(
       .onConflictDoUpdate({ target: publication.run_id, set: { token: fragment`${token}` } })
       .returning({ token })
     const subject = { kind: "run", id: String(run_id) }
-    // The address is no secret: whoever knows it reads what is published. It is in no event all the same, so that a run can be withdrawn.
+    // The address is no secret: everybody who knows it reads what is published. It is in no event all the same, so that a run can be withdrawn.
     if (published?.token === candidate)
       await recordAdminEvent(tx, { at: published_at, who, action: "run.publish", subject })
     return published?.token
