@@ -108,7 +108,9 @@ export async function openService(settings: Settings = {}): Promise<TestService>
     const text = await response.clone().text()
     expectDescribed({ method, path, status, headers, text })
     const exported =
-      path.startsWith("/runs/export") && headers.get("content-type") === "application/x-ndjson" && text !== ""
+      /^\/(runs|admin\/runs|admin\/audit)\/export/.test(path) &&
+      headers.get("content-type") === "application/x-ndjson" &&
+      text !== ""
     if (exported) statements.push(text.slice(0, text.indexOf("\n")))
     return response
   }
