@@ -49,10 +49,13 @@ class Proxy:
 
     def workers(self) -> list[int]:
         """Processes of its workers."""
-        found = subprocess.run(
-            ["ps", "-o", "pid=,args=", "--ppid", str(self.process.pid)], capture_output=True, text=True
-        )
-        return [int(line.split()[0]) for line in found.stdout.splitlines() if "spawn_main" in line]
+        found: list[int] = []
+        for place in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError, ValueError):
+                session = int((place / "stat").read_text().rpartition(")")[2].split()[3])
+                if session == self.process.pid and b"spawn_main" in (place / "cmdline").read_bytes():
+                    found.append(int(place.name))
+        return found
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .admin_events import verify_admin_event
 from .bundle import verify_bundle
 from .checks import FAILED, Outcome
 from .json_text import Unreadable, parse
@@ -25,6 +26,7 @@ def verify_document(document: Any, trust: Sequence[Trust]) -> Outcome:
         "vfa.bundle_view.v1": verify_bundle,
         "vfa.opening.v1": verify_opening,
         "vfa.permit_end.v1": verify_end,
+        "vfa.admin_event.v1": verify_admin_event,
         "vfa.export.v2": verify_export_statement,
     }.get(document.get("kind", "") if isinstance(document.get("kind"), str) else "")
     if verify is None and "kind" not in document:
