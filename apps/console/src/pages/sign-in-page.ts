@@ -54,7 +54,7 @@ export async function signIn(c: Context, api: Api): Promise<Response> {
   const refusal = await api.read(response, sessionAnswerSchema)
   if (!isRefusal(refusal)) return c.redirect(next, 303)
   const text = await page({ title: "Sign in", here: c.req.path, body: form(next, refused(sentenceOf(refusal))) })
-  return c.html(text, refusal.status === 429 ? 429 : 401)
+  return c.html(text, 403)
 }
 
 export async function signOut(c: Context, api: Api): Promise<Response> {

@@ -1,7 +1,7 @@
 /** Sessions of people in a browser. */
 import { closedSessionSchema, openSessionRequestSchema, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
 import { SMALL_LIMITS } from "../../http/json-body.ts"
-import { bytes, json, type Operation, type PathParameter } from "../operation.ts"
+import { type Answer, bytes, json, type Operation, type PathParameter, refusal } from "../operation.ts"
 
 const TAG = "Sessions"
 
@@ -12,7 +12,13 @@ const PAGE: PathParameter = {
   many_segments: true,
 }
 const SIGN_IN = { description: "To the page that signs in, for a visitor without a session." }
-const NO_PAGE = bytes("text/html", "There is no such page.")
+/** To a browser they are pages. */
+const NO_PAGE: Answer = { ...refusal("There is no such page.", ["endpoint_not_found"]), or_page: true }
+const REFUSED: Answer = {
+  ...refusal("The key to sign in with is no valid one, or the form came from another site.", ["csrf_token_required"]),
+  or_page: true,
+}
+const TOO_LARGE: Answer = { ...refusal("The form is too large.", ["body_too_large"]), or_page: true }
 
 export const SESSION_OPERATIONS: readonly Operation[] = [
   {
@@ -88,11 +94,10 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     answers: {
       200: bytes("text/html", "The page, with what the form has done."),
       303: { description: "To the page that shows it, or to the one that signs in." },
-      401: bytes("text/html", "The key to sign in with is no valid one."),
-      403: bytes("text/html", "The form came from another site."),
+      403: REFUSED,
       404: NO_PAGE,
-      413: bytes("text/plain", "The form is too large."),
+      413: TOO_LARGE,
     },
-    refusals: [429, 503],
+    refusals: [503],
   },
 ]
