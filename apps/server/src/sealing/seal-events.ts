@@ -8,7 +8,7 @@ import {
 } from "@runseal/core/artifacts/admin-event"
 import type { AdminEventLeaf } from "@runseal/core/artifacts/anchor"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { adminEvent, adminEventBody, adminEventLeaf, eventHash } from "@runseal/core/formulas/admin-event"
+import { adminEvent, adminEventBody, adminEventLeaf, eventHash } from "@runseal/core/formulas/admin-event-leaf"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"

@@ -1,7 +1,7 @@
 /** Verifies an action of an administrator. docs/formats.md section 7.10. */
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { AdminEvent } from "../artifacts/admin-event.ts"
-import { eventHash } from "../formulas/admin-event.ts"
+import { eventHash } from "../formulas/admin-event-leaf.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import { brokenRules } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"

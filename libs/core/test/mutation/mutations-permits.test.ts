@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest"
 import { WITHHOLDABLE_NAMES, withhold } from "../../src/artifacts/declared-sections.ts"
 import { withholdSections } from "../../src/derivation/derive.ts"
-import { COMMAND, sealEvent } from "../fixtures/admin-events.ts"
 import { bothForms, makeDeployment } from "../fixtures/deployment.ts"
 import { asJson } from "../fixtures/json-values.ts"
 import { knownValues } from "../fixtures/mutations.ts"
 import { endPermits, openPermit } from "../fixtures/permits.ts"
+import { COMMAND, sealEvent } from "../fixtures/sample-admin-events.ts"
 import { sealCloses } from "../fixtures/sample-closes.ts"
 import { tryChanges } from "../fixtures/surviving-changes.ts"
 

@@ -9,7 +9,7 @@ import {
 } from "@runseal/core/wire/key-requests"
 import type { Database } from "../../store/driver/database.ts"
 import { insertKey, type KeySettings, type Minter } from "../../store/tables/api-keys.ts"
-import { type KeyAct, replaceSecret, settingsInEvent, type Unchanged } from "../../store/tables/key-changes.ts"
+import { type KeyAct, replaceSecret, settingsInEvent, type Unchanged } from "../../store/tables/changed-keys.ts"
 
 /** Prefix of every secret, by which scanners of sources and logs recognise one. */
 const PREFIX = "rsk_"
