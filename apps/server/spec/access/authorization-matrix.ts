@@ -117,7 +117,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /public/runs/{token}": published(""),
 
   // A visitor without a session is sent to the page that signs in, but in open mode; a form that names no site is refused.
-  "GET /console": { ...at("/console"), statuses: { ...everybody(200), nobody: 303 } },
+  "GET /console": { ...at("/console"), statuses: { ...everybody(303), open: 200 } },
   "GET /console/{page}": open(at("/console/sign-in")),
   "POST /console/{page}": open(at("/console/sign-out"), 403),
   // The key is in the body, and a header makes no difference.
