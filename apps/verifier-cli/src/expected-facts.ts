@@ -3,6 +3,8 @@ import { sha256Hex } from "@runseal/canonical"
 import { LIMITATION_CODES, type LimitationCode, type Report } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { openingExpectation } from "./expected-opening.ts"
 import { InputError } from "./input-error.ts"
 import type { Expectation, ExpectationId, Expected } from "./judgement.ts"
 import { DOCUMENT_LIMITS, readFile } from "./read-input.ts"
@@ -18,6 +20,7 @@ export type ExpectationOptions = {
   readonly policyHash?: string
   readonly notBefore?: string
   readonly maxAge?: string
+  readonly opening?: string
 }
 
 /** The options' flags with their help. */
@@ -31,13 +34,22 @@ export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])
   ["--policy-hash <sha256>", "expect a decision under this policy"],
   ["--not-before <time>", "expect a record of this RFC 3339 time or date, or later"],
   ["--max-age <duration>", "expect a record no older than this, such as 90s, 15m, 24h or 7d"],
+  ["--opening <file>", "expect the run that closes the permit of this opening"],
 ]
 
 type Fact = "program_id" | "route_id" | "tenant_id" | "policy_hash"
 
-/** The expectations of these options. Reads the files they name. Throws InputError. @param readAtMs clock, milliseconds since the epoch */
-export async function readExpectations(options: ExpectationOptions, readAtMs: number): Promise<readonly Expectation[]> {
-  const { requireOutcome, payload, aiOutput, program, route, tenant, policyHash, notBefore, maxAge } = options
+/**
+ * The expectations of these options. Reads the files they name. Throws InputError.
+ * @param readAtMs clock, milliseconds since the epoch
+ * @param trusts keys that an expected opening is held against
+ */
+export async function readExpectations(
+  options: ExpectationOptions,
+  readAtMs: number,
+  trusts: readonly TrustedKeys[],
+): Promise<readonly Expectation[]> {
+  const { requireOutcome, payload, aiOutput, program, route, tenant, policyHash, notBefore, maxAge, opening } = options
   return [
     ...(requireOutcome === undefined ? [] : [outcomeExpectation(requireOutcome)]),
     ...(payload === undefined ? [] : [await fileExpectation("expected_payload", "payload_hash", payload)]),
@@ -52,6 +64,7 @@ export async function readExpectations(options: ExpectationOptions, readAtMs: nu
       ? []
       : [timeExpectation("expected_not_before", timeOf(notBefore), `${notBefore} or later was expected`)]),
     ...(maxAge === undefined ? [] : [ageExpectation(maxAge, readAtMs)]),
+    ...(opening === undefined ? [] : [await openingExpectation(opening, trusts)]),
   ]
 }
 

@@ -13,11 +13,12 @@ export const EXPECTATION_IDS = [
   "expected_policy_hash",
   "expected_not_before",
   "expected_max_age",
+  "expected_opening",
 ] as const
 export type ExpectationId = (typeof EXPECTATION_IDS)[number]
 export type Expected = { readonly id: ExpectationId; readonly result: "pass" | "fail"; readonly message: string }
-/** Compares a report with one expectation. */
-export type Expectation = (report: Report) => Expected
+/** Compares a report, and the document it is about, with one expectation. */
+export type Expectation = (report: Report, document: Uint8Array) => Expected
 
 export type JudgeFlags = {
   /** Exit 0 for a document without log entry; never for one that FAILED. */
@@ -48,13 +49,13 @@ export const refusedLimitations = (
 ): readonly Limitation[] =>
   limitations.filter(limitation => (strict && limitation.strict) || refused?.has(limitation.code) === true)
 
-/** The verdict under the user's flags. */
-export function judge(report: Report, flags: JudgeFlags): Judgement {
+/** The verdict under the user's flags. @param document the bytes that the report is about */
+export function judge(report: Report, document: Uint8Array, flags: JudgeFlags): Judgement {
   const refused = refusedLimitations(report.limitations, flags)
   const { verdict, first_failure } = report
   if (verdict === VERDICTS.failed)
     return { verdict, exit: 1, refused, expected: [], ...(first_failure === undefined ? {} : { first_failure }) }
-  const expected = (flags.expectations ?? []).map(expectation => expectation(report))
+  const expected = (flags.expectations ?? []).map(expectation => expectation(report, document))
   const unmet = expected.find(({ result }) => result === "fail")
   if (unmet !== undefined || refused.length > 0)
     return { verdict: VERDICTS.failed, exit: 1, first_failure: unmet?.id ?? "strict", refused, expected }

@@ -47,7 +47,7 @@ async function verifyDocuments(
 ): Promise<Answer> {
   const readAtMs = Date.now()
   const trusts = await trustsOf(trust, folder)
-  const flags: VerifyFlags = { ...asked, readAtMs, ...(await flagsOf(more, readAtMs)) }
+  const flags: VerifyFlags = { ...asked, readAtMs, ...(await flagsOf(more, readAtMs, trusts)) }
   const [document = ""] = documents
   if (budgets && !complete)
     throw new InputError("--budgets goes with --complete: the windows of one document are no table.")
@@ -72,7 +72,11 @@ async function refuseMisspelt(word: string): Promise<void> {
 }
 
 /** What the options add that only Commander parses. */
-async function flagsOf(more: MoreOptions | undefined, readAtMs: number): Promise<Partial<VerifyFlags>> {
+async function flagsOf(
+  more: MoreOptions | undefined,
+  readAtMs: number,
+  trusts: readonly TrustedKeys[],
+): Promise<Partial<VerifyFlags>> {
   if (more === undefined) return {}
   const quiet = more.format === "quiet"
   const { readExpectations, readStrictList } = await import("./expected-facts.ts")
@@ -80,7 +84,7 @@ async function flagsOf(more: MoreOptions | undefined, readAtMs: number): Promise
   return {
     quiet,
     ...(strictList === undefined ? {} : { refused: readStrictList(strictList) }),
-    ...(expectations === undefined ? {} : { expectations: await readExpectations(expectations, readAtMs) }),
+    ...(expectations === undefined ? {} : { expectations: await readExpectations(expectations, readAtMs, trusts) }),
   }
 }
 

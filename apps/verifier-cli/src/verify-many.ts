@@ -68,8 +68,8 @@ async function resultOfFile(
 ): Promise<DocumentResult> {
   if (problem !== undefined) return unreadableResult(problem)
   try {
-    const { report } = await verifyAny(await readInput(path), trusts)
-    return resultOf(report, flags)
+    const { report, record } = await verifyAny(await readInput(path), trusts)
+    return resultOf(report, record, flags)
   } catch (error) {
     if (error instanceof InputError) return unreadableResult(error.message)
     throw error

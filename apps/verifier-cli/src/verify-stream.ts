@@ -89,14 +89,14 @@ export async function verifyStream(
 
 function judgeLine({ bytes }: NumberedLine, trusts: readonly TrustedKeys[], flags: VerifyFlags): DocumentResult {
   if (bytes === undefined) return unreadableResult("the line is longer than a document may be")
-  return resultOf(verifyText(bytes, trusts), flags)
+  return resultOf(verifyText(bytes, trusts), bytes, flags)
 }
 
-/** The result of a document that was verified. */
-export function resultOf(verified: Report | Unreadable, flags: VerifyFlags): DocumentResult {
+/** The result of a document that was verified. @param bytes of the record it is about */
+export function resultOf(verified: Report | Unreadable, bytes: Uint8Array, flags: VerifyFlags): DocumentResult {
   const report = heldToClock(verified, flags.readAtMs)
   if (isUnreadable(report)) return unreadableResult(report.unreadable)
-  const judgement = judge(report, flags)
+  const judgement = judge(report, bytes, flags)
   const { verdict, exit } = judgement
   const problem = isUntrusted(report) ? NOT_TRUSTED : problemOf(judgement, report)
   const json = (): JsonObject => jsonAnswer({ report, judgement, evidence: [] })

@@ -44,7 +44,7 @@ export function verifyInput(
 export function answerOf(verified: Report | Unreadable, input: Uint8Array, flags: VerifyFlags, style: Style): Answer {
   const report = heldToClock(verified, flags.readAtMs)
   if (isUnreadable(report)) return refused(`this cannot be verified: ${report.unreadable}`, style)
-  const judgement = judge(report, flags)
+  const judgement = judge(report, input, flags)
   const evidence = flags.showEvidenceSummary ? evidenceOf(input) : []
   const reading = { report, judgement, evidence }
   if (!flags.json)

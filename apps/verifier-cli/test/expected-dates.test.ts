@@ -20,8 +20,8 @@ const MINUTE_MS = 60_000
 
 /** Whether a record of `clock` is no older than an hour for a reader so much later. */
 async function isYoung(laterMs: number): Promise<string | undefined> {
-  const [expectation] = await readExpectations({ maxAge: "1h" }, clock + laterMs)
-  return expectation?.(reportOf()).result
+  const [expectation] = await readExpectations({ maxAge: "1h" }, clock + laterMs, [])
+  return expectation?.(reportOf(), new Uint8Array()).result
 }
 
 test("a record that is dated ahead of the reader is not young: its age is not known", async () => {
@@ -41,9 +41,9 @@ test.each([
   "2026-1-15",
   "2026-01-15 10:00",
 ])("%s is no date", async notBefore => {
-  await expect(readExpectations({ notBefore }, 0)).rejects.toThrow(InputError)
+  await expect(readExpectations({ notBefore }, 0, [])).rejects.toThrow(InputError)
 })
 
 test.each(["2024-02-29", "2024-02-29T23:59:59Z", "2024-02-29T00:00:00.5+14:00"])("%s is one", async notBefore => {
-  expect(await readExpectations({ notBefore }, 0)).toHaveLength(1)
+  expect(await readExpectations({ notBefore }, 0, [])).toHaveLength(1)
 })
