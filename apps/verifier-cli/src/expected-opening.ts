@@ -1,4 +1,4 @@
-/** `--opening FILE`: whether a record closes the permit of an opening that its reader has kept. */
+/** `--opening FILE`: whether a record closes the permit of an opening that its reader has stored. */
 import { StrictJsonError } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import { compareClose } from "@runseal/core/verify/close-of-opening"
