@@ -3,7 +3,7 @@
  * An event says what happened and why it failed. It holds no content of a request.
  */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import type { DeliveryFault } from "@runseal/core/wire/event-messages"
+import type { DeliveryFault } from "@runseal/core/wire/delivery-messages"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
 import type { Refusal as OutsideRefusal } from "./abroad/outbox/ask-log.ts"

@@ -1,4 +1,13 @@
 /** Events, and where they are delivered. Every call needs an admin key. docs/events.md. */
+
+import {
+  type DeliveryList,
+  deliveryListSchema,
+  type ResumedDestination,
+  resumedDestinationSchema,
+  type TestedDestination,
+  testedDestinationSchema,
+} from "@runseal/core/wire/delivery-messages"
 import {
   type ChangeDestinationRequest,
   type ChangedDestination,
@@ -7,18 +16,12 @@ import {
   changedDestinationSchema,
   createdDestinationSchema,
   type DeletedDestination,
-  type DeliveryList,
   type DestinationList,
   deletedDestinationSchema,
-  deliveryListSchema,
   destinationListSchema,
-  type ResumedDestination,
   type RotateDestinationRequest,
   type RotatedDestination,
-  resumedDestinationSchema,
   rotatedDestinationSchema,
-  type TestedDestination,
-  testedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
 import { as } from "./calls.ts"
 import { jsonText } from "./plain-json.ts"

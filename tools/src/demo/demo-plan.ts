@@ -54,8 +54,9 @@ export const ACTS: readonly Act[] = [
     ],
   },
   {
-    title: "Agents and assistants, under the service's defaults",
-    options: [],
+    title: "Agents and assistants, under a policy that admits every run, and the service's defaults",
+    // A policy stays in force after a restart without the option.
+    options: ["--policy", "examples/policies/baseline.json"],
     runs: [
       {
         example: "first-run",

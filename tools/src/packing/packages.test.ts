@@ -18,15 +18,7 @@ import { type PackedServer, startPackedServer } from "./test/packed-server.ts"
 
 const SLOW_MS = 300_000
 const TSC = join(ROOT, "node_modules/.bin/tsc")
-const NAMES = [
-  "@runseal/verifier",
-  "@runseal/sdk",
-  "@runseal/permit",
-  "@runseal/log",
-  "@runseal/core",
-  "@runseal/server",
-  "@runseal/mcp",
-]
+const NAMES: readonly string[] = PUBLISHED.map(([name]) => name)
 
 let place: string
 let packed: readonly Packed[]
@@ -90,7 +82,6 @@ const ask = (path: string, body?: string): Promise<Response> =>
 
 test("what is packed is what has a bill of materials", () => {
   expect(packed.map(({ manifest }) => manifest.name)).toEqual(NAMES)
-  expect(PUBLISHED.map(([name]) => name)).toEqual(NAMES)
 })
 
 describe.each(NAMES)("%s", name => {

@@ -1,5 +1,5 @@
 /** How far each delivery is, for operators and metrics. */
-import type { Delivery } from "@runseal/core/wire/event-messages"
+import type { Delivery } from "@runseal/core/wire/delivery-messages"
 import type { Source } from "../../store/driver/session.ts"
 import { type DestinationRow, listDestinations } from "../../store/tables/destinations-table.ts"
 import { readStreamHead, type StreamHead } from "../../store/tables/stream-reads.ts"

@@ -1,5 +1,5 @@
 /** Why a receiver did not take an event, as a closed code: no text of a receiver or a library is stored or shown. */
-import type { DeliveryFault } from "@runseal/core/wire/event-messages"
+import type { DeliveryFault } from "@runseal/core/wire/delivery-messages"
 import { AddressRefused } from "./receiver-address.ts"
 
 export type Failure = {

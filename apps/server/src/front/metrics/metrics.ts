@@ -4,8 +4,8 @@
  */
 import { randomUUID } from "node:crypto"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import type { Delivery } from "@runseal/core/wire/delivery-messages"
 import { REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
-import type { Delivery } from "@runseal/core/wire/event-messages"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import { errorAnswer, HttpError, helpLink } from "../../http-error.ts"

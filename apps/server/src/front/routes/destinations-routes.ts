@@ -1,6 +1,7 @@
 /** Where events are delivered. docs/events.md; docs/api.md, "Events". */
 import { randomBytes } from "node:crypto"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import type { DeliveryList, ResumedDestination, TestedDestination } from "@runseal/core/wire/delivery-messages"
 import {
   type ChangeDestinationRequest,
   type ChangedDestination,
@@ -10,14 +11,11 @@ import {
   createDestinationRequestSchema,
   DEFAULT_OVERLAP_SECONDS,
   type DeletedDestination,
-  type DeliveryList,
   type Destination,
   type DestinationList,
   EVENT_TYPES,
   MAX_DESTINATIONS,
-  type ResumedDestination,
   type RotatedDestination,
-  type TestedDestination,
 } from "@runseal/core/wire/event-messages"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context } from "hono"

@@ -2,7 +2,9 @@
  * Where events are delivered, and how far each delivery is. The sealed documents are the outbox: they are stored in the order of the log, and
  * a destination is a cursor over them. So sealing writes nothing for a destination. Decision 0190.
  */
-import type { DeliveryFault, DestinationKind, EventFormat } from "@runseal/core/wire/event-messages"
+
+import type { DeliveryFault } from "@runseal/core/wire/delivery-messages"
+import type { DestinationKind, EventFormat } from "@runseal/core/wire/event-messages"
 import { MAX_DESTINATIONS } from "@runseal/core/wire/event-messages"
 import { and, asc, eq, sql as fragment } from "drizzle-orm"
 import { boolean, pgTable, text } from "drizzle-orm/pg-core"

@@ -1,17 +1,20 @@
 /** Events, and where they are delivered. */
+
+import {
+  deliveryListSchema,
+  resumedDestinationSchema,
+  testedDestinationSchema,
+} from "@runseal/core/wire/delivery-messages"
 import {
   changeDestinationRequestSchema,
   changedDestinationSchema,
   createDestinationRequestSchema,
   createdDestinationSchema,
   deletedDestinationSchema,
-  deliveryListSchema,
   destinationListSchema,
   resumeDestinationRequestSchema,
-  resumedDestinationSchema,
   rotateDestinationRequestSchema,
   rotatedDestinationSchema,
-  testedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
 import { eventsQuerySchema } from "../../http/events-query.ts"
 import { BODY_MAX_BYTES } from "../../http/json-body.ts"
