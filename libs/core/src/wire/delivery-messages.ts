@@ -1,7 +1,7 @@
 /** What came of deliveries of events, and how far each destination is. docs/events.md. Answers are as strict as this release writes them. */
 import * as v from "valibot"
 import { clockSchema, countSchema, ordinalSchema, type Shape } from "../vocabulary/scalars.ts"
-import { MAX_DESTINATIONS } from "./event-messages.ts"
+import { DESTINATION_KINDS, MAX_DESTINATIONS } from "./event-messages.ts"
 
 const opt = v.exactOptional
 const ok = { ok: v.literal(true) }
