@@ -35,6 +35,7 @@ describe("every package of the lock file", () => {
       "Apache-2.0",
       "BSD-2-Clause",
       "BSD-3-Clause",
+      "(AFL-2.1 OR BSD-3-Clause)",
       "0BSD",
       "Unlicense",
       "MIT AND OFL-1.1",
