@@ -24,15 +24,19 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   /** Servers and verifiers as processes, and services that race as processes do: options, starts, stops, kills; and outside logs with all kinds of faults. */
   process: [
     "apps/server/spec/process",
+    "apps/server/spec/access/access-races.test.ts",
     "apps/server/spec/attestation-races.test.ts",
     "apps/server/spec/concurrency.test.ts",
+    "apps/server/spec/hooks-of-twins.test.ts",
     "apps/server/spec/idempotency-races.test.ts",
     "apps/server/spec/permit-races.test.ts",
     "apps/server/spec/permit-redemption.test.ts",
+    "apps/server/spec/put-back.test.ts",
     "apps/server/spec/rate-limits.test.ts",
     "apps/server/spec/readiness.test.ts",
     "apps/server/spec/signer-readiness.test.ts",
     "apps/server/spec/outbox",
+    "apps/server/src/store/driver/pglite/durable-files.test.ts",
     "apps/verifier-cli/test/process",
     "tools/src/demo/demo.test.ts",
   ],
@@ -42,14 +46,14 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   cluster: ["lab/src/cluster"],
   /** Sealer, ledger and log in many orders of events. */
   simulation: ["lab/src/simulation"],
-  /** Every kind of record, with each of its values changed. */
-  mutation: ["libs/core/test/mutation"],
+  /** Every kind of record, with each of its values changed; reports, with their bits changed. */
+  mutation: ["libs/core/test/mutation", "apps/server/spec/report-signature.test.ts"],
   /** The published packages, packed and installed. */
   packages: ["tools/src/packing", "tools/src/supply-chain", "libs/sdk/test"],
   /** The Python package: wheel, types, tests, and both verifiers against each other. */
   python: ["tools/src/python"],
-  /** The verify page in Chromium. */
-  browser: ["apps/server/spec/browser"],
+  /** Pages of the service in Chromium. */
+  browser: ["apps/server/spec/browser", "apps/server/spec/docs-page.test.ts"],
   /** Regular expressions, checked for input that makes them slow. */
   patterns: ["tools/src/patterns"],
   /** Mutated untrusted input. */
