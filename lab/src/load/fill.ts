@@ -41,22 +41,27 @@ export type Amount = {
   readonly minutes: number
 }
 
-export type Filled = {
-  /** Secrets of the callers; the first made every second run. */
-  readonly secrets: readonly string[]
-  /** The result in one sentence. */
-  readonly story: string
+/** Secrets of the callers; the first makes every second run. */
+export type Callers = {
+  /** Undefined when no load filled the database before. */
+  readonly before: readonly string[] | undefined
+  /** Called before the first run. */
+  readonly keep: (secrets: readonly string[]) => void
 }
 
-/** @param folder the service's data folder */
+/**
+ * @param folder the service's data folder
+ * @returns the result in one sentence
+ */
 export async function fill(
-  databaseUrl: string,
-  folder: string,
+  { url, folder }: { readonly url: string; readonly folder: string },
   { runs, keys, minutes }: Amount,
+  { before, keep }: Callers,
   say: (line: string) => void,
-): Promise<Filled> {
-  const service = await startService(folder, databaseUrl)
-  const secrets = await mintKeys(service.url, keys + 1)
+): Promise<string> {
+  const service = await startService(folder, url)
+  const secrets = before ?? (await mintKeys(service.url, keys + 1))
+  keep(secrets)
   const [first = "", ...others] = secrets
   const requests = Array.from({ length: VARIANTS }, (_, number) => requestOf(number))
   const job = {
@@ -75,7 +80,7 @@ export async function fill(
     sealed += (await load({ ...job, requestsMax, seconds: secondsLeft() })).answers
     say(`${sealed} runs, ${rate(sealed)} a second`)
   }
-  const story = `${sealed.toLocaleString("en")} runs sealed by the service, ${rate(sealed)} a second`
   await service.stop()
-  return { secrets, story }
+  const more = before === undefined ? "" : " more"
+  return `${sealed.toLocaleString("en")} runs${more} sealed by the service, ${rate(sealed)} a second`
 }

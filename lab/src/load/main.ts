@@ -1,5 +1,5 @@
 /** `npm run load`: fills a database with runs and measures which operations stay as fast as without them. */
-import { readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { parseStrictJson } from "@runseal/canonical"
@@ -15,7 +15,8 @@ const HELP = `npm run load -- [--runs <number>] [--keys <number>] [--minutes <nu
   --runs <number>      runs to load (default: 2000000); half of them are of one key
   --keys <number>      other keys, used in rotation (default: 1000)
   --minutes <number>   time limit of the load, after which fewer runs are accepted
-  --database <url>     an empty database on your own server, which is not removed; its signing keys are stored in --data-dir
+  --database <url>     an empty database on your own server, or one of a load that was stopped, which gets the runs in addition;
+                       it is not removed, and its signing keys are stored in --data-dir
   --measure            loads nothing and measures the database that was loaded before
   --write              writes the tables into docs/scale.md
 
@@ -24,15 +25,17 @@ temporary files. The runs are requests to the service, which seals and verifies 
 while it loads.
 `
 
-/** Stored beside the signing keys, so that a later measurement has the callers' secrets. */
+/** Stored beside the signing keys, so that a later load or measurement has the callers' secrets. */
 const CALLERS_FILE = "load.json"
 
 const say = (line: string): void => void process.stderr.write(`load: ${line}\n`)
 
 async function load(target: Target, own: boolean, amount: Amount): Promise<string> {
   if (own) await setDurable(target.url, false)
-  const { secrets, story } = await fill(target.url, target.folder, amount, say)
-  writeFileSync(join(target.folder, CALLERS_FILE), JSON.stringify({ secrets }), { mode: 0o600 })
+  const file = join(target.folder, CALLERS_FILE)
+  const before = existsSync(file) ? callersOf(target.folder) : undefined
+  const keep = (secrets: readonly string[]): void => writeFileSync(file, JSON.stringify({ secrets }), { mode: 0o600 })
+  const story = await fill(target, amount, { before, keep }, say)
   if (own) await setDurable(target.url, true)
   return story
 }
