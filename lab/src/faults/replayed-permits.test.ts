@@ -37,10 +37,15 @@ async function openedPermit(child: Child): Promise<Held> {
   return { id: textAt(body, "permit_id"), permit: textAt(body, "permit") }
 }
 
-/** Sends a permit again to a server that was just started, and closes it. @param heard what both parties heard before the kill */
-async function replay(child: Child, held: Held, heard: readonly (Answer | undefined)[], row: FaultRow): Promise<void> {
-  for (const answer of heard) if (answer !== undefined) expect([200, 409], answer.text).toContain(answer.status)
-  const succeeded = heard.flatMap(answer => (answer?.status === 200 ? [answer.body] : []))
+/** Sends a permit again to a server that was just started, and closes it. @param answers of both parties before the kill */
+async function replay(
+  child: Child,
+  held: Held,
+  answers: readonly (Answer | undefined)[],
+  row: FaultRow,
+): Promise<void> {
+  for (const answer of answers) if (answer !== undefined) expect([200, 409], answer.text).toContain(answer.status)
+  const succeeded = answers.flatMap(answer => (answer?.status === 200 ? [answer.body] : []))
   expect(succeeded.length, "one of two parties may act").toBeLessThanOrEqual(1)
   const before = (await permitAt(child, held.id)).redeemed_at
   if (succeeded[0] !== undefined) expect(before, "an answered redemption is there").toBe(succeeded[0].redeemed_at)
@@ -53,7 +58,7 @@ async function replay(child: Child, held: Held, heard: readonly (Answer | undefi
     expectRefused(answer, 409, "already_redeemed")
   }
   row.acknowledged += succeeded.length
-  row.unacknowledged += heard.filter(answer => answer === undefined).length
+  row.unacknowledged += answers.filter(answer => answer === undefined).length
   row.retried += again.length
   const redeemed_clock = before ?? now[0]?.body.redeemed_at
   const run = numberAt((await closed(child, held.id)).body, "run_id")
@@ -79,9 +84,9 @@ async function replayPermits(context: TestContext, kind: Kind): Promise<void> {
     const sent = permits.map(held => Promise.all([redeem(child, held), redeem(child, held)]))
     await sleep(ANSWERING_MS * drawn(`replayed permits ${kind}`, row.rounds))
     await child.end("SIGKILL")
-    const heard = await Promise.all(sent)
+    const answers = await Promise.all(sent)
     child = await startChild(options)
-    for (const [at, held] of permits.entries()) await replay(child, held, heard[at] ?? [], row)
+    for (const [at, held] of permits.entries()) await replay(child, held, answers[at] ?? [], row)
   }
 }
 

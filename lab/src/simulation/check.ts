@@ -22,6 +22,7 @@ import {
   log_head,
   log_tile,
 } from "@runseal/server/store/tables/log-store"
+import { type OutcomeCountRow, outcome_count } from "@runseal/server/store/tables/outcome-counts"
 import { type RunRow, run } from "@runseal/server/store/tables/runs-table"
 import {
   type TenantWindowRow,
@@ -71,6 +72,10 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
   checkLog(head, entries, decoded<LogTileRow>(state, log_tile), trust, [...promised, ...anchors.map(promiseOf)])
   checkEntries(anchors, entries)
   checkChains(runs, decoded<TenantRow>(state, tenant), head)
+  checkCounts(
+    runs.map(({ row }) => row),
+    decoded<OutcomeCountRow>(state, outcome_count),
+  )
   checkAttestations(attestations.map(({ row }) => row))
   checkBudgets(
     runs.map(({ bundle }) => bundle),
@@ -191,6 +196,15 @@ function checkChains(runs: Sealed["runs"], tenants: readonly TenantRow[], head: 
 }
 
 const ordinalOf = (bundle: Bundle): number => bundle.anchors.complete_record?.leaf.tenant_ordinal ?? 0
+
+/** The counts of outcomes are those of the runs. */
+function checkCounts(rows: readonly RunRow[], counts: readonly OutcomeCountRow[]): void {
+  const counted = new Map<string, number>()
+  for (const { owner, outcome_kind } of rows)
+    counted.set(`${owner} ${outcome_kind}`, (counted.get(`${owner} ${outcome_kind}`) ?? 0) + 1)
+  const stored = counts.map(({ owner, outcome_kind, runs }) => [`${owner} ${outcome_kind}`, runs] as const)
+  assert.deepEqual(new Map(stored), counted, "runs are counted by owner and outcome")
+}
 
 function checkAttestations(rows: readonly AttestationRow[]): void {
   for (const owner of new Set(rows.map(row => row.owner))) {

@@ -18,6 +18,7 @@ import {
   readEntries,
   readHead,
 } from "@runseal/server/store/tables/log-store"
+import { countOutcomes, outcome_count } from "@runseal/server/store/tables/outcome-counts"
 import { insertRuns, run } from "@runseal/server/store/tables/runs-table"
 import { chargeWindows, tenant_window, token_movement } from "@runseal/server/store/tables/tenant-windows"
 import { lockTenants, tenant, updateTenants } from "@runseal/server/store/tables/tenants"
@@ -107,6 +108,12 @@ const STEPS = {
         disclosure_seed: HASH,
       },
     ]),
+  outcomes: async (tx: Tx, a: number, b: number) =>
+    countOutcomes(tx, [
+      { owner: a, outcome_kind: "ok" },
+      { owner: b, outcome_kind: "stage_error" },
+      { owner: a, outcome_kind: "ok" },
+    ]),
   attest: async (tx: Tx, a: number, b: number) => {
     const counted = await countAttestations(tx, [a, b])
     const owner_ordinal = (counted.get(a) ?? 0) + 1
@@ -146,6 +153,7 @@ const TABLES = [
   log_head,
   log_entry,
   run,
+  outcome_count,
   tenant,
   tenant_window,
   token_movement,

@@ -65,8 +65,12 @@ function insert(
     const there = database.insert(tx, shape, whole)
     if (there === undefined) return whole
     if (conflict.kind === "refuse") throw new DatabaseError("23505", `duplicate key in ${shape.name}`)
-    if (conflict.kind === "lock") database.lockRow(tx, shape, there)
-    return conflict.kind === "lock" ? there : undefined
+    if (conflict.kind === "skip") return undefined
+    database.lockRow(tx, shape, there)
+    if (conflict.kind === "lock") return there
+    const summed = { ...there, [conflict.sum]: Number(there[conflict.sum]) + Number(whole[conflict.sum]) }
+    database.replace(tx, shape, there, summed)
+    return summed
   })
   const touched = made.filter(row => row !== undefined)
   const rows = returning.length === 0 ? [] : touched.map(row => chosen(row, returning))

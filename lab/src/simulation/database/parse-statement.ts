@@ -3,7 +3,7 @@
  * unknown statement is an error of the simulation, never a guess. same-rows.test.ts shows that the results are those of the
  * real databases.
  */
-import { type Cell, type Row, shapeNamed, sorted } from "./simulated-rows.ts"
+import { type Cell, type Row, shapeNamed, sorted, valuesOf } from "./simulated-rows.ts"
 import type { Condition, Expression, Statement } from "./sql-statement.ts"
 
 /** A statement that the simulation does not know. */
@@ -22,6 +22,9 @@ const FORMS = {
   values: /^insert into (?<table>[a-z_]+) \((?<columns>.*?)\) values (?<values>.*?)(?<skip> on conflict do nothing)?$/,
   insert: new RegExp(
     String.raw`^insert into (?<table>${NAME})(?: as ${NAME})? \((?<columns>.*?)\) select (?<distinct>distinct )?(?<items>.*?) from ${RECORDSET} as ${NAME}\(.*?\)(?: order by (?<order>.*?))? on conflict(?: \(.*?\))? do (?<action>nothing|update set (?<same>${NAME}) = stored\.\k<same>)(?: returning (?<returning>.*))?$`,
+  ),
+  count: new RegExp(
+    String.raw`^insert into (?<table>${NAME}) as stored \((?<columns>.*?), (?<sum>${NAME})\) select \k<columns>, count\(\*\) from ${RECORDSET} as ${NAME}\(.*?\) group by \k<columns> on conflict \(\k<columns>\) do update set \k<sum> = stored\.\k<sum> \+ excluded\.\k<sum>$`,
   ),
   arrays: /^insert into (?<table>[a-z_]+) \((?<columns>.*?)\) select \* from unnest\([^()]*\)$/,
   update: /^update (?<table>[a-z_]+) set (?<set>[^()]*?) where (?<where>.*)$/,
@@ -65,6 +68,7 @@ function parseForm(text: string): Statement | undefined {
   const forms = [
     [FORMS.values, insertValues],
     [FORMS.insert, insertSelect],
+    [FORMS.count, insertCounts],
     [FORMS.arrays, insertArrays],
     [FORMS.updateFrom, updateFrom],
     [FORMS.update, updateWhere],
@@ -203,6 +207,23 @@ function insertSelect(groups: Groups, text: string): Statement {
     conflict: { kind: groups.action === "nothing" ? "skip" : "lock" },
     returning: groups.returning === undefined ? [] : list(groups.returning),
   }
+}
+
+/** Rows by their columns, and how many there are of each: a row that exists is added to. */
+function insertCounts(groups: Groups): Statement {
+  const columns = list(groups.columns ?? "")
+  const sum = groups.sum ?? ""
+  const made = (parameters: readonly Cell[]): readonly Row[] => {
+    const counted = new Map<string, Row>()
+    for (const from of recordset(groups, parameters)) {
+      const name = valuesOf(from, columns)
+      const row = Object.fromEntries(columns.map(column => [column, from[column] ?? ""]))
+      counted.set(name, { ...row, [sum]: Number(counted.get(name)?.[sum] ?? 0) + 1 })
+    }
+    return [...counted.values()]
+  }
+  const shape = shapeNamed(groups.table ?? "")
+  return { kind: "insert", shape, source: { rows: made }, conflict: { kind: "add", sum }, returning: [] }
 }
 
 const recordset = (groups: Groups, parameters: readonly Cell[]): readonly Row[] =>

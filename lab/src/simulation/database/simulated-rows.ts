@@ -5,6 +5,7 @@ import { attestation } from "@runseal/server/store/tables/attestations-table"
 import { deployment } from "@runseal/server/store/tables/deployment-table"
 import { idempotency_key } from "@runseal/server/store/tables/idempotency-keys"
 import { log_entry, log_head, log_tile } from "@runseal/server/store/tables/log-store"
+import { outcome_count } from "@runseal/server/store/tables/outcome-counts"
 import { run_term } from "@runseal/server/store/tables/run-terms"
 import { run } from "@runseal/server/store/tables/runs-table"
 import { key_change, signing_key } from "@runseal/server/store/tables/signing-keys"
@@ -57,6 +58,7 @@ const TABLES: readonly PgTable[] = [
   log_tile,
   run,
   run_term,
+  outcome_count,
   signing_key,
   tenant,
   tenant_window,

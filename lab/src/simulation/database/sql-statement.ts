@@ -11,7 +11,12 @@ type Source = {
   readonly rows: (parameters: readonly Cell[]) => readonly Row[]
 }
 
-export type Conflict = { readonly kind: "refuse" } | { readonly kind: "skip" } | { readonly kind: "lock" }
+export type Conflict =
+  | { readonly kind: "refuse" }
+  | { readonly kind: "skip" }
+  | { readonly kind: "lock" }
+  /** Adds the new row's number in this column to that of the row that exists. */
+  | { readonly kind: "add"; readonly sum: string }
 
 export type Statement =
   | {
