@@ -20,7 +20,7 @@ import { runsPage } from "./pages/runs-page.ts"
 import { signIn, signInPage, signOut } from "./pages/sign-in-page.ts"
 import { POLICY, page } from "./parts/layout.ts"
 import { refused } from "./parts/pieces.ts"
-import { formOf, show, type Visit } from "./visit.ts"
+import { formOf, show, statusOf, type Visit } from "./visit.ts"
 
 /** Largest form, in bytes. */
 const FORM_MAX_BYTES = 1_048_576
@@ -65,7 +65,7 @@ export function createConsole({ fetch }: ConsoleParts): Hono {
   })
   app.get("/console/assets/:name", async c => (await sendAsset(c, c.req.param("name"))) ?? c.notFound())
   app.get("/console/sign-in", signInPage)
-  app.post("*", bodyLimit({ maxSize: FORM_MAX_BYTES }), refuseForeignForms)
+  app.post("*", bodyLimit({ maxSize: FORM_MAX_BYTES, onError: refuseLargeForm }), refuseForeignForms)
   app.post("/console/sign-in", c => signIn(c, apiOf(c, fetch)))
   app.post("/console/sign-out", async c => {
     const csrf_token = (await formOf(c))("csrf")
@@ -84,6 +84,12 @@ export function createConsole({ fetch }: ConsoleParts): Hono {
 const NOT_FOUND = {
   title: "Not found",
   body: html`<h1>There is no such page</h1><p>The address may be mistyped, or what it was about belongs to another key. <a href="/console">Go to the overview</a>.</p>`,
+}
+
+/** @throws ApiRefusal */
+function refuseLargeForm(): never {
+  const error = `The form is larger than ${FORM_MAX_BYTES} bytes.`
+  throw new ApiRefusal({ status: 413, code: "body_too_large", error })
 }
 
 /** A form that another site made its visitor send is refused, also the one that signs in. RFC 6454; Fetch Metadata. */
@@ -123,12 +129,10 @@ function signInAddress(c: Context): string {
   return `/console/sign-in?${next}`
 }
 
-const STATUSES = [403, 404, 409, 429, 503] as const
-
 /** A page that the API refused. */
 async function refusalPage(c: Context, fetch: ConsoleFetch, refusal: Refusal): Promise<Response> {
   if (refusal.status === 401) return c.redirect(signInAddress(c), 303)
-  const status = STATUSES.find(known => known === refusal.status) ?? 503
+  const status = statusOf(refusal)
   const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
   if (refusal.status === 404 && !isRefusal(session))
     return show({ c, session, api: apiOf(c, fetch) }, { ...NOT_FOUND, status })

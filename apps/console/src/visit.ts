@@ -1,7 +1,7 @@
 /** One visit of a page: who visits, how the API is asked, and how a page is sent. */
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
-import type { Api } from "./api.ts"
+import { type Api, ApiRefusal, type Refusal } from "./api.ts"
 import type { AssetName } from "./assets/asset-names.ts"
 import type { Markup } from "./parts/format.ts"
 import { page } from "./parts/layout.ts"
@@ -16,8 +16,14 @@ type Sent = {
   readonly title: string
   readonly body: Markup | readonly Markup[]
   readonly islands?: readonly AssetName[]
-  readonly status?: 200 | 400 | 403 | 404 | 409 | 429 | 503
+  readonly status?: 200 | RefusedStatus
 }
+
+const REFUSED_STATUSES = [400, 403, 404, 409, 413, 429, 503] as const
+type RefusedStatus = (typeof REFUSED_STATUSES)[number]
+
+/** The status of a page that shows why something was refused. */
+export const statusOf = ({ status }: Refusal): RefusedStatus => REFUSED_STATUSES.find(known => known === status) ?? 503
 
 /** Sends a page in its frame. */
 export async function show({ c, session }: Visit, { title, body, islands, status = 200 }: Sent): Promise<Response> {
@@ -31,9 +37,11 @@ export const seesAll = ({ session }: Visit): boolean => session.scope !== "custo
 /** Whether the visitor may change what administrators change. */
 export const administers = ({ session }: Visit): boolean => session.scope === "admin"
 
-/** A field of a form that was sent; "" where it is absent or a file. */
+/** A field of a form that was sent; "" where it is absent or a file. @throws ApiRefusal for a body that is no form */
 export async function formOf(c: Context): Promise<(name: string) => string> {
-  const body = await c.req.parseBody()
+  const body = await c.req.parseBody().catch(() => {
+    throw new ApiRefusal({ status: 400, code: "invalid_body", error: "The form cannot be read." })
+  })
   return name => {
     const value = body[name]
     return typeof value === "string" ? value.trim() : ""

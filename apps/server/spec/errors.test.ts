@@ -151,7 +151,8 @@ describe("a method that an endpoint does not have", () => {
     ["POST", "/log/tile/0/000", "GET, HEAD"],
     ["OPTIONS", "/runs", "GET, HEAD"],
     ["PUT", "/admin/keys", "GET, HEAD, POST"],
-    ["GET", "/admin/keys/1", "DELETE"],
+    ["GET", "/admin/keys/1", "PATCH, DELETE"],
+    ["POST", "/console", "GET, HEAD"],
   ])("%s %s is a 405 with Allow: %s", async (method, path, allow) => {
     const response = await open().request(path, { method })
     expect(response.headers.get("allow")).toBe(allow)
@@ -166,6 +167,20 @@ describe("a method that an endpoint does not have", () => {
   })
 })
 
+describe("a form of the console", () => {
+  test.each([
+    ["is cut off", 400, "multipart/form-data; boundary=x", "--x"],
+    ["has no boundary", 400, "multipart/form-data", "x"],
+    ["is too large", 413, "application/x-www-form-urlencoded", `key=${"a".repeat(1_048_576)}`],
+    ["has a key that is none", 403, "application/x-www-form-urlencoded", "key=x"],
+  ])("that %s is answered %i with a page", async (_what, status, type, body) => {
+    const headers = { "Content-Type": type, "Sec-Fetch-Site": "same-origin" }
+    const response = await locked().request("/console/sign-in", { method: "POST", headers, body })
+    expect([response.status, response.headers.get("content-type")]).toEqual([status, "text/html; charset=UTF-8"])
+    expect(await response.text()).toContain('role="alert"')
+  })
+})
+
 describe("a trailing slash", () => {
   test.each([
     ["/health/", "../health"],
@@ -173,6 +188,7 @@ describe("a trailing slash", () => {
     ["/runs/1/verify/", "../verify"],
     ["/public/runs/%C3%A9/", "../%C3%A9"],
     ["/admin/keys/", "../keys"],
+    ["/console/", "../console"],
   ])("%s leads to %s with 308", async (path, location) => {
     for (const method of ["GET", "POST"]) {
       const response = await open().request(path, { method })

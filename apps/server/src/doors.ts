@@ -18,7 +18,8 @@ export function consoleRoutes(app: Hono): Hono {
   const fetch: ConsoleParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
   const pages = createConsole({ fetch })
   const answer = (c: Context): Response | Promise<Response> => pages.fetch(c.req.raw, c.env)
-  return new Hono().get("/console", answer).get("/console/*", answer).post("/console/*", answer)
+  const page = "/console/:page{.+}"
+  return new Hono().get("/console", answer).get(page, answer).post(page, answer)
 }
 
 /** `POST /v1/traces`. @param app the service, which answers what it sends */

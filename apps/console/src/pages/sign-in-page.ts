@@ -6,7 +6,7 @@ import { type Api, isRefusal, type Refusal } from "../api.ts"
 import type { Markup } from "../parts/format.ts"
 import { page } from "../parts/layout.ts"
 import { refused } from "../parts/pieces.ts"
-import { formOf } from "../visit.ts"
+import { formOf, statusOf } from "../visit.ts"
 
 /** An address of the console, for after the sign-in; anything else is its first page. */
 export const ownAddress = (text: string | undefined): string =>
@@ -54,7 +54,7 @@ export async function signIn(c: Context, api: Api): Promise<Response> {
   const refusal = await api.read(response, sessionAnswerSchema)
   if (!isRefusal(refusal)) return c.redirect(next, 303)
   const text = await page({ title: "Sign in", here: c.req.path, body: form(next, refused(sentenceOf(refusal))) })
-  return c.html(text, 403)
+  return c.html(text, refusal.status === 401 ? 403 : statusOf(refusal))
 }
 
 export async function signOut(c: Context, api: Api): Promise<Response> {

@@ -135,7 +135,7 @@ eachDatabase("the runs of open mode", open => {
       expect(keys.filter(key => "claim" in key)).toMatchObject([
         { id: acme.id, run_count: 2, claim: { claimed_by: admin.id } },
       ])
-      const chains = await service().db.sql`select tenant_id, record_count from tenant order by owner`
+      const chains = await service().db.sql`select tenant_id, record_count from tenant where owner >= 0 order by owner`
       expect(chains).toMatchObject([
         { tenant_id: "anonymous", record_count: 3 },
         { tenant_id: `api-key-${acme.id}`, record_count: 2 },

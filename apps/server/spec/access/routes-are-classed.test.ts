@@ -33,8 +33,8 @@ const PUBLIC: readonly string[] = [
   "GET /docs",
   "GET /docs/:file",
   "GET /console",
-  "GET /console/*",
-  "POST /console/*",
+  "GET /console/:page{.+}",
+  "POST /console/:page{.+}",
 ]
 
 /** What docs/api.md keeps: the list of routes is found to have at least these. */
@@ -108,7 +108,10 @@ describe("routes", () => {
   /** The route with something in each place. */
   function call(route: string): readonly [method: string, path: string] {
     const [method = "", pattern = ""] = route.split(" ")
-    const path = pattern.replace(":token", "0".repeat(32)).replace(/:\w+/g, "1").replace("*", "0/000")
+    const path = pattern
+      .replace(":token", "0".repeat(32))
+      .replace(/:\w+(\{\.\+\})?/g, "1")
+      .replace("*", "0/000")
     return [method, path]
   }
 

@@ -1,10 +1,14 @@
 /** Keys and publications: numbers without a gap, records that name their key as it is, publications of admins' own runs. */
+import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { textMember } from "@runseal/core/vocabulary/json-members"
 import { expect } from "vitest"
+import type { AdminEventRow } from "../../src/store/tables/admin-events.ts"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
+import { objectAt } from "./read-answer.ts"
 import type { Tables } from "./read-tables.ts"
 
-export function checkAccess({ keys, publications, runs }: Tables, bundles: readonly Bundle[]): void {
+export function checkAccess({ keys, events, publications, runs }: Tables, bundles: readonly Bundle[]): void {
   expect(
     keys.map(key => key.key_id),
     "key numbers are 1, 2, 3 …",
@@ -13,7 +17,7 @@ export function checkAccess({ keys, publications, runs }: Tables, bundles: reado
     expect(key.name.startsWith("customer:"), `the name of key ${key.key_id}`).toBe(key.scope === "customer")
     expect(key.secret_hash).toHaveLength(32)
   }
-  for (const bundle of bundles) checkCaller(bundle, keys)
+  for (const bundle of bundles) checkCaller(bundle, keys, events)
   const owners = new Map(runs.map(run => [run.run_id, run.owner]))
   for (const { run_id, token } of publications) {
     expect(token).toMatch(/^[0-9a-f]{32}$/)
@@ -21,8 +25,8 @@ export function checkAccess({ keys, publications, runs }: Tables, bundles: reado
   }
 }
 
-/** A record says who called; the tenant is the key. */
-function checkCaller({ run, sections }: Bundle, keys: readonly ApiKeyRow[]): void {
+/** A record says who called, by the name that the key had; the tenant is the key. */
+function checkCaller({ run, sections }: Bundle, keys: readonly ApiKeyRow[], events: readonly AdminEventRow[]): void {
   const { request_substance: section } = sections
   const origin = "origin" in section ? section.origin : undefined
   const { method, api_key_id = -1, api_key_name } = origin?.authentication ?? {}
@@ -33,5 +37,8 @@ function checkCaller({ run, sections }: Bundle, keys: readonly ApiKeyRow[]): voi
   })
   // Runs of keys that were never made are the harness's own.
   const key = keys[api_key_id - 1]
-  if (key !== undefined) expect(api_key_name).toBe(key.name)
+  if (key === undefined) return
+  const changes = events.filter(({ action, subject_id }) => action === "key.change" && subject_id === `${key.key_id}`)
+  const before = changes.map(change => textMember(objectAt(parseStrictJson(change.before)), "name"))
+  expect([key.name, ...before]).toContain(api_key_name)
 }

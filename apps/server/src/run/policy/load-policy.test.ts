@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { digest, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { MAX_RULES } from "@runseal/core/vocabulary/decision-codes"
+import { MAX_CONDITION_LENGTH } from "@runseal/core/wire/policy-document-schema"
 import { describe, expect, test } from "vitest"
 import { loadPolicy, policyPreimage } from "./load-policy.ts"
-import { BUILT_IN_POLICY, MAX_CONDITION_LENGTH, PolicyError } from "./policy-document.ts"
+import { BUILT_IN_POLICY, PolicyError } from "./policy-document.ts"
 
 const document = (rules: readonly JsonValue[], rest: Record<string, JsonValue> = {}): JsonValue => ({
   policy_id: "p",

@@ -13,14 +13,9 @@ import {
 } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
+import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
-import {
-  BUILT_IN_POLICY,
-  type PolicyDocument,
-  PolicyError,
-  type PolicyRule,
-  parsePolicyDocument,
-} from "./policy-document.ts"
+import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-document.ts"
 import { CEDAR_SCHEMA } from "./policy-input.ts"
 
 /** The engine named in every policy hash: another engine may read the same rules differently. */

@@ -1,4 +1,5 @@
 /** Policies: history, loading, dry run. */
+import { policyDocumentSchema } from "@runseal/core/wire/policy-document-schema"
 import {
   dryRunAnswerSchema,
   dryRunRequestSchema,
@@ -6,10 +7,13 @@ import {
   loadPolicyRequestSchema,
   policiesPageSchema,
 } from "@runseal/core/wire/policy-requests"
+import * as v from "valibot"
 import { BODY_MAX_BYTES } from "../../http/json-body.ts"
 import { policiesQuerySchema } from "../../http/policy-query.ts"
 import { json, type Operation } from "../operation.ts"
 
+/** Conditions are Cedar expressions over `context`. */
+const policy = policyDocumentSchema
 const ADMIN = { tag: "Policies", access: "admin" } as const
 const POLICY = {
   policy_id: "regulated-payments",
@@ -36,7 +40,11 @@ export const POLICY_OPERATIONS: readonly Operation[] = [
     summary: "Put a policy in force, without a restart",
     description:
       "Every process of this deployment decides by it within two seconds. An administrative event says who loaded it.",
-    body: { schema: loadPolicyRequestSchema, max_bytes: BODY_MAX_BYTES, example: { policy: POLICY } },
+    body: {
+      schema: v.object({ ...loadPolicyRequestSchema.entries, policy }),
+      max_bytes: BODY_MAX_BYTES,
+      example: { policy: POLICY },
+    },
     answers: {
       200: json(loadedPolicySchema, "This document was in force already."),
       201: json(loadedPolicySchema, "The policy is in force."),
@@ -50,7 +58,11 @@ export const POLICY_OPERATIONS: readonly Operation[] = [
     summary: "Hold a policy against the newest runs",
     description:
       "Changes nothing. Both policies judge what the records of the runs declare; 503 while another dry run is under way.",
-    body: { schema: dryRunRequestSchema, max_bytes: BODY_MAX_BYTES, example: { policy: POLICY, last: 100 } },
+    body: {
+      schema: v.object({ ...dryRunRequestSchema.entries, policy }),
+      max_bytes: BODY_MAX_BYTES,
+      example: { policy: POLICY, last: 100 },
+    },
     answers: { 200: json(dryRunAnswerSchema, "What would change, by rule and by run.") },
   },
 ]

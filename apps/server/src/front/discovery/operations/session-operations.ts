@@ -12,13 +12,18 @@ const PAGE: PathParameter = {
   many_segments: true,
 }
 const SIGN_IN = { description: "To the page that signs in, for a visitor without a session." }
-/** To a browser they are pages. */
-const NO_PAGE: Answer = { ...refusal("There is no such page.", ["endpoint_not_found"]), or_page: true }
-const REFUSED: Answer = {
-  ...refusal("The key to sign in with is no valid one, or the form came from another site.", ["csrf_token_required"]),
-  or_page: true,
-}
-const TOO_LARGE: Answer = { ...refusal("The form is too large.", ["body_too_large"]), or_page: true }
+const pageThat = (says: string): Answer => bytes("text/html", `A page that says ${says}.`)
+/** A refusal of the API is shown on a page, with its status. */
+const REFUSALS = {
+  303: SIGN_IN,
+  400: pageThat("that the address or the form cannot be read"),
+  403: pageThat(
+    "that the visitor's key may not see or do this, that it is no valid one, or that the form came from another site",
+  ),
+  404: pageThat("that there is no such page, or that it is about another key"),
+  429: pageThat("that a limit is reached, and when to try again"),
+  503: { ...refusal("The page cannot be shown now.", ["unavailable", "overloaded"]), or_page: true },
+} as const satisfies Operation["answers"]
 
 export const SESSION_OPERATIONS: readonly Operation[] = [
   {
@@ -68,8 +73,7 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     path: "/console",
     id: "console",
     summary: "The console's overview, for people with a session",
-    answers: { 200: bytes("text/html", "The page."), 303: SIGN_IN },
-    refusals: [503],
+    answers: { 200: bytes("text/html", "The page."), ...REFUSALS },
   },
   {
     tag: TAG,
@@ -79,8 +83,8 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     id: "console_page",
     summary: "A page of the console, or a file of one",
     path_parameters: { page: PAGE },
-    answers: { 200: bytes("text/html", "The page."), 303: SIGN_IN, 404: NO_PAGE },
-    refusals: [503],
+    any_parameters: true,
+    answers: { 200: bytes("*/*", "The page, or the file."), ...REFUSALS },
   },
   {
     tag: TAG,
@@ -92,12 +96,11 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     description: "For the forms of these pages: a form that another site sends is refused.",
     path_parameters: { page: PAGE },
     answers: {
+      ...REFUSALS,
       200: bytes("text/html", "The page, with what the form has done."),
       303: { description: "To the page that shows it, or to the one that signs in." },
-      403: REFUSED,
-      404: NO_PAGE,
-      413: TOO_LARGE,
+      409: pageThat("that this is done already"),
+      413: pageThat("that the form is too large"),
     },
-    refusals: [503],
   },
 ]

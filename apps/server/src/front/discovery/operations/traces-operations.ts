@@ -19,6 +19,7 @@ export const TRACE_OPERATIONS: readonly Operation[] = [
   {
     tag: "OpenTelemetry",
     access: "key",
+    limit: "shared",
     method: "post",
     path: "/v1/traces",
     id: "export_traces",
