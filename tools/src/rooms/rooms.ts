@@ -67,6 +67,8 @@ export const ROOMS: readonly Room[] = [
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
   // Its first line says how a run ended, in the words of the table of outcomes.
   { path: `${CORE}/presentation`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
+  // Forms of an event for systems of others.
+  { path: `${CORE}/event-forms`, enters: [CANONICAL, `${WIRE}/event-messages.ts`] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
   { path: WIRE, enters: [CANONICAL, VOCABULARY, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 

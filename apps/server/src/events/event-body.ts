@@ -1,21 +1,33 @@
-/** An event as its receiver reads it. */
-import type { EventFormat, SealedEvent } from "@runseal/core/wire/event-messages"
+/** An event as its receiver reads it: in the format that the destination has, on one line. */
+import { cefLine } from "@runseal/core/event-forms/cef-line"
+import { ocsfEvent } from "@runseal/core/event-forms/ocsf-event"
+import { type Sender, type SentEvent, weightOf } from "@runseal/core/event-forms/sent-event"
+import { asciiJson, syslogMessage } from "@runseal/core/event-forms/syslog-message"
+import type { EventFormat } from "@runseal/core/wire/event-messages"
 
-export type RenderedEvent = {
-  /** Media type. */
-  readonly type: string
-  readonly body: string
+/** Media type of an event of a format. */
+export const MEDIA_TYPES: Readonly<Record<EventFormat, string>> = {
+  standard: "application/json",
+  ocsf: "application/json",
+  cef: "text/plain; charset=utf-8",
 }
 
-const JSON_TYPE = "application/json"
-
-/** One event in a format, on one line. @param logOrigin of the deployment */
-export function bodyOf(event: SealedEvent, _format: EventFormat, _logOrigin: string): RenderedEvent {
-  return { type: JSON_TYPE, body: JSON.stringify(event) }
+/** One event in a format, on one line. */
+export function bodyOf(event: SentEvent, format: EventFormat, sender: Sender): string {
+  switch (format) {
+    case "standard":
+      return JSON.stringify(event)
+    case "ocsf":
+      return JSON.stringify(ocsfEvent(event, sender))
+    case "cef":
+      return cefLine(event, sender)
+  }
 }
 
-/** What a test of a destination sends: no document is behind it. */
-export function testBody(id: string, _format: EventFormat, nowMs: number, logOrigin: string): RenderedEvent {
-  const timestamp = new Date(nowMs).toISOString()
-  return { type: JSON_TYPE, body: JSON.stringify({ id, type: "test", timestamp, data: { log_origin: logOrigin } }) }
+/** The same as a syslog message. It has no line break, so that a program of lines that is connected to by mistake gets no whole line. */
+export function syslogOf(event: SentEvent, format: EventFormat, sender: Sender): string {
+  const body = bodyOf(event, format, sender)
+  const text = format === "cef" ? body : asciiJson(body)
+  const { timestamp, type } = event
+  return syslogMessage({ weight: weightOf(event), timestamp, origin: sender.log_origin, type, text })
 }

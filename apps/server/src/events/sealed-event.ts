@@ -3,7 +3,7 @@ import { parseStrictJson } from "@runseal/canonical"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { ACT_FAILURE_CODES, ACT_OUTCOMES } from "@runseal/core/artifacts/permit-sections"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
-import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
+import { DEPLOYMENT_TENANT, type Enforcement, enforcementSchema } from "@runseal/core/vocabulary/scalars"
 import type { RunEventData, SealedEvent } from "@runseal/core/wire/event-messages"
 import * as v from "valibot"
 import { StoreError } from "../store/driver/store-errors.ts"
@@ -11,6 +11,7 @@ import type { StreamDocument, StreamRun } from "../store/tables/stream-reads.ts"
 
 const opt = v.optional
 const text = v.string()
+const mark = { enforcement: opt(enforcementSchema) }
 const entry = v.object({ entry: v.object({ logIndex: text }) })
 const payload = v.object({ payload_hash: text })
 const policy = v.object({ policy_hash: text, fired_rule_id: text, decision_reason_code: text })
@@ -34,6 +35,7 @@ const recordSchema = v.object({
   }),
   sections: v.object({
     payload,
+    envelope: opt(v.object(mark)),
     policy_evaluation: opt(policy),
     permit: opt(
       v.object({
@@ -62,7 +64,7 @@ const openingSchema = v.object({
   close_by: text,
   sections: v.object({
     payload,
-    envelope: v.object({ program_id: text, route_id: text, admission_clock: text }),
+    envelope: v.object({ ...mark, program_id: text, route_id: text, admission_clock: text }),
     policy_evaluation: policy,
   }),
   reservation: v.object({ tokens: v.number() }),
@@ -115,6 +117,7 @@ export function eventOf(document: StreamDocument): SealedEvent {
         ...sealed,
         tenant_id: opening.tenant_id,
         permit_id: opening.permit_id,
+        ...marked(envelope),
         program_id: envelope.program_id,
         route_id: envelope.route_id,
         payload_hash: payload.payload_hash,
@@ -148,12 +151,13 @@ type RunFacts = Omit<RunEventData, "key_id" | "tenant_ordinal" | "leaf_digest">
 
 function runData(record: StoredRecord, { findings, manifest_hash }: StreamRun): RunFacts {
   const { run, sections, bundle_hash } = record
-  const { payload, policy_evaluation, permit } = sections
+  const { payload, envelope, policy_evaluation, permit } = sections
   const { run_id, tenant_id, outcome_kind, error_stage, program_id, route_id, execution_region, duration_us } = run
   const halted = haltCode(record)
   return {
     tenant_id,
     run_id,
+    ...marked(envelope),
     outcome: outcome_kind,
     ...(error_stage === undefined ? {} : { error_stage }),
     program_id,
@@ -175,6 +179,9 @@ function runData(record: StoredRecord, { findings, manifest_hash }: StreamRun): 
         }),
   }
 }
+
+const marked = (envelope: { readonly enforcement?: Enforcement | undefined } | undefined) =>
+  envelope?.enforcement === undefined ? {} : { enforcement: envelope.enforcement }
 
 /** What refused the run after its policy had decided, or before. */
 function haltCode(record: StoredRecord): string | undefined {

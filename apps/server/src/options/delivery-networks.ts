@@ -41,6 +41,8 @@ function blockListOf(networks: readonly string[]): BlockList {
 export type DeliveryNetworks = {
   /** Whether events may be delivered to an IP address. */
   readonly allows: (address: string) => boolean
+  /** Whether an address is in a network that the operator named. */
+  readonly isNamed: (address: string) => boolean
   /** Whether an address is of this machine, and may be delivered to: then without TLS too. */
   readonly allowsPlain: (address: string) => boolean
 }
@@ -52,10 +54,11 @@ export function deliveryNetworks(texts: readonly string[]): DeliveryNetworks | u
 
 function networksOver(texts: readonly string[]): DeliveryNetworks {
   const named = blockListOf(texts)
-  const isNamed = (address: string): boolean => named.check(address, familyOf(address))
+  const isNamed = (address: string): boolean => isIP(address) !== 0 && named.check(address, familyOf(address))
   return {
-    allows: address => isIP(address) !== 0 && (isNamed(address) || isPublic(address)),
-    allowsPlain: address => isIP(address) !== 0 && isNamed(address) && LOOPBACK.check(address, familyOf(address)),
+    allows: address => isNamed(address) || (isIP(address) !== 0 && isPublic(address)),
+    isNamed,
+    allowsPlain: address => isNamed(address) && LOOPBACK.check(address, familyOf(address)),
   }
 }
 

@@ -10,6 +10,7 @@ import {
   clockSchema,
   countSchema,
   DEPLOYMENT_TENANT,
+  enforcementSchema,
   lineSchema,
   nonEmptySchema,
   ordinalSchema,
@@ -39,12 +40,15 @@ const sealedIn = {
   /** Digest of the document's leaf in the log. */
   leaf_digest: sha256Schema,
 }
+/** Present where a refusal would not have stopped the act. docs/concepts.md, "Observed run". */
+const observed = { enforcement: opt(enforcementSchema) }
 const asked = { program_id: sha256Schema, route_id: nonEmptySchema, payload_hash: sha256Schema }
 const decided = { policy_hash: opt(sha256Schema), rule_id: opt(nonEmptySchema), reason_code: opt(nonEmptySchema) }
 
 const runDataSchema = v.strictObject({
   ...sealedIn,
   run_id: ordinalSchema,
+  ...observed,
   outcome: v.picklist(OUTCOME_KINDS),
   /** Of a run that is not completed: where it ended. */
   error_stage: opt(nonEmptySchema),
@@ -66,6 +70,7 @@ export type RunEventData = Shape<typeof runDataSchema>
 const openingDataSchema = v.strictObject({
   ...sealedIn,
   permit_id: permitIdSchema,
+  ...observed,
   ...asked,
   ...decided,
   reserved_tokens: countSchema,
@@ -108,13 +113,17 @@ export const eventSchema = v.variant("type", [
 /** One event. It holds ids, codes and hashes, and no declared text. */
 export type SealedEvent = Shape<typeof eventSchema>
 
-export const DESTINATION_KINDS = ["webhook"] as const
+/** How events are sent: as HTTP requests, or as syslog messages (RFC 5424) over a stream. */
+export const DESTINATION_KINDS = ["webhook", "syslog"] as const
 export type DestinationKind = (typeof DESTINATION_KINDS)[number]
-export const EVENT_FORMATS = ["standard"] as const
+/** What is sent of an event: the event itself as JSON, an OCSF event, or a CEF line. Each goes with each kind. */
+export const EVENT_FORMATS = ["standard", "ocsf", "cef"] as const
 export type EventFormat = (typeof EVENT_FORMATS)[number]
 /** Most destinations of a deployment. */
 export const MAX_DESTINATIONS = 32
 const MAX_URL_LENGTH = 2048
+/** Most characters of the certificates by which a receiver is verified. */
+const MAX_CA_LENGTH = 65_536
 const MAX_FILTER_KEYS = 64
 /** How long the secret before a rotation may still sign, in seconds: a week. */
 export const MAX_OVERLAP_SECONDS = 604_800
@@ -129,6 +138,12 @@ const urlSchema = v.pipe(
   v.string(),
   v.minLength(1, "must not be empty"),
   v.maxLength(MAX_URL_LENGTH, `must have at most ${MAX_URL_LENGTH} characters`),
+)
+/** Certificates in PEM. */
+const caSchema = v.pipe(
+  v.string(),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(MAX_CA_LENGTH, `must have at most ${MAX_CA_LENGTH} characters`),
 )
 const distinct = <Item>(items: readonly Item[]): boolean => new Set(items).size === items.length
 const filter = <Item extends v.GenericSchema>(item: Item, most: number) =>
@@ -148,8 +163,12 @@ const filters = {
 const formatSchema = v.picklist(EVENT_FORMATS, `must be one of ${EVENT_FORMATS.join(", ")}`)
 
 export const createDestinationRequestSchema = v.object({
+  /** Absent: `webhook`. */
   kind: opt(v.picklist(DESTINATION_KINDS, `must be one of ${DESTINATION_KINDS.join(", ")}`)),
+  /** Of a webhook `https://…`; of syslog `tls://host:port` or `tcp://host:port`. */
   url: urlSchema,
+  /** The authorities whose certificates the receiver may have; absent: those that Node trusts. */
+  ca: opt(caSchema),
   name: opt(nameSchema),
   /** Absent: `standard`. */
   format: opt(formatSchema),
@@ -164,6 +183,8 @@ export type CreateDestinationRequest = Shape<typeof createDestinationRequestSche
 
 export const changeDestinationRequestSchema = v.object({
   url: opt(urlSchema),
+  /** Null: those that Node trusts. */
+  ca: opt(v.nullable(caSchema)),
   name: opt(nameSchema),
   format: opt(formatSchema),
   types: opt(filters.types),
@@ -193,6 +214,7 @@ const destination = {
   id: ordinalSchema,
   kind: v.picklist(DESTINATION_KINDS),
   url: v.string(),
+  ca: opt(v.string()),
   name: v.string(),
   format: v.picklist(EVENT_FORMATS),
   types: v.array(v.picklist(EVENT_TYPES)),

@@ -1,6 +1,7 @@
-/** Delivers a page of events: those of one tenant one after the other, those of several tenants at the same time. */
+/** Delivers a page of events, so that those of each tenant come in their order. */
 import type { SealedEvent } from "@runseal/core/wire/event-messages"
 import type { Failure } from "./receiver-failure.ts"
+import type { EventPage } from "./receivers.ts"
 
 /** Tenants whose events are sent at one time. */
 const MAX_TENANTS_AT_ONCE = 8
@@ -17,17 +18,20 @@ export type PageResult = {
   readonly failure: Failure | undefined
 }
 
-/**
- * After a failure the other events of that tenant wait.
- * @param taken positions from here on that the receiver has taken before, which are not sent again; those taken now are added
- * @param isOver whether no further event may be sent
- */
-export async function deliverPage(
-  events: readonly SealedEvent[],
-  taken: Set<number>,
-  send: SendEvent,
-  isOver: () => boolean,
-): Promise<PageResult> {
+/** Sends events as one. Undefined: the receiver took them all; otherwise none of them counts as taken. */
+export type SendEvents = (events: readonly SealedEvent[]) => Promise<Failure | undefined>
+
+/** The whole page in the order of the log, at once. */
+export async function deliverTogether({ events }: EventPage, send: SendEvents): Promise<PageResult> {
+  const [first] = events
+  const failure = first === undefined ? undefined : await send(events)
+  return failure === undefined
+    ? { taken: events.length, stopped_at: undefined, failure }
+    : { taken: 0, stopped_at: first?.position, failure }
+}
+
+/** Event by event: those of one tenant one after the other, those of several tenants at the same time. After a failure the others of that tenant wait. */
+export async function deliverPage({ events, taken, isOver }: EventPage, send: SendEvent): Promise<PageResult> {
   const before = taken.size
   const failures = new Map<number, Failure>()
   const queues = byTenant(events)

@@ -2,12 +2,13 @@
  * Delivers events to every destination. Every process does so: a lease in the database lets one at a time deliver to a destination. A
  * destination that fails waits by itself, and neither sealing nor another destination waits for it. Decision 0190.
  */
-import { randomBytes, randomUUID } from "node:crypto"
+import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
 import type { Destination } from "@runseal/core/wire/event-messages"
 import type { DeliveryNetworks } from "../../options/delivery-networks.ts"
 import type { Database } from "../../store/driver/database.ts"
-import { type DestinationRow, findDueDestinations } from "../../store/tables/destinations-table.ts"
+import { findDueDestinations } from "../../store/tables/delivery-cursors.ts"
+import type { DestinationRow } from "../../store/tables/destinations-table.ts"
 import type { Telemetry } from "../../telemetry.ts"
 import { playDelivery, type RoundContext } from "./delivery-round.ts"
 import { addressProblem } from "./receiver-address.ts"
@@ -41,7 +42,7 @@ export function openDeliveries(context: DeliveriesContext): Deliveries {
   const receivers = openReceivers(context)
   // The embedded database has one process at a time, so a lease found at a start is that of a process that is gone.
   const holder = db.kind === "postgres" ? randomUUID() : "this process"
-  const round: RoundContext = { ...context, random: Math.random, holder, send: receivers.send }
+  const round: RoundContext = { ...context, random: Math.random, holder, deliver: receivers.deliver }
   const stop = new AbortController()
   const underWay = new Map<number, Promise<void>>()
   let wakeUp = new AbortController()
@@ -64,7 +65,7 @@ export function openDeliveries(context: DeliveriesContext): Deliveries {
   const ended = deliverUntilStopped()
   return {
     wake: () => wakeUp.abort(),
-    test: destination => receivers.sendTest(destination, `evt_test_${randomBytes(16).toString("hex")}`, stop.signal),
+    test: destination => receivers.sendTest(destination, stop.signal),
     addressProblem: (url, kind) => addressProblem(url, kind, networks),
     close: async () => {
       stop.abort()

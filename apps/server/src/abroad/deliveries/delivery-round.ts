@@ -1,19 +1,14 @@
 /** Delivers to one destination, page after page, as long as this process has the lease and nothing fails. */
-import type { SealedEvent } from "@runseal/core/wire/event-messages"
 import { passes } from "../../events/event-filter.ts"
 import { eventOf, recordIndex } from "../../events/sealed-event.ts"
 import type { Database } from "../../store/driver/database.ts"
-import {
-  type DestinationRow,
-  endDestinationLease,
-  leaseDestination,
-  noteDelivery,
-} from "../../store/tables/destinations-table.ts"
+import { endDestinationLease, leaseDestination, noteDelivery } from "../../store/tables/delivery-cursors.ts"
+import type { DestinationRow } from "../../store/tables/destinations-table.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
 import type { Telemetry } from "../../telemetry.ts"
-import { deliverPage } from "./deliver-page.ts"
 import type { Failure } from "./receiver-failure.ts"
+import type { Receivers } from "./receivers.ts"
 import { REQUEST_DEADLINE_MS } from "./webhook-receiver.ts"
 
 /** No event of a page is sent after this time, in milliseconds. */
@@ -34,8 +29,7 @@ export type RoundContext = {
   readonly telemetry: Pick<Telemetry, "eventsDelivered" | "eventNotDelivered" | "receiverBack">
   /** The name under which this process holds leases. */
   readonly holder: string
-  /** Sends an event to a destination. Undefined: it was taken. */
-  readonly send: (destination: DestinationRow, event: SealedEvent, signal: AbortSignal) => Promise<Failure | undefined>
+  readonly deliver: Receivers["deliver"]
 }
 
 /** @param stop ends requests under way, whose events are sent again later */
@@ -73,7 +67,7 @@ async function playPage(
   const { documents, next } = await readStream(db, place, size, recordIndex)
   const events = documents.map(eventOf).filter(event => passes(row, event))
   const isOver = (): boolean => stop.aborted || performance.now() > until
-  const page = await deliverPage(events, taken, event => context.send(row, event, stop), isOver)
+  const page = await context.deliver(row, { events, taken, isOver }, stop)
   // A request that the stop has ended says nothing of the receiver.
   const failure = stop.aborted ? undefined : page.failure
   const position = page.stopped_at ?? next.position

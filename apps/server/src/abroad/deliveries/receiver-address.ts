@@ -10,11 +10,22 @@ export class AddressRefused extends Error {
   override readonly name = "AddressRefused"
 }
 
-const SECURE: Readonly<Record<DestinationKind, string>> = { webhook: "https:" }
-const PLAIN: Readonly<Record<DestinationKind, string>> = { webhook: "http:" }
+/** Whether an IP address may be connected to. */
+export type AllowsAddress = (address: string) => boolean
+
+const SCHEMES: Readonly<Record<DestinationKind, { readonly secure: string; readonly plain: string }>> = {
+  webhook: { secure: "https:", plain: "http:" },
+  syslog: { secure: "tls:", plain: "tcp:" },
+}
+
+const ONLY_MACHINE = "without TLS only this machine may be a receiver, and only where the operator allows it"
+const ONLY_NAMED = "without TLS only networks that the operator names may have a receiver"
 
 /** The host of an address as it is connected to: an IPv6 address without its brackets. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1")
+
+/** Whether an address is one without TLS. */
+export const isPlain = ({ protocol }: URL, kind: DestinationKind): boolean => protocol === SCHEMES[kind].plain
 
 /**
  * Why an address is not accepted, as the end of a sentence that begins with its name; undefined for one that is. A name is resolved when it is
@@ -22,14 +33,17 @@ export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]
  */
 export function addressProblem(text: string, kind: DestinationKind, networks: DeliveryNetworks): string | undefined {
   const url = URL.parse(text)
-  const secure = SECURE[kind].replace(/:$/, "")
-  if (url === null || ![SECURE[kind], PLAIN[kind]].includes(url.protocol)) return `must be an address of ${secure}`
+  const { secure, plain } = SCHEMES[kind]
+  const wanted = `must be an address of ${secure.replace(/:$/, "")}`
+  if (url === null || ![secure, plain].includes(url.protocol)) return wanted
   if (`${url.username}${url.password}` !== "" || text.includes("#") || url.hostname === "")
     return "must have a host, and neither credentials nor a fragment"
+  if (kind === "syslog" && (url.port === "" || !["", "/"].includes(url.pathname) || url.search !== ""))
+    return "must have a host and a port, and nothing else"
   const host = hostOf(url)
   const literal = host === "localhost" ? "127.0.0.1" : host
-  if (url.protocol === PLAIN[kind] && !networks.allowsPlain(literal))
-    return `must be an address of ${secure}; without TLS only this machine may be a receiver, and only where the operator allows it`
+  if (isPlain(url, kind) && kind === "webhook" && !networks.allowsPlain(literal)) return `${wanted}; ${ONLY_MACHINE}`
+  if (isPlain(url, kind) && isIP(literal) !== 0 && !networks.isNamed(literal)) return `${wanted}; ${ONLY_NAMED}`
   if (isIP(literal) !== 0 && !networks.allows(literal))
     return "must not be in a private, local or special network, unless the operator allows it"
   return undefined
@@ -40,12 +54,12 @@ export function addressProblem(text: string, kind: DestinationKind, networks: De
  * An address in numbers is not resolved: it is checked by `addressProblem`.
  */
 export const checkedLookup =
-  (networks: DeliveryNetworks): LookupFunction =>
+  (allows: AllowsAddress): LookupFunction =>
   (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, "")
       const [first] = addresses
-      if (first === undefined || !addresses.every(({ address }) => networks.allows(address)))
+      if (first === undefined || !addresses.every(({ address }) => allows(address)))
         return callback(new AddressRefused(), "")
       return options.all === true ? callback(null, addresses) : callback(null, first.address, first.family)
     })

@@ -5,7 +5,7 @@
 import { Agent as HttpAgent, request as httpRequest } from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
 import type { DeliveryNetworks } from "../../options/delivery-networks.ts"
-import { AddressRefused, addressProblem, checkedLookup } from "./receiver-address.ts"
+import { AddressRefused, addressProblem, checkedLookup, isPlain } from "./receiver-address.ts"
 import { type Failure, failureOf } from "./receiver-failure.ts"
 
 /** One request, from the look-up of the name to the head of the answer, in milliseconds. */
@@ -17,6 +17,8 @@ const LONGEST_RETRY_AFTER_MS = 3_600_000
 
 export type WebhookMessage = {
   readonly url: string
+  /** Certificates in PEM by which alone the receiver is verified; "": those that Node trusts. */
+  readonly ca: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -28,18 +30,22 @@ export type WebhookClient = {
 }
 
 export function openWebhookClient(networks: DeliveryNetworks): WebhookClient {
-  const options = { keepAlive: true, maxSockets: MAX_SOCKETS, lookup: checkedLookup(networks) }
+  const options = { keepAlive: true, maxSockets: MAX_SOCKETS, lookup: checkedLookup(networks.allows) }
   const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) }
-  const exchange = ({ url: text, headers, body }: WebhookMessage, signal: AbortSignal): Promise<Failure | undefined> =>
+  const exchange = (
+    { url: text, ca, headers, body }: WebhookMessage,
+    signal: AbortSignal,
+  ): Promise<Failure | undefined> =>
     new Promise((resolve, reject) => {
       if (addressProblem(text, "webhook", networks) !== undefined) throw new AddressRefused()
       const url = new URL(text)
-      const isPlain = url.protocol === "http:"
+      const plain = isPlain(url, "webhook")
       const bytes = Buffer.from(body)
-      const sent = (isPlain ? httpRequest : httpsRequest)(
+      const sent = (plain ? httpRequest : httpsRequest)(
         url,
         {
-          agent: isPlain ? agents["http:"] : agents["https:"],
+          agent: plain ? agents["http:"] : agents["https:"],
+          ...(ca === "" ? {} : { ca }),
           method: "POST",
           headers: { ...headers, "Content-Length": bytes.length },
           signal,

@@ -20,6 +20,7 @@ import {
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context } from "hono"
 import { Hono } from "hono"
+import { areCertificates } from "../../abroad/deliveries/certificates.ts"
 import { readDeliveryState } from "../../abroad/deliveries/destination-states.ts"
 import type { Deps } from "../../deps.ts"
 import { filterText, filterValues } from "../../events/event-filter.ts"
@@ -60,6 +61,7 @@ function shown(row: DestinationRow): Destination {
     id: row.destination_id,
     kind: row.kind,
     url: row.url,
+    ...(row.ca === "" ? {} : { ca: row.ca }),
     name: row.name,
     format: row.format,
     types: EVENT_TYPES.filter(type => types.includes(type)),
@@ -85,13 +87,19 @@ const filtersOf = ({ types, outcomes, key_ids }: Pick<CreateDestinationRequest, 
   ...(key_ids === undefined ? {} : { key_ids: filterText(key_ids) }),
 })
 
-const changesOf = ({ url, name, format, active, ...filters }: ChangeDestinationRequest) => ({
+const changesOf = ({ url, ca, name, format, active, ...filters }: ChangeDestinationRequest) => ({
   ...(url === undefined ? {} : { url }),
+  ...(ca === undefined ? {} : { ca: ca ?? "" }),
   ...(name === undefined ? {} : { name }),
   ...(format === undefined ? {} : { format }),
   ...(active === undefined ? {} : { active }),
   ...filtersOf(filters),
 })
+
+/** @throws HttpError 400 for a text that has something else than certificates in PEM */
+function refuseCertificates(ca: string): void {
+  if (ca !== "" && !areCertificates(ca)) throw badRequest("ca must be certificates in PEM, and nothing else.")
+}
 
 /** For admin keys: in open mode anybody could make the service send requests. */
 export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEvents }: Deps): Hono {
@@ -103,11 +111,13 @@ export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEv
   app.post("/admin/destinations", async c => {
     const created_by = adminKeyOf(c)
     const body = await readJsonObject(c)
-    const { kind = "webhook", url, name = "", format = "standard", from, ...filters } = readCreateDestinationBody(body)
+    const asked = readCreateDestinationBody(body)
+    const { kind = "webhook", url, ca = "", name = "", format = "standard", from, ...filters } = asked
     refuseAddress(url, kind)
+    refuseCertificates(ca)
     const secret_salt = newSalt()
     const texts = { types: "", outcomes: "", key_ids: "", ...filtersOf(filters) }
-    const row = { kind, url, name, format, ...texts, secret_salt, created_at: nowMs(), created_by, from }
+    const row = { kind, url, ca, name, format, ...texts, secret_salt, created_at: nowMs(), created_by, from }
     const made = await insertDestination(db, row, actOf(c, { nowMs }, "webhook.create"))
     if (made === undefined)
       throw new HttpError("too_many_destinations", `There are ${MAX_DESTINATIONS} destinations: delete one of them.`)
@@ -135,6 +145,7 @@ export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEv
     const found = await findDestination(db, id)
     if (found === undefined) throw noSuchDestination()
     if (changes.url !== undefined) refuseAddress(changes.url, found.kind)
+    refuseCertificates(changes.ca ?? "")
     const changed = await changeDestination(db, id, changesOf(changes), actOf(c, { nowMs }, "webhook.change"))
     if (changed === undefined) throw noSuchDestination()
     deliveries.wake()

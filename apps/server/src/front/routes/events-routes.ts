@@ -1,15 +1,21 @@
 /** The events of all callers, for a program that asks for them. docs/events.md; docs/api.md, "Events". */
-import { EVENTS_LIMIT_DEFAULT, type SealedEvent } from "@runseal/core/wire/event-messages"
+import { EVENTS_LIMIT_DEFAULT, type EventFormat, type SealedEvent } from "@runseal/core/wire/event-messages"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { bodyOf } from "../../events/event-body.ts"
 import { eventOf, recordIndex } from "../../events/sealed-event.ts"
+import { SERVICE_VERSION } from "../../options/config.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { readEvents } from "../http/events-query.ts"
 
-const HEADERS = { "Content-Type": "application/x-ndjson" }
+/** One event a line. */
+const MEDIA_TYPE_OF_LINES: Readonly<Record<EventFormat, string>> = {
+  standard: "application/x-ndjson",
+  ocsf: "application/x-ndjson",
+  cef: "text/plain; charset=utf-8",
+}
 
 export function eventRoutes({ db, logOrigin }: Deps): Hono {
   const app = new Hono()
@@ -24,8 +30,9 @@ export function eventRoutes({ db, logOrigin }: Deps): Hono {
       events.push(...documents.map(eventOf))
       place = next
     }
-    const lines = events.slice(0, limit).map(event => `${bodyOf(event, format, logOrigin).body}\n`)
-    return c.body(lines.join(""), 200, HEADERS)
+    const sender = { log_origin: logOrigin, version: SERVICE_VERSION }
+    const lines = events.slice(0, limit).map(event => `${bodyOf(event, format, sender)}\n`)
+    return c.body(lines.join(""), 200, { "Content-Type": MEDIA_TYPE_OF_LINES[format] })
   })
   return app
 }

@@ -1,0 +1,1 @@
+ALTER TABLE "destination" ADD COLUMN "ca" text DEFAULT '' NOT NULL;
