@@ -16,6 +16,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const ADMIN = { name: "ops", scope: "admin", confirm_admin_scope: true }
 const LOCAL = ["--delivery-network", "127.0.0.1"]
+/** Without the event of the destination itself, which an administrator made. */
+const RUNS = ["run.sealed"]
 
 async function adminKey(server: Child): Promise<Readonly<Record<string, string>>> {
   return { "x-service-key": textAt((await server.post("/admin/keys", ADMIN)).body, "secret") }
@@ -43,7 +45,7 @@ test("a server that is killed in the middle of deliveries goes on with them, in 
   const options = ["--data-dir", join(folder, "killed"), ...LOCAL]
   let server = await startChild(options)
   const key = await adminKey(server)
-  await server.post("/admin/destinations", { url: receiver.url }, key)
+  await server.post("/admin/destinations", { url: receiver.url, types: RUNS }, key)
   receiver.takeTime(15)
   const runs = 60
   for (let run = 0; run < runs; run++) await server.post("/execute", request(), key)
@@ -62,7 +64,7 @@ test("a receiver that is away through thousands of runs gets them all in order",
   const receiver = await startReceiver()
   const server = await startChild(["--data-dir", join(folder, "away"), ...LOCAL])
   const key = await adminKey(server)
-  await server.post("/admin/destinations", { url: receiver.url }, key)
+  await server.post("/admin/destinations", { url: receiver.url, types: RUNS }, key)
   receiver.answer(500)
   const runs = 2000
   for (let sent = 0; sent < runs; sent += 50)
@@ -81,7 +83,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two servers of one database ${
     const first = await startChild(database)
     const second = await startChild(database)
     const key = await adminKey(first)
-    await first.post("/admin/destinations", { url: receiver.url }, key)
+    await first.post("/admin/destinations", { url: receiver.url, types: RUNS }, key)
     receiver.takeTime(10)
     const runs = 80
     for (let run = 0; run < runs; run += 2)

@@ -10,7 +10,7 @@ import { and, desc, eq, gt, lt, type SQL } from "drizzle-orm"
 import { type PgColumn, pgTable, text } from "drizzle-orm/pg-core"
 import type { Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { number, packedBundle, type RowOf } from "./column-types.ts"
+import { number, packedLater, type RowOf } from "./column-types.ts"
 
 export const admin_event = pgTable("admin_event", {
   /** 1, 2, 3 … without a gap: the place in the deployment's chain. */
@@ -32,7 +32,7 @@ export const admin_event = pgTable("admin_event", {
   log_index: number(),
   leaf_digest: text().notNull(),
   /** The document's RFC 8785 text; no bytes until it is sealed. */
-  document: packedBundle().notNull(),
+  document: packedLater().notNull(),
 })
 
 export type AdminEventRow = RowOf<typeof admin_event>
