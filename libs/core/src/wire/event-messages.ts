@@ -140,11 +140,7 @@ const urlSchema = v.pipe(
   v.maxLength(MAX_URL_LENGTH, `must have at most ${MAX_URL_LENGTH} characters`),
 )
 /** Certificates in PEM. */
-const caSchema = v.pipe(
-  v.string(),
-  v.minLength(1, "must not be empty"),
-  v.maxLength(MAX_CA_LENGTH, `must have at most ${MAX_CA_LENGTH} characters`),
-)
+const caSchema = v.pipe(v.string(), v.maxLength(MAX_CA_LENGTH, `must have at most ${MAX_CA_LENGTH} characters`))
 const distinct = <Item>(items: readonly Item[]): boolean => new Set(items).size === items.length
 const filter = <Item extends v.GenericSchema>(item: Item, most: number) =>
   v.pipe(
@@ -167,7 +163,7 @@ export const createDestinationRequestSchema = v.object({
   kind: opt(v.picklist(DESTINATION_KINDS, `must be one of ${DESTINATION_KINDS.join(", ")}`)),
   /** Of a webhook `https://…`; of syslog `tls://host:port` or `tcp://host:port`. */
   url: urlSchema,
-  /** The authorities whose certificates the receiver may have; absent: those that Node trusts. */
+  /** The authorities whose certificates the receiver may have. Empty or absent: those that Node trusts. */
   ca: opt(caSchema),
   name: opt(nameSchema),
   /** Absent: `standard`. */
@@ -183,8 +179,7 @@ export type CreateDestinationRequest = Shape<typeof createDestinationRequestSche
 
 export const changeDestinationRequestSchema = v.object({
   url: opt(urlSchema),
-  /** Null: those that Node trusts. */
-  ca: opt(v.nullable(caSchema)),
+  ca: opt(caSchema),
   name: opt(nameSchema),
   format: opt(formatSchema),
   types: opt(filters.types),

@@ -89,7 +89,7 @@ const filtersOf = ({ types, outcomes, key_ids }: Pick<CreateDestinationRequest, 
 
 const changesOf = ({ url, ca, name, format, active, ...filters }: ChangeDestinationRequest) => ({
   ...(url === undefined ? {} : { url }),
-  ...(ca === undefined ? {} : { ca: ca ?? "" }),
+  ...(ca === undefined ? {} : { ca }),
   ...(name === undefined ? {} : { name }),
   ...(format === undefined ? {} : { format }),
   ...(active === undefined ? {} : { active }),

@@ -33,7 +33,7 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
     summary: "What was sealed, as events in the order of the log",
     description: "Of all callers. The position of the last line is the next `after`; no line: there is nothing new.",
     query: eventsQuerySchema,
-    answers: { 200: bytes("application/x-ndjson", "One event a line.") },
+    answers: { 200: bytes("*/*", "One event a line: application/x-ndjson, or text/plain where the format is cef.") },
   },
   {
     ...ADMIN,
@@ -41,7 +41,8 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
     path: "/admin/destinations",
     id: "create_destination",
     summary: "Deliver events to a receiver",
-    description: "By an admin key alone: in open mode 403.",
+    description:
+      "A webhook, or a receiver of syslog messages over TCP or TLS. By an admin key alone: in open mode 403.",
     body: {
       schema: createDestinationRequestSchema,
       max_bytes,
