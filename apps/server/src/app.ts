@@ -20,7 +20,7 @@ import { adminPermitRoutes, adminRunRoutes } from "./front/routes/admin-runs-rou
 import { attestationRoutes } from "./front/routes/attestations-routes.ts"
 import { claimRoutes } from "./front/routes/claim-routes.ts"
 import { auditRoutes, usageRoutes } from "./front/routes/deployment-routes.ts"
-import { destinationRoutes } from "./front/routes/destinations-routes.ts"
+import { deliveryRoutes, destinationRoutes } from "./front/routes/destinations-routes.ts"
 import { discoveryRoutes } from "./front/routes/discovery-routes.ts"
 import { eventRoutes } from "./front/routes/events-routes.ts"
 import { executeRoutes } from "./front/routes/execute-routes.ts"
@@ -30,7 +30,7 @@ import { indexRoutes } from "./front/routes/index-route.ts"
 import { keyRoutes } from "./front/routes/keys-routes.ts"
 import { logRoutes } from "./front/routes/log-routes.ts"
 import { permitRoutes } from "./front/routes/permits-routes.ts"
-import { policyRoutes } from "./front/routes/policies-routes.ts"
+import { policyHistoryRoutes, policyRoutes } from "./front/routes/policies-routes.ts"
 import { publicationRoutes, publicBundleRoutes } from "./front/routes/publications-routes.ts"
 import { redeemRoutes } from "./front/routes/redeem-routes.ts"
 import { reportRoutes } from "./front/routes/report-routes.ts"
@@ -59,16 +59,17 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   discoveryRoutes,
 ]
 /** Under /admin/: for admin keys and auditors, and for the anonymous caller of open mode. They only read. */
-const READER_ROUTES: readonly Routes[] = [adminRunRoutes, adminPermitRoutes, usageRoutes, auditRoutes]
-/** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
-const ADMIN_ROUTES: readonly Routes[] = [
-  keyRoutes,
-  claimRoutes,
-  policyRoutes,
-  publicationRoutes,
-  destinationRoutes,
+const READER_ROUTES: readonly Routes[] = [
+  adminRunRoutes,
+  adminPermitRoutes,
+  usageRoutes,
+  auditRoutes,
+  policyHistoryRoutes,
   eventRoutes,
+  deliveryRoutes,
 ]
+/** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
+const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, policyRoutes, publicationRoutes, destinationRoutes]
 /** Answered to every authenticated caller, with the caller's own records only. */
 const CALLER_ROUTES: readonly Routes[] = [
   executeRoutes,

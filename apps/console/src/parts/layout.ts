@@ -34,7 +34,7 @@ const PLACES: readonly Place[] = [
   { path: "/console/permits", name: "Permits", for: ALL },
   { path: "/console/budgets", name: "Budgets", for: DEPLOYMENT },
   { path: "/console/policies", name: "Policies", for: DEPLOYMENT },
-  { path: "/console/keys", name: "Keys", for: DEPLOYMENT },
+  { path: "/console/keys", name: "Keys", for: ["admin", "anonymous"] },
   { path: "/console/log", name: "Log health", for: ALL },
   { path: "/console/audit", name: "Admin audit", for: DEPLOYMENT },
 ]

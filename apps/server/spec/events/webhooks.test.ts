@@ -190,7 +190,7 @@ describe("an address is refused", () => {
   })
 })
 
-test("GET /admin/events gives what webhooks get, from a position on, to admin keys alone", async () => {
+test("GET /admin/events gives what webhooks get, from a position on, and nothing to a customer", async () => {
   const made = await deliverTo({ from: 0, types: [] })
   await untilPassed(made)
   const created = receiver

@@ -6,9 +6,9 @@ import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { windowStart } from "@runseal/core/formulas/decision"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { EventsPage, KeyUsage, ListedEvent, PolicyInForce, UsageAnswer } from "@runseal/core/wire/admin-answers"
-import { type Context, Hono } from "hono"
+import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { HttpError, notFound } from "../../http-error.ts"
+import { notFound } from "../../http-error.ts"
 import { DEPLOYMENT } from "../../sealing/seal-events.ts"
 import { type AdminEventRow, factsOfRow, findEvent, listEvents } from "../../store/tables/admin-events.ts"
 import { type KeyUsageRow, readOutcomeCounts, readUsage } from "../../store/tables/key-usage.ts"
@@ -18,7 +18,7 @@ import { TRIAL_CAP } from "../access/trial-quota.ts"
 import { auditExportQuerySchema, readAudit } from "../http/admin-query.ts"
 import { readQuery, readRange } from "../http/query.ts"
 import { sendExport } from "./export-routes.ts"
-import { readsOwner } from "./own-run.ts"
+import { readsOwner, refuseNamed } from "./own-run.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
@@ -77,12 +77,6 @@ function keyUsage(
     window: { ...window, total: row.window_total, cap: own_cap },
     ...(tier === "trial" ? { trial: { used: row.admitted, left: Math.max(0, TRIAL_CAP.runs - row.admitted) } } : {}),
   }
-}
-
-/** @throws HttpError 403 for an auditor of named keys: the events name every key */
-function refuseNamed(c: Context): void {
-  if (callerOf(c).reads !== undefined)
-    throw new HttpError("admin_key_required", "This auditor reads the runs of named keys, and no admin events.")
 }
 
 /** For administrators, and for auditors who read all keys. */

@@ -46,6 +46,7 @@ import {
   readResumeDestinationBody,
   readRotateDestinationBody,
 } from "../http/request-bodies.ts"
+import { refuseNamed } from "./own-run.ts"
 
 /** Random bytes of the text from which a secret follows. */
 const SALT_BYTES = 16
@@ -162,8 +163,14 @@ export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEv
     return c.json({ ok: true, id, deleted: true } satisfies DeletedDestination)
   })
   addActions(app, { db, nowMs, deliveries, originSecret, adminEvents })
+  return app
+}
+
+/** How far deliveries are: for administrators, and for auditors who read all keys. No address is shown, since it may hold a credential. */
+export function deliveryRoutes({ db, nowMs }: Deps): Hono {
+  const app = new Hono()
   app.get("/admin/deliveries", async c => {
-    adminKeyOf(c)
+    refuseNamed(c)
     const { log_size, deliveries: listed } = await readDeliveryState(db, nowMs())
     return c.json({ ok: true, log_size, deliveries: [...listed] } satisfies DeliveryList)
   })

@@ -1,6 +1,7 @@
 /** The run a per-run endpoint is about. docs/api.md, "Keys". */
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
+import { HttpError } from "../../http-error.ts"
 import { findAnyRun, findRun, type RunRow } from "../../store/tables/runs-table.ts"
 import { type Caller, callerOf } from "../access/caller.ts"
 import { roomForAnswer } from "../http/json-body.ts"
@@ -23,6 +24,15 @@ export const callersRun = (c: Context, { reads }: Pick<Deps, "reads">, id: numbe
 
 /** Whether an administrator or auditor reads what this key made. */
 export const readsOwner = ({ reads }: Caller, owner: number): boolean => reads === undefined || reads.includes(owner)
+
+/** For what names every key. @throws HttpError 403 for an auditor of named keys */
+export function refuseNamed(c: Context): void {
+  if (callerOf(c).reads !== undefined)
+    throw new HttpError(
+      "admin_key_required",
+      "This auditor reads the runs of named keys, and nothing that is of all keys.",
+    )
+}
 
 /** The run of the path, of any key: for administrators, and for auditors who read that key. */
 export const anyRun: RunOfPath = (c, { reads }) =>

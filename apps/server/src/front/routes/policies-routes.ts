@@ -18,11 +18,13 @@ import { callerOf } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { readPoliciesQuery } from "../http/policy-query.ts"
 import { readDryRunBody, readPolicyBody } from "../http/request-bodies.ts"
+import { refuseNamed } from "./own-run.ts"
 
-/** For admin keys. */
-export function policyRoutes({ policies, db }: Deps): Hono {
+/** For administrators, and for auditors who read all keys. */
+export function policyHistoryRoutes({ db }: Deps): Hono {
   const app = new Hono()
   app.get("/admin/policies", async c => {
+    refuseNamed(c)
     const { limit, before } = readPoliciesQuery(c.req.url)
     // One more says whether there are more.
     const rows = await listPolicies(db, limit + 1, before)
@@ -31,6 +33,12 @@ export function policyRoutes({ policies, db }: Deps): Hono {
     const page = { limit, policies: shown.map(versionOf), ...(next === undefined ? {} : { next }) }
     return c.json({ ok: true, ...page } satisfies PoliciesPage)
   })
+  return app
+}
+
+/** For admin keys. */
+export function policyRoutes({ policies }: Deps): Hono {
+  const app = new Hono()
   app.post("/admin/policies", async c => {
     const who = actorOf(c)
     const { policy } = readPolicyBody(await readJsonObject(c))

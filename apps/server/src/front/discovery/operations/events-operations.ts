@@ -31,8 +31,10 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
     path: "/admin/events",
     id: "events",
     summary: "What was sealed, as events in the order of the log",
-    description: "Of all callers. The position of the last line is the next `after`; no line: there is nothing new.",
+    description:
+      "Of all callers; for admin keys, and for auditors who read all keys. The position of the last line is the next `after`; no line: there is nothing new.",
     query: eventsQuerySchema,
+    refusals: [429],
     answers: { 200: bytes("*/*", "One event a line: application/x-ndjson, or text/plain where the format is cef.") },
   },
   {
@@ -118,6 +120,8 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
     path: "/admin/deliveries",
     id: "deliveries",
     summary: "How far each delivery is",
+    description: "For admin keys, and for auditors who read all keys.",
+    refusals: [429],
     answers: { 200: json(deliveryListSchema, "Position, backlog, lag and failures of each destination.") },
   },
 ]

@@ -29,6 +29,8 @@ export const POLICY_OPERATIONS: readonly Operation[] = [
     path: "/admin/policies",
     id: "list_policies",
     summary: "Every policy that was in force, newest first",
+    description: "For admin keys, and for auditors who read all keys.",
+    refusals: [429],
     query: policiesQuerySchema,
     answers: { 200: json(policiesPageSchema, "A page of policies. The first of all is the one in force.") },
   },
