@@ -34,6 +34,8 @@ export type Memory = {
   readonly attestations: Map<string, number>
   /** Statements of exports that were read: index in the log to the document. */
   readonly exports: Map<number, string>
+  /** Events of administrators that were read back: ordinal to index in the log. */
+  readonly events: Map<number, number>
   /** For each caller how many attestations were read back. */
   readonly attested: Map<number, number>
 }
@@ -47,6 +49,7 @@ export const newMemory = (): Memory => ({
   chains: new Map(),
   attestations: new Map(),
   exports: new Map(),
+  events: new Map(),
   attested: new Map(),
 })
 

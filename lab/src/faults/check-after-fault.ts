@@ -19,7 +19,8 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { expect } from "vitest"
 import { anchorsOf } from "../../../apps/server/spec/harness/check-records.ts"
 import type { Holder } from "../../../apps/server/spec/harness/key-holders.ts"
-import { type Answer, listAt, numberAt, textAt } from "../../../apps/server/spec/harness/read-answer.ts"
+import { type Answer, at, listAt, numberAt, textAt } from "../../../apps/server/spec/harness/read-answer.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
 import type { Memory, Sent } from "./acknowledged-runs.ts"
 
 const PAGE = 500
@@ -30,6 +31,7 @@ const READERS = 16
 export async function checkAfterFault(holders: readonly Holder[], memory: Memory): Promise<number> {
   expect(memory.unexpected, "every answer was a record, or a refusal that allows a retry").toEqual([])
   const trust = await checkTrust(holders[0]!, memory)
+  await readNewEvents(holders[0]!, memory, trust)
   const size = await checkGrowth(holders[0]!, memory, trust)
   for (const [at, holder] of holders.entries()) {
     await readNewRuns(at, holder, memory, trust)
@@ -129,6 +131,23 @@ async function readNewAttestations(at: number, holder: Holder, memory: Memory, t
   memory.attested.set(at, total)
 }
 
+/** Reads the events of administrators once all of them are sealed; each passes the public verifier. */
+async function readNewEvents(admin: Holder, { events }: Memory, trust: TrustedKeys): Promise<void> {
+  const listed = await until("every admin event is sealed", async () => {
+    const { body } = await get(admin, `/admin/audit?limit=${PAGE}`)
+    const all = listAt(body, "events")
+    return all.every(event => at(event, "sealed") !== undefined) ? all : undefined
+  })
+  for (const event of listed) {
+    const ordinal = numberAt(event, "ordinal")
+    if (events.has(ordinal)) continue
+    const report = verifyText((await get(admin, `/admin/audit/${ordinal}`)).text, [trust])
+    expect(isUnreadable(report) ? report : report.verdict, `event ${ordinal}`).toBe(VERDICTS.admin_event)
+    events.set(ordinal, numberAt(event, "sealed", "log_index"))
+  }
+  expect([...events.keys()].sort((a, b) => a - b)).toEqual(Array.from({ length: listed.length }, (_, i) => i + 1))
+}
+
 /** The items of a list, newest first, beyond the oldest `count`; given oldest first. */
 async function listNew(holder: Holder, path: string, member: string, count: number) {
   const total = numberAt((await get(holder, `${path}?limit=1`)).body, "total")
@@ -154,11 +173,11 @@ async function mapBounded<Item, Made>(
 }
 
 /** Entry 0 is the log's genesis; every other entry belongs to one document that a caller can read. */
-function checkNothingUnexplained({ runs, attestations, exports }: Memory, size: number): void {
+function checkNothingUnexplained({ runs, attestations, exports, events }: Memory, size: number): void {
   const ofRuns = [...runs.values()].flatMap(({ bundle }) =>
     anchorsOf(bundle).map(({ entry }) => Number(entry.logIndex)),
   )
-  const shown = [...ofRuns, ...attestations.values(), ...exports.keys()].sort((a, b) => a - b)
+  const shown = [...ofRuns, ...attestations.values(), ...exports.keys(), ...events.values()].sort((a, b) => a - b)
   expect(shown, "every entry of the log belongs to a record").toEqual(Array.from({ length: size - 1 }, (_, i) => i + 1))
 }
 
