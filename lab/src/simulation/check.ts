@@ -8,6 +8,7 @@ import { canonicalize, type JsonValue } from "@runseal/canonical"
 import type { Anchor } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { chainProblems } from "@runseal/core/verify/chain"
+import { type ChainDocument, chainAnchor } from "@runseal/core/verify/chain-document"
 import { isUnreadable, readBundle, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
 import { parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
@@ -24,21 +25,17 @@ import {
 } from "@runseal/server/store/tables/log-store"
 import { type OutcomeCountRow, outcome_count } from "@runseal/server/store/tables/outcome-counts"
 import { type RunRow, run } from "@runseal/server/store/tables/runs-table"
-import {
-  type TenantWindowRow,
-  type TokenMovementRow,
-  tenant_window,
-  token_movement,
-  windowName,
-} from "@runseal/server/store/tables/tenant-windows"
+import { type TenantWindowRow, tenant_window } from "@runseal/server/store/tables/tenant-windows"
 import { type TenantRow, tenant } from "@runseal/server/store/tables/tenants"
 import { naiveLeaf, naiveRoot, naiveTiles } from "../../../apps/server/spec/harness/naive-log.ts"
+import { checkBudgets } from "./check-movements.ts"
+import { checkPermits, contradictions, type SealedPermits, sealedPermits } from "./check-openings.ts"
 import { decoded, type Snapshot } from "./database/simulated-rows.ts"
 
 /** A published or stored state of the log: it must be a prefix of the final log. */
 export type Promised = { readonly size: number; readonly root: string; readonly by: string }
 
-export type Sealed = {
+export type Sealed = SealedPermits & {
   readonly runs: readonly { readonly row: RunRow; readonly bundle: Bundle }[]
   readonly attestations: readonly { readonly row: AttestationRow; readonly document: Anchor }[]
 }
@@ -68,21 +65,21 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
     const document: Anchor = JSON.parse(row.document)
     return { row, document }
   })
-  const anchors = [...runs.flatMap(({ bundle }) => anchorsOf(bundle)), ...attestations.map(({ document }) => document)]
+  const sealed = { runs, attestations, ...sealedPermits(state, judge) }
+  const documents = [...attestations, ...sealed.openings, ...sealed.ends].map(({ document }) => document)
+  const anchors = [...runs.flatMap(({ bundle }) => anchorsOf(bundle)), ...documents]
   checkLog(head, entries, decoded<LogTileRow>(state, log_tile), trust, [...promised, ...anchors.map(promiseOf)])
   checkEntries(anchors, entries)
-  checkChains(runs, decoded<TenantRow>(state, tenant), head)
+  checkRuns(runs, head)
+  checkChains(sealed, state, head)
   checkCounts(
     runs.map(({ row }) => row),
     decoded<OutcomeCountRow>(state, outcome_count),
   )
   checkAttestations(attestations.map(({ row }) => row))
-  checkBudgets(
-    runs.map(({ bundle }) => bundle),
-    decoded<TenantWindowRow>(state, tenant_window),
-    decoded<TokenMovementRow>(state, token_movement),
-  )
-  return { runs, attestations }
+  checkPermits(state, sealed)
+  checkBudgets(state, sealed)
+  return sealed
 }
 
 function readJudged(text: string, judge: Judge): Bundle {
@@ -164,7 +161,7 @@ function checkEntries(anchors: readonly Anchor[], entries: readonly LogEntryRow[
 
 const digestOf = (leaf: JsonValue): string => createHash("sha256").update(canonicalize(leaf)).digest("hex")
 
-function checkChains(runs: Sealed["runs"], tenants: readonly TenantRow[], head: LogHeadRow): void {
+function checkRuns(runs: Sealed["runs"], head: LogHeadRow): void {
   const ids = runs.map(({ row }) => row.run_id).sort((a, b) => a - b)
   assert.deepEqual(
     ids,
@@ -173,29 +170,47 @@ function checkChains(runs: Sealed["runs"], tenants: readonly TenantRow[], head: 
   )
   for (const { row, bundle } of runs) {
     assert.deepEqual([row.run_id, row.outcome_kind], [bundle.run.run_id, bundle.run.outcome_kind])
-    assert.deepEqual([row.owner_ordinal, row.chain_ordinal], [ordinalOf(bundle), ordinalOf(bundle)])
-    assert.equal(row.leaf_digest, digestOf(bundle.anchors.complete_record?.leaf ?? {}))
+    const { leaf } = bundle.anchors.complete_record ?? {}
+    assert.deepEqual([row.chain_ordinal, row.leaf_digest], [leaf?.tenant_ordinal, digestOf(leaf ?? {})])
   }
-  for (const { tenant_id, salt, record_count, head: last } of tenants) {
-    const own = runs
-      .map(({ bundle }) => bundle)
-      .filter(bundle => bundle.run.tenant_id === tenant_id)
-      .sort((a, b) => ordinalOf(a) - ordinalOf(b))
+}
+
+function checkChains({ runs, openings, ends }: Sealed, state: Snapshot, head: LogHeadRow): void {
+  const tenants = decoded<TenantRow>(state, tenant)
+  const windows = decoded<TenantWindowRow>(state, tenant_window)
+  for (const { tenant_id, salt, record_count, run_count, head: last } of tenants) {
+    const own = runs.filter(({ bundle }) => bundle.run.tenant_id === tenant_id)
+    const isOwn = ({ document }: { readonly document: { readonly tenant_id: string } }): boolean =>
+      document.tenant_id === tenant_id
+    const chain = [
+      ...own.map(({ bundle: value }) => ({ kind: "record", value }) as const),
+      ...openings.filter(isOwn).map(({ document: value }) => ({ kind: "opening", value }) as const),
+      ...ends.filter(isOwn).map(({ document: value }) => ({ kind: "end", value }) as const),
+    ].sort((a, b) => ordinalOf(a) - ordinalOf(b))
     assert.deepEqual(
-      own.map(ordinalOf),
+      chain.map(ordinalOf),
       Array.from({ length: record_count }, (_, at) => at + 1),
       `the ordinals of ${tenant_id} have no gap`,
     )
-    assert.deepEqual(chainProblems(own), [], `the chain of ${tenant_id}`)
-    assert.ok(own.every(bundle => bundle.run.tenant_salt === salt))
-    const leaf = own.at(-1)?.anchors.complete_record?.leaf
-    assert.equal(last, leaf ? digestOf(leaf) : "0".repeat(64), `the chain of ${tenant_id} ends with its last record`)
+    const problems = chainProblems(chain.map(({ value }) => value))
+    const charged = windows.filter(window => window.tenant_id === tenant_id)
+    assert.deepEqual([...problems, ...contradictions(chain, charged, head.size)], [], `the chain of ${tenant_id}`)
+    assert.ok(own.every(({ bundle }) => bundle.run.tenant_salt === salt))
+    const inOrder = own.toSorted((a, b) => a.row.chain_ordinal - b.row.chain_ordinal)
+    assert.deepEqual(
+      inOrder.map(({ row }) => row.owner_ordinal),
+      Array.from({ length: run_count }, (_, at) => at + 1),
+      `the runs of ${tenant_id} have no gap`,
+    )
+    const document = chain.at(-1)
+    const leaf = document && chainAnchor(document)?.leaf
+    assert.equal(last, leaf ? digestOf(leaf) : "0".repeat(64), `the chain of ${tenant_id} ends with its last document`)
   }
   const known = new Set(tenants.map(({ tenant_id }) => tenant_id))
   assert.ok(runs.every(({ bundle }) => known.has(bundle.run.tenant_id)))
 }
 
-const ordinalOf = (bundle: Bundle): number => bundle.anchors.complete_record?.leaf.tenant_ordinal ?? 0
+const ordinalOf = (document: ChainDocument): number => chainAnchor(document)?.leaf.tenant_ordinal ?? 0
 
 /** The counts of outcomes are those of the runs. */
 function checkCounts(rows: readonly RunRow[], counts: readonly OutcomeCountRow[]): void {
@@ -214,46 +229,5 @@ function checkAttestations(rows: readonly AttestationRow[]): void {
       ordinals.map((_, at) => at + 1),
       `the attestations of ${owner} have no gap`,
     )
-  }
-}
-
-/** Totals are the sums of their charges, each charge starts where the one before it ended, and a run that was not halted was below its cap. */
-function checkBudgets(
-  bundles: readonly Bundle[],
-  windows: readonly TenantWindowRow[],
-  charges: readonly TokenMovementRow[],
-): void {
-  const open = new Set(windows.map(windowName))
-  assert.ok(
-    charges.every(charge => open.has(windowName(charge))),
-    "every charge has its window",
-  )
-  for (const window of windows) {
-    let total = 0
-    const own = charges.filter(charge => windowName(charge) === windowName(window))
-    for (const [at, { ordinal, tokens, total_after }] of own.toSorted((a, b) => a.ordinal - b.ordinal).entries()) {
-      total += tokens
-      assert.deepEqual([ordinal, total_after], [at + 1, total], `charges of ${windowName(window)} follow each other`)
-    }
-    assert.deepEqual(
-      [window.total, window.movements],
-      [total, own.length],
-      `the total of ${windowName(window)} is that of its charges`,
-    )
-  }
-  const made = new Map(charges.map(charge => [charge.charge_id, charge]))
-  const shown = new Set<string>()
-  for (const { run: facts, sections } of bundles) {
-    const window = sections.budget_snapshot?.window
-    if (window === undefined) continue
-    assert.ok(!shown.has(window.charge_id), "a charge stands for one record")
-    shown.add(window.charge_id)
-    const charge = made.get(window.charge_id)
-    assert.deepEqual(
-      [charge?.tokens, charge?.total_after],
-      [window.tokens, window.total_after],
-      "a record shows its charge",
-    )
-    assert.equal(facts.outcome_kind === "macc_halt", window.total_after >= window.cap, "no budget is overspent")
   }
 }

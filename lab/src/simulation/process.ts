@@ -4,18 +4,23 @@
  * The database server, the clock and the end of the process are simulated.
  */
 
-import type { Submission } from "@runseal/core/wire/submission"
+import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Prepared } from "@runseal/server/boot"
 import { openExecution } from "@runseal/server/execution"
 import { openIdempotencyKeys, type Settled } from "@runseal/server/front/access/idempotency"
+import { closedPermit, storedOpening } from "@runseal/server/front/routes/permit-views"
 import { publicCheckpoint } from "@runseal/server/keys/embedded-log"
 import { openHeadFile } from "@runseal/server/keys/head-file"
 import { permitSigning } from "@runseal/server/keys/permit-signing"
 import { trustDocument, trustedKeysOf } from "@runseal/server/keys/published-trust"
 import type { Config } from "@runseal/server/options/config"
+import type { OpenedPermit } from "@runseal/server/permit-service"
 import { pipelineOf } from "@runseal/server/pipeline-settings"
+import type { ReportedAct } from "@runseal/server/run/pipeline/permits/closing-run"
+import type { AskedPermit } from "@runseal/server/run/pipeline/permits/permit-terms"
 import { openHeadGuard } from "@runseal/server/sealing/head-guard"
+import { endDuePermits } from "@runseal/server/sealing/permit-sweeper"
 import { openDeployment } from "@runseal/server/sealing/pinned-deployment"
 import { attestationDraft, type SealedAttestation } from "@runseal/server/sealing/seal-attestation"
 import type { SealedRun } from "@runseal/server/sealing/seal-batch"
@@ -25,6 +30,7 @@ import { createConnectionPool } from "@runseal/server/store/driver/connection-po
 import { databaseOver } from "@runseal/server/store/driver/database"
 import { createBudgetLedger } from "@runseal/server/store/tables/budget-ledger"
 import type { KeyClaim } from "@runseal/server/store/tables/idempotency-keys"
+import { type FoundPermit, findHeldPermit } from "@runseal/server/store/tables/permit-reads"
 import type { SimulatedServer } from "./database/server.ts"
 
 /** Connections of one process: sealer and ledger hold one each while they commit, and one serves reads. */
@@ -55,6 +61,22 @@ export type SimulatedProcess = {
   readonly trust: TrustDocument
   readonly execute: (submission: Submission, claim: KeyClaim | undefined) => Promise<Settled<SealedRun>>
   readonly attest: (owner: number, digest: string, claim: KeyClaim | undefined) => Promise<Settled<SealedAttestation>>
+  readonly open: (
+    submission: Submission,
+    asked: AskedPermit,
+    claim: KeyClaim | undefined,
+  ) => Promise<Settled<OpenedPermit>>
+  /** Closes a permit that is there. */
+  readonly close: (
+    permitId: string,
+    tenant: Tenant,
+    act: ReportedAct,
+    claim: KeyClaim | undefined,
+  ) => Promise<Settled<SealedRun>>
+  /** Redeems a permit that is there; undefined when it cannot be redeemed any more. */
+  readonly redeem: (permitId: string) => Promise<number | undefined>
+  /** Ends permits that are due. */
+  readonly endDue: () => Promise<boolean>
 }
 
 /** Starts a process. Rejects with StartupError when it must not run on this database, with StoreError when it cannot. */
@@ -86,7 +108,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     reportCommitted: () => undefined,
     reportLockHeld: () => undefined,
   })
-  const { execute } = openExecution({
+  const { execute, permits } = openExecution({
     db,
     sealer,
     ledger: createBudgetLedger(db),
@@ -100,11 +122,24 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   const keyed = openIdempotencyKeys(db, nowMs)
   const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>
     claim === undefined ? { made: await make() } : keyed.once(claim, make)
+  const find = async (permitId: string): Promise<FoundPermit> => {
+    const found = await findHeldPermit(db, permitId)
+    if (found === undefined) throw new Error(`permit ${permitId} is gone`)
+    return found
+  }
   return {
     name,
     trust,
     execute: (submission, claim) => once(claim, () => execute(submission, claim)),
     attest: (owner, digest, claim) =>
       once(claim, () => sealer.attest(attestationDraft(owner, { digest, algorithm: "sha256" }), claim)),
+    open: (submission, asked, claim) => once(claim, () => permits.open(submission, asked, { claim })),
+    close: (permitId, tenant, act, claim) =>
+      once(claim, async () => permits.close(closedPermit(await find(permitId), tenant), act, { claim })),
+    redeem: async permitId => {
+      const opening = storedOpening(await find(permitId))
+      return opening && permits.redeem(opening)
+    },
+    endDue: () => endDuePermits({ db, sealer, nowMs }),
   }
 }

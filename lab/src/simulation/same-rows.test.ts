@@ -7,6 +7,7 @@ import { type Database, openDatabase } from "@runseal/server/store/driver/databa
 import type { Tx } from "@runseal/server/store/driver/session"
 import { StoreError } from "@runseal/server/store/driver/store-errors"
 import { attestation, countAttestations, insertAttestations } from "@runseal/server/store/tables/attestations-table"
+import { packBundle } from "@runseal/server/store/tables/bundle-text"
 import { deployment, pinDeployment, readDeployment } from "@runseal/server/store/tables/deployment-table"
 import { findKeys, idempotency_key, lockKeys, updateKeys } from "@runseal/server/store/tables/idempotency-keys"
 import {
@@ -19,6 +20,16 @@ import {
   readHead,
 } from "@runseal/server/store/tables/log-store"
 import { countOutcomes, outcome_count } from "@runseal/server/store/tables/outcome-counts"
+import { insertPermitEnds, permit_end } from "@runseal/server/store/tables/permit-ends"
+import { findDuePermits, findHeldPermit } from "@runseal/server/store/tables/permit-reads"
+import {
+  countPermits,
+  insertPermits,
+  lockPermits,
+  permit,
+  redeemPermit,
+  settlePermits,
+} from "@runseal/server/store/tables/permits-table"
 import { insertRuns, run } from "@runseal/server/store/tables/runs-table"
 import { chargeWindows, tenant_window, token_movement } from "@runseal/server/store/tables/tenant-windows"
 import { lockTenants, tenant, updateTenants } from "@runseal/server/store/tables/tenants"
@@ -114,6 +125,56 @@ const STEPS = {
       { owner: b, outcome_kind: "stage_error" },
       { owner: a, outcome_kind: "ok" },
     ]),
+  permits: async (tx: Tx, a: number, b: number) => {
+    const counted = await countPermits(tx, [a, b])
+    const owner_ordinal = (counted.get(a)?.permits ?? 0) + 1
+    await insertPermits(tx, [
+      {
+        permit_id: `permit ${a} ${owner_ordinal}`,
+        owner: a,
+        owner_ordinal,
+        state: "open",
+        program_id: "p",
+        route_id: "r",
+        audience: "acts.example",
+        charge_id: `charge of permit ${a} ${owner_ordinal}`,
+        window_seconds: 86_400,
+        window_start: 0,
+        cap: 1000,
+        reserved: b,
+        opened_at: b,
+        expires_at: b + 2,
+        close_by: b + 3,
+        due_at: b + 3,
+        redeem_required: b > 1,
+        redeemed_at: 0,
+        run_id: 0,
+        end_ordinal: 0,
+        chain_ordinal: owner_ordinal,
+        leaf_digest: hex("l"),
+        log_index: owner_ordinal,
+        opening_hash: hex("o"),
+        opening: packBundle(Buffer.from(`{"permit":${a}}`)),
+        disclosure_seed: HASH,
+      },
+    ])
+    return [...counted]
+  },
+  settle: async (tx: Tx, a: number, b: number) => {
+    const permit_id = `permit ${a} 1`
+    const locked = await lockPermits(tx, [permit_id, `permit ${b} 1`])
+    const found = locked.get(permit_id)
+    if (found?.state !== "open") return [...locked]
+    const document = packBundle(Buffer.from(`{"end":${a}}`))
+    const end = { owner: a, chain_ordinal: b + 1, leaf_digest: hex("l"), log_index: b, ended_at: CLOCK_MS, document }
+    if (b > 1) await insertPermitEnds(tx, [end])
+    await settlePermits(tx, [
+      b > 1
+        ? { permit_id, state: "ended", run_id: 0, end_ordinal: b + 1 }
+        : { permit_id, state: "closed", run_id: b + 1, end_ordinal: 0 },
+    ])
+    return [...locked]
+  },
   attest: async (tx: Tx, a: number, b: number) => {
     const counted = await countAttestations(tx, [a, b])
     const owner_ordinal = (counted.get(a) ?? 0) + 1
@@ -145,6 +206,10 @@ const NO_TRANSACTION = {
     ),
   find: async (db: Database, a: number, b: number) =>
     byHash(await findKeys(db, [claim(a).key_hash, claim(10 + b).key_hash])),
+  redeem: async (db: Database, a: number, b: number) => redeemPermit(db, `permit ${a} 1`, b),
+  held: async (db: Database, a: number) => (await findHeldPermit(db, `permit ${a} 1`)) ?? "none",
+  // Without an order among those that are due at one instant, and for tenants that other steps made.
+  due: async (db: Database, a: number) => (await findDuePermits(db, a, 9)).map(({ permit_id }) => permit_id).toSorted(),
   deployment: async (db: Database) => (await readDeployment(db)) ?? "none",
 } as const
 
@@ -154,6 +219,8 @@ const TABLES = [
   log_entry,
   run,
   outcome_count,
+  permit,
+  permit_end,
   tenant,
   tenant_window,
   token_movement,

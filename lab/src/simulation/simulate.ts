@@ -8,10 +8,11 @@ import { createKeys } from "@runseal/server/keys/key-file"
 import { type Config, readConfig } from "@runseal/server/options/config"
 import { type AttestationRow, attestation } from "@runseal/server/store/tables/attestations-table"
 import { type Seeded, seeded } from "../seeded.ts"
-import { checkStore, judgeBy, type Promised } from "./check.ts"
+import { checkStore, judgeBy, type Promised, type Sealed } from "./check.ts"
+import { checkAnswers } from "./check-answers.ts"
 import { decoded, type Snapshot } from "./database/simulated-rows.ts"
 import type { Defect } from "./database/transactions.ts"
-import { checkAnswers, TOKEN_BUDGET } from "./drawn-requests.ts"
+import { TOKEN_BUDGET } from "./drawn-requests.ts"
 import { grownDatabase, isRefused } from "./undisturbed.ts"
 import { createWorld, headOf, type World } from "./world.ts"
 
@@ -76,7 +77,9 @@ export function openSimulation(defects: readonly Defect[] = []): Simulation {
       try {
         const failure = await failureOf(async () => {
           await world.run()
-          checkWorld(world, before?.texts ?? new Set())
+          const { openings, ends } = checkWorld(world, before?.texts ?? new Set())
+          for (const { row } of openings) count(`permit ${row.state}`)
+          for (const _ of ends) count("end sealed")
           await checkRollback(world, { ...config, keysDir }, prepared, random, count)
         })
         return { seed, failure, trace: world.scheduler.trace, counts }
@@ -112,11 +115,13 @@ function stillTime(): () => void {
   }
 }
 
-function checkWorld({ server, trust, requests, promised }: World, grown: ReadonlySet<string>): void {
+function checkWorld({ server, trust, requests, promised }: World, grown: ReadonlySet<string>): Sealed {
   const document = trust()
   const trusted = document && parseTrust(document)
   if (trusted === undefined || "problem" in trusted) throw new Error("no process published whom to trust")
-  checkAnswers(requests, checkStore(server.committed(), trusted, judgeBy(trusted, grown), promised), grown.size)
+  const sealed = checkStore(server.committed(), trusted, judgeBy(trusted, grown), promised)
+  checkAnswers(requests, sealed, grown.size)
+  return sealed
 }
 
 /** The largest log size in the head files. */

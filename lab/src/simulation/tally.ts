@@ -22,10 +22,16 @@ export const FAULTS = [
   "clock set",
 ] as const
 
-/** Answers to callers, and events between processes. */
+/** Answers to callers, what became of permits, and events between processes. */
 export const EVENTS = [
   "answered",
   "answered again",
+  "redeemed",
+  "not redeemable",
+  "permit_not_open",
+  "permit closed",
+  "permit ended",
+  "end sealed",
   "unavailable",
   "conflict",
   "rolled_back",

@@ -3,13 +3,14 @@ import assert from "node:assert/strict"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Prepared } from "@runseal/server/boot"
 import type { Config } from "@runseal/server/options/config"
+import { StoreError } from "@runseal/server/store/driver/store-errors"
 import { type LogHeadRow, log_head } from "@runseal/server/store/tables/log-store"
 import type { Seeded } from "../seeded.ts"
 import type { Promised } from "./check.ts"
 import { type SimulatedServer, simulatedServer } from "./database/server.ts"
-import { decoded, type Snapshot } from "./database/simulated-rows.ts"
+import { decoded, emptyDatabase, type Snapshot } from "./database/simulated-rows.ts"
 import type { Defect } from "./database/transactions.ts"
-import { type Asked, attempt, drawRequest, isOpen } from "./drawn-requests.ts"
+import { type Asked, attempt, drawRequest, drawRequests, type Ending, isOpen, TENANTS } from "./drawn-requests.ts"
 import { drawClockStep, drawFaults, drawMishap, type Faults, NO_FAULTS } from "./faults.ts"
 import { createProcessSlots, type ProcessSlot, type SlotParts } from "./process-slots.ts"
 import { createScheduler, type Scheduler } from "./scheduler.ts"
@@ -53,11 +54,31 @@ export const headOf = (state: Snapshot): LogHeadRow => {
   return head
 }
 
+/** The callers' keys, none of them revoked. */
+const withKeys = (state: Snapshot): Snapshot =>
+  new Map([...state, ["api_key", new Map(TENANTS.map(({ owner }) => [`${owner}`, { key_id: owner, revoked_at: 0 }]))]])
+
+/** An answer in the trace and the counts. */
+function wordOf(ending: Ending): string {
+  switch (ending.kind) {
+    case "answered":
+      return ending.text === undefined ? "answered again" : "answered"
+    case "redeemed":
+      return "redeemed"
+    case "denied":
+      return ending.code
+    case "refused":
+      return ending.error
+  }
+}
+
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 export function createWorld({ random, config, prepared, defects, start, count }: WorldParts): World {
   const scheduler = createScheduler(random)
-  const requests = Array.from({ length: 2 + random.below(5) }, (_, at) => drawRequest(random, `request-${at + 1}`))
+  const requests = Array.from({ length: 2 + random.below(5) }, (_, at) =>
+    drawRequests(random, `request-${at + 1}`),
+  ).flat()
   const places = 1 + random.below(3)
   const states: Snapshot[] = []
   const promised: Promised[] = []
@@ -84,7 +105,7 @@ export function createWorld({ random, config, prepared, defects, start, count }:
       count,
       broken: breakWith,
     },
-    start,
+    withKeys(start ?? emptyDatabase()),
   )
 
   const remember: SlotParts["remember"] = async (owner, size, root, write) => {
@@ -118,10 +139,19 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     scheduler.note(`${asked.name} is sent to ${running.name}${asked.claim === undefined ? "" : " under a key"}`)
     const isAlive = (): boolean => slot.running === running
     attempt(asked, running, isAlive, ending => {
-      scheduler.note(`${asked.name} hears ${ending.kind === "answered" ? "its record" : ending.error}`)
-      count(ending.kind === "answered" ? (ending.text === undefined ? "answered again" : "answered") : ending.error)
+      scheduler.note(`${asked.name} hears ${wordOf(ending)}`)
+      count(wordOf(ending))
       if (ending.kind === "answered" && ending.text !== undefined) heldAgainstHeads(ending.text)
     }).catch(breakWith)
+  }
+  /** Ends the permits that are due by the clock of a process. */
+  const sweep = ({ running }: ProcessSlot): void => {
+    if (running === undefined) return
+    scheduler.note(`${running.name} looks for due permits`)
+    running.endDue().catch((error: unknown) => {
+      if (error instanceof StoreError) count("permits not ended")
+      else breakWith(error)
+    })
   }
   /** An acknowledged entry must be covered by a head file. */
   const heldAgainstHeads = (text: string): void => {
@@ -183,6 +213,7 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     for (let steps = 0; steps < STORM_STEPS; steps++) {
       if (requests.every(asked => !isOpen(asked) && !isUnderWay(asked)) && scheduler.waiting() === 0) return
       if (random.chance(0.2)) askOne()
+      if (random.chance(0.02)) sweep(random.pick(slots.all))
       const ended = slots.all.filter(({ running, starting }) => running === undefined && !starting)
       if (ended.length > 0 && random.chance(0.1)) slots.start(random.pick(ended))
       disturb()
@@ -206,7 +237,8 @@ export function createWorld({ random, config, prepared, defects, start, count }:
     await toRest()
     const down = slots.all.find(({ running }) => running === undefined)
     if (down !== undefined) throw new Error(`${down.name} does not start again`)
-    for (const asked of requests.filter(isOpen)) {
+    // An answer may open further requests: those about the permit that it gives.
+    for (let asked = requests.find(isOpen); asked !== undefined; asked = requests.find(isOpen)) {
       ask(asked, random.pick(slots.all))
       await toRest()
       assert.ok(!isOpen(asked), `${asked.name} is answered without faults`)
@@ -218,6 +250,9 @@ export function createWorld({ random, config, prepared, defects, start, count }:
       await toRest()
       assert.equal(probe.attempts.at(-1)?.ending?.kind, "answered", `${slot.name} seals again without faults`)
     }
+    now += HEALING_MS
+    sweep(random.pick(slots.all))
+    await toRest()
   }
   return {
     scheduler,

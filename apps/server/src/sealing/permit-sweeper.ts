@@ -32,14 +32,18 @@ type SweeperParts = {
   readonly reportFailure: (error: unknown) => void
 }
 
-export function openPermitSweeper({ db, sealer, nowMs, reportFailure }: SweeperParts): PermitSweeper {
-  const step = async (): Promise<boolean> => {
-    const due = await findDuePermits(db, nowMs(), STEP_MAX_PERMITS)
-    const ends = endsOf(due).slice(0, STEP_MAX_ENDS)
-    await Promise.all(ends.map(end => sealer.endPermits(end).catch(unlessNotOpen)))
-    return due.length === STEP_MAX_PERMITS || ends.length === STEP_MAX_ENDS
-  }
-  return { ...openSweeping(step, SWEEP_EVERY_MS, reportFailure), openPermits: createCount(db, nowMs) }
+export function openPermitSweeper({ reportFailure, ...parts }: SweeperParts): PermitSweeper {
+  const { db, nowMs } = parts
+  const sweeping = openSweeping(() => endDuePermits(parts), SWEEP_EVERY_MS, reportFailure)
+  return { ...sweeping, openPermits: createCount(db, nowMs) }
+}
+
+/** Ends some of the permits that are due. @returns whether there may be more */
+export async function endDuePermits({ db, sealer, nowMs }: Omit<SweeperParts, "reportFailure">): Promise<boolean> {
+  const due = await findDuePermits(db, nowMs(), STEP_MAX_PERMITS)
+  const ends = endsOf(due).slice(0, STEP_MAX_ENDS)
+  await Promise.all(ends.map(end => sealer.endPermits(end).catch(unlessNotOpen)))
+  return due.length === STEP_MAX_PERMITS || ends.length === STEP_MAX_ENDS
 }
 
 /** Another process, or a close, was first. */

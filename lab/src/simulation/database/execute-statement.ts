@@ -1,11 +1,11 @@
 /** Executes a statement in a transaction. */
 
 import { type Cell, type Row, shapeNamed, sorted, valuesOf } from "./simulated-rows.ts"
-import type { Statement } from "./sql-statement.ts"
+import type { AnsweredRow, Statement } from "./sql-statement.ts"
 import { DatabaseError, type Transaction, type Transactions } from "./transactions.ts"
 
 /** A statement's result: rows, their number, and the command's name. */
-export type Answer = { readonly rows: readonly Row[]; readonly count: number; readonly command: string }
+export type Answer = { readonly rows: readonly AnsweredRow[]; readonly count: number; readonly command: string }
 
 const chosen = (row: Row, columns: readonly string[]): Row =>
   Object.fromEntries(columns.map(column => [column, row[column] ?? ""]))
@@ -27,6 +27,10 @@ export function execute(
       return update(database, tx, statement, parameters, blind)
     case "charge":
       return charge(database, tx, statement, parameters)
+    case "query": {
+      const rows = statement.query(table => database.rows(tx, shapeNamed(table)), parameters)
+      return { rows, count: rows.length, command: "SELECT" }
+    }
     case "newest ordinals":
       return newestOrdinals(database, tx, statement.owners(parameters))
     case "sweep":

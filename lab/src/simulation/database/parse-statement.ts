@@ -1,8 +1,9 @@
 /**
- * Parses the SQL of the simulated database: the statements of sealer, budget ledger, log store and idempotency keys. An
+ * Parses the SQL of the simulated database: the statements of sealer, budget ledger, log store, permits and idempotency keys. An
  * unknown statement is an error of the simulation, never a guess. same-rows.test.ts shows that the results are those of the
  * real databases.
  */
+import { permitQuery } from "./permit-queries.ts"
 import { type Cell, type Row, shapeNamed, sorted, valuesOf } from "./simulated-rows.ts"
 import type { Condition, Expression, Statement } from "./sql-statement.ts"
 
@@ -62,6 +63,8 @@ function parseForm(text: string): Statement | undefined {
   const control = FORMS.control.exec(text)?.[1]
   if (control === "begin" || control === "commit" || control === "rollback") return { kind: control }
   if (FORMS.newest.test(text)) return { kind: "newest ordinals", owners: parameters => elements(parameters[0]) }
+  const query = permitQuery(text)
+  if (query !== undefined) return { kind: "query", query }
   const charge = FORMS.charge.exec(text)?.groups
   if (charge !== undefined) return chargeOf(charge)
   if (FORMS.sweep.test(text)) return { kind: "sweep" }

@@ -44,9 +44,16 @@ export const newSession = (name: string, owner: string, lost: () => void): Sessi
   underWay: false,
 })
 
-/** Whether the next statement of a session commits: COMMIT, or a charge outside of a transaction. */
-export const commits = ({ inbox, tx }: Session): boolean =>
-  inbox[0]?.statement.kind === "commit" || (tx === undefined && inbox[0]?.statement.kind === "charge")
+/** Statements that are sent without a transaction and write: a charge, and the redemption of a permit. */
+const WRITES: readonly Statement["kind"][] = ["charge", "update"]
+
+/** Whether the next statement of a session is a transaction by itself that writes. */
+export const writesAlone = ({ inbox: [request], tx }: Session): boolean =>
+  tx === undefined && request !== undefined && WRITES.includes(request.statement.kind)
+
+/** Whether the next statement of a session commits: COMMIT, or a write outside of a transaction. */
+export const commits = (session: Session): boolean =>
+  session.inbox[0]?.statement.kind === "commit" || writesAlone(session)
 
 /** A request's name in the trace. */
 export const describe = ({ statement }: Request): string =>

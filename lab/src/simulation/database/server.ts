@@ -6,7 +6,7 @@ import type { StoreClient } from "@runseal/server/store/driver/session"
 import type { Scheduler } from "../scheduler.ts"
 import { type Answer, execute } from "./execute-statement.ts"
 import { parseStatement } from "./parse-statement.ts"
-import { commits, describe, newSession, type Request, type Session } from "./server-session.ts"
+import { commits, describe, newSession, type Request, type Session, writesAlone } from "./server-session.ts"
 import { clientOf, resultOf } from "./simulated-client.ts"
 import { type Cell, emptyDatabase, type Snapshot } from "./simulated-rows.ts"
 import type { Statement } from "./sql-statement.ts"
@@ -94,7 +94,7 @@ export function simulatedServer(parts: ServerParts, start: Snapshot = emptyDatab
     session.cancel?.()
     sessions.splice(sessions.indexOf(session), 1)
     const [request] = session.inbox
-    const isByItself = session.tx === undefined && request?.statement.kind === "charge"
+    const isByItself = request !== undefined && writesAlone(session)
     const isUnhindered = !session.failed && (session.waiting === undefined || isByItself)
     const late = underWay && isUnhindered && parts.lateCommit()
     if (session.tx !== undefined) {

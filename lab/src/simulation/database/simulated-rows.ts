@@ -6,6 +6,8 @@ import { deployment } from "@runseal/server/store/tables/deployment-table"
 import { idempotency_key } from "@runseal/server/store/tables/idempotency-keys"
 import { log_entry, log_head, log_tile } from "@runseal/server/store/tables/log-store"
 import { outcome_count } from "@runseal/server/store/tables/outcome-counts"
+import { permit_end } from "@runseal/server/store/tables/permit-ends"
+import { permit } from "@runseal/server/store/tables/permits-table"
 import { run_term } from "@runseal/server/store/tables/run-terms"
 import { run } from "@runseal/server/store/tables/runs-table"
 import { key_change, signing_key } from "@runseal/server/store/tables/signing-keys"
@@ -59,6 +61,8 @@ const TABLES: readonly PgTable[] = [
   run,
   run_term,
   outcome_count,
+  permit,
+  permit_end,
   signing_key,
   tenant,
   tenant_window,
@@ -111,13 +115,15 @@ export function emptyDatabase(): Snapshot {
   )
 }
 
-/** The rows of a table with the store's types. */
+/** The rows of a table with the store's types. @param only the rows that are wanted */
 export function decoded<Stored extends object>(
   snapshot: Snapshot,
   table: PgTable & { $inferSelect: object },
+  only: (row: Row) => boolean = () => true,
 ): readonly Stored[] {
   const shape = shapeNamed(getTableConfig(table).name)
-  return [...(snapshot.get(shape.name)?.values() ?? [])].map(row => shape.decode(row) as Stored)
+  const rows = [...(snapshot.get(shape.name)?.values() ?? [])].filter(only)
+  return rows.map(row => shape.decode(row) as Stored)
 }
 
 /** Rows in the order of some columns: numbers by size, texts by their bytes. */

@@ -6,6 +6,11 @@ export type Condition = (row: Row, parameters: readonly Cell[]) => boolean
 /** A value of a new row, computed from its source row. */
 export type Expression = (from: Row, parameters: readonly Cell[]) => Cell
 
+/** A row of an answer: a join may have nothing for a column. */
+export type AnsweredRow = Readonly<Record<string, Cell | null>>
+/** A read of several tables. @param rows those of a table, as the transaction sees them */
+export type Query = (rows: (table: string) => readonly Row[], parameters: readonly Cell[]) => readonly AnsweredRow[]
+
 type Source = {
   /** The rows that the statement reads, in its order. */
   readonly rows: (parameters: readonly Cell[]) => readonly Row[]
@@ -50,6 +55,7 @@ export type Statement =
       /** Whether a window's total before is retained. */
       readonly adds: boolean
     }
+  | { readonly kind: "query"; readonly query: Query }
   | { readonly kind: "newest ordinals"; readonly owners: (parameters: readonly Cell[]) => readonly Cell[] }
   | { readonly kind: "sweep" }
   | { readonly kind: "begin" | "commit" | "rollback" }

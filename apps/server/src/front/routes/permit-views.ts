@@ -4,7 +4,10 @@ import { type Opening, openingSchema } from "@runseal/core/artifacts/opening"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import type { PermitRecord, PermitSummary } from "@runseal/core/wire/permit-answers"
+import type { Tenant } from "@runseal/core/wire/submission"
 import type * as v from "valibot"
+import { permitNotOpen } from "../../http-error.ts"
+import type { ClosedPermit } from "../../permit-service.ts"
 import type { FoundPermit, PermitSummary as PermitRow } from "../../store/tables/permit-reads.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
@@ -40,6 +43,15 @@ export function permitRecord(row: FoundPermit): PermitRecord {
 /** Absent for a permit that was refused. @throws Error as `storedDocument` */
 export const storedOpening = ({ permit_id, opening }: FoundPermit): Opening | undefined =>
   storedDocument(openingSchema, opening, `opening of ${permit_id}`)
+
+/** A permit as it was found, for its close. @throws HttpError 409 when it is not open */
+export function closedPermit(found: FoundPermit, tenant: Tenant): ClosedPermit {
+  const opening = storedOpening(found)
+  if (found.state !== "open" || opening === undefined) throw permitNotOpen()
+  const seed = Buffer.from(found.disclosure_seed).toString("hex")
+  const redemption = found.redeemed_at === 0 ? {} : { redeemed_clock: timestamp(found.redeemed_at) }
+  return { tenant, opening, seed, ...redemption }
+}
 
 /** @throws Error when a stored text is not such a document: the database was changed from outside */
 function storedDocument<Schema extends v.GenericSchema>(

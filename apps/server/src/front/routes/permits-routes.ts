@@ -12,7 +12,6 @@ import {
 } from "@runseal/core/wire/permit-requests"
 import { type Context, Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { permitNotOpen } from "../../http-error.ts"
 import type { ReportedAct } from "../../run/pipeline/permits/closing-run.ts"
 import type { AskedPermit } from "../../run/pipeline/permits/permit-terms.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
@@ -25,7 +24,7 @@ import { type PermitRequest, readClosePermitBody, readOpenPermitBody } from "../
 import { readablePage } from "./claim-routes.ts"
 import { executeAnswer } from "./execute-answer.ts"
 import { callersRun } from "./own-run.ts"
-import { permitRecord, permitSummary, storedOpening } from "./permit-views.ts"
+import { closedPermit, permitRecord, permitSummary, storedOpening } from "./permit-views.ts"
 import { storedBundle } from "./run-views.ts"
 import { submissionOf } from "./submission-of.ts"
 import { untilOutside, untilRecorded } from "./until-outside.ts"
@@ -145,12 +144,8 @@ async function closeBody(
   const { tenant } = callerOf(c)
   // The key that reads the runs of open mode does not end them.
   if (found.owner !== tenant.owner) throw noSuchPermit()
-  const opening = storedOpening(found)
-  if (found.state !== "open" || opening === undefined) throw permitNotOpen()
+  const closed = closedPermit(found, tenant)
   await queueWork(c)
-  const seed = Buffer.from(found.disclosure_seed).toString("hex")
-  const redemption = found.redeemed_at === 0 ? {} : { redeemed_clock: new Date(found.redeemed_at).toISOString() }
-  const closed = { tenant, opening, seed, ...redemption }
   return (await deps.permits.close(closed, act, { claim, request_id: c.get("requestId") })).bundle
 }
 
