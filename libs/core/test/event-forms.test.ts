@@ -91,11 +91,6 @@ describe("a syslog message", () => {
     expect(syslogMessage({ ...facts, origin: "x".repeat(300), text: "{}" })).toContain(` ${"x".repeat(255)} `)
   })
 
-  test("has a byte order mark in front of a text that is not ASCII, and no other", () => {
-    expect(syslogMessage({ ...facts, text: "é" })).toMatch(/ - \uFEFFé$/)
-    expect(syslogMessage({ ...facts, text: "e" })).toMatch(/ - e$/)
-  })
-
   test("is counted in bytes", () => {
     expect(octetCounted("é")).toBe("2 é")
   })

@@ -73,7 +73,7 @@ function subjectOf(event: SentEvent): JsonObject {
         ...(data.permit_id === undefined
           ? { message_context }
           : { message_context: { ...message_context, uid: data.permit_id } }),
-        resources: [{ type: "route", uid: route_id, ...("run_id" in data ? { region: data.execution_region } : {}) }],
+        resources: [{ type: "route", uid: route_id }],
         ...(policy_hash === undefined ? {} : { policy: { uid: policy_hash } }),
         ...outcome,
         ...(data.reason_code === undefined ? {} : { status_detail: data.reason_code }),

@@ -7,8 +7,6 @@ const FACILITY = 13
 const SEVERITIES: Readonly<Record<Weight, number>> = { informational: 6, low: 5, medium: 4, high: 3 }
 const MAX_HOSTNAME_LENGTH = 255
 const NIL = "-"
-/** In front of a text in UTF-8. RFC 5424 §6.4. */
-const BYTE_ORDER_MARK = "\uFEFF"
 
 export type SyslogFacts = {
   readonly weight: Weight
@@ -22,12 +20,14 @@ export type SyslogFacts = {
   readonly text: string
 }
 
-/** A message has no structured data: names of one's own in it need a number of an enterprise. */
+/**
+ * A message has no structured data: names of one's own in it need a number of an enterprise. Its text says no encoding (MSG-ANY, RFC 5424 §6.4):
+ * receivers do not find a CEF line behind a byte order mark.
+ */
 export function syslogMessage({ weight, timestamp, origin, type, text }: SyslogFacts): string {
   const hostname = origin.replaceAll(/[^!-~]/gu, "-").slice(0, MAX_HOSTNAME_LENGTH) || NIL
-  const mark = isAscii(text) ? "" : BYTE_ORDER_MARK
   const priority = FACILITY * 8 + SEVERITIES[weight]
-  return `<${priority}>1 ${timestamp} ${hostname} runseal ${NIL} ${type} ${NIL} ${mark}${text}`
+  return `<${priority}>1 ${timestamp} ${hostname} runseal ${NIL} ${type} ${NIL} ${text}`
 }
 
 /** A message as a stream carries it: the number of its bytes in front of it. */
@@ -36,5 +36,3 @@ export const octetCounted = (message: string): string => `${utf8Encode(message).
 /** JSON in ASCII: what the text means stays the same. */
 export const asciiJson = (json: string): string =>
   json.replaceAll(/[^\0-\x7F]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-
-const isAscii = (text: string): boolean => /^[\0-\x7F]*$/.test(text)
