@@ -88,7 +88,7 @@ def test_a_permit_is_always_closed(client: Runseal) -> None:
     assert act.answer is not None and act.answer.ok
     with pytest.raises(ZeroDivisionError), client.permit(opening()) as act:
         raise ZeroDivisionError
-    state = client.get_permit(act.permit_id)
+    state = client.get_permit(act.permit_id or "")
     assert state.state == "closed"
     assert client.runs(limit=1).runs[0].closing_outcome == "failed"
     assert client.permits(state="open").total == 0

@@ -15,20 +15,20 @@ class Act:
     Without a report a block that ends normally is `completed`, and one that ends with an exception `failed`.
     """
 
-    def __init__(self, opened: OpenedPermit) -> None:
-        self.opened = opened
+    def __init__(self) -> None:
+        self.opened: OpenedPermit | None = None
         self.answer: RunAnswer | None = None
         self._body: dict[str, Any] | None = None
 
     @property
-    def permit_id(self) -> str:
-        """Id of the permit."""
-        return self.opened.permit_id
+    def permit_id(self) -> str | None:
+        """Id of the permit; None where a refusal was only observed, which `answer` has."""
+        return None if self.opened is None else self.opened.permit_id
 
     @property
     def token(self) -> str | None:
         """The signed permit, for the party that acts."""
-        return self.opened.permit
+        return None if self.opened is None else self.opened.permit
 
     def completed(self, ai_output_text: str | None = None, **sections: Mapping[str, Any]) -> None:
         """The act was done. `sections` are request_substance, causal_graph, reproducibility_context."""

@@ -30,3 +30,8 @@ class ActRefused(RunsealError):
     def __init__(self, answer: RunAnswer, status: int) -> None:
         super().__init__(answer.error or "The run was refused.", "refused", status)
         self.answer = answer
+
+    @property
+    def observed(self) -> bool:
+        """Whether the refusal is sealed and stops nothing: the act may go on, without a permit."""
+        return self.answer.enforcement == "observe"

@@ -13,7 +13,7 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 
 from .client import Runseal
-from .errors import RunsealError
+from .errors import ActRefused, RunsealError
 from .sealing import opening_of, output_of, text_of
 from .spool import Spool
 
@@ -54,13 +54,15 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
     def _start(self, run_id: UUID, name: str, arguments: Any) -> None:
         program = {"door": "agents", "agent": self._agent}
         payload = {"tool": name, "arguments": _plain(arguments)}
-        body = opening_of(f"agents/langchain/{name}", program, payload, f"langchain/{name}")
+        body = opening_of(f"agents/langchain/{name}", program, payload, f"langchain/{name}", observe=True)
         try:
             if len(self._open) >= MAX_OPEN:
                 raise RunsealError("Too many calls are under way.", "overloaded", 503)
             opened = self._client.open_permit(body)
+        except ActRefused:
+            # Sealed, with the mark that it stopped nothing: the call goes on, and its result is in no record.
+            return
         except RunsealError as error:
-            # Also a refusal, which is sealed as one: the call goes on, and its result is not in a record.
             self._count(body, error.code)
             return
         with self._lock:

@@ -103,7 +103,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         )
         reserve = (output or DEFAULT_OUTPUT_TOKENS) + len(text_of(arguments)) // CHARACTERS_OF_A_TOKEN
         program = {"door": "litellm", "agent": os.environ.get("RUNSEAL_AGENT", "litellm-proxy")}
-        body = opening_of(f"litellm/{model}", program, payload, f"litellm/{model}", reserve)
+        body = opening_of(f"litellm/{model}", program, payload, f"litellm/{model}", reserve, self._observe)
         body["attested_context"] = {"model_name": model[:256]} if model else {}
         body["close_within_seconds"] = 3_600
         try:
@@ -111,7 +111,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
                 raise RunsealError("Too many requests are under way.", "overloaded", 503)
             opened = await self._service().open_permit(body)
         except ActRefused as refused:
-            if self._observe:
+            if refused.observed:
                 _LOG.warning("runseal: run %d was refused and only observed", refused.answer.run_id)
                 return data
             detail = {"error": f"Refused by policy: {refused.answer.error}", "run_id": refused.answer.run_id}

@@ -21,11 +21,13 @@ class Finding(Answer):
 
 
 class RunAnswer(Answer):
-    """A sealed run, whatever its outcome: `ok` is true for a completed one alone."""
+    """A sealed run, whatever its outcome: `ok` is true for a completed one, and for every one that was observed only."""
 
     ok: bool
     run_id: int
     duration_ms: float
+    enforcement: Literal["observe"] | None = None
+    outcome_kind: str | None = None
     error: str | None = None
     error_stage: str | None = None
     manifest: dict[str, Any] | None = None
@@ -61,9 +63,23 @@ class RunSummary(Answer):
     route_id: str
     status: str
     manifest_hash: str
+    duration_ms: float
     error_stage: str
+    execution_region: str
+    enforcement: Literal["observe"] | None = None
+    findings: list[Finding] = []
     permit_id: str | None = None
     closing_outcome: str | None = None
+
+
+class RunRecord(RunSummary):
+    """One run, with its manifest where it has one."""
+
+    payload_hash: str
+    duration_us: int
+    error_message: str
+    manifest: dict[str, Any] | None = None
+    partial_manifest: dict[str, Any] | None = None
 
 
 class RunPage(Answer):
@@ -85,6 +101,10 @@ class PermitSummary(Answer):
     program_id: str
     reserve_tokens: int
     opened_at: str
+    expires_at: str
+    close_by: str
+    redeem_required: bool
+    redeemed_at: str | None = None
     run_id: int | None = None
     opening: dict[str, Any] | None = None
     end: dict[str, Any] | None = None
@@ -118,24 +138,122 @@ class AttestationPage(Answer):
     attestations: list[Attestation]
 
 
-class NewKey(Answer):
-    """An API key; the secret is shown in this answer alone."""
+class Check(Answer):
+    """One check of a verification."""
 
-    id: int
+    id: str
+    result: Literal["pass", "fail", "absent", "withheld"]
+    message: str = ""
+
+
+class Verification(Answer):
+    """What the service says of a document."""
+
+    verified: bool
+    verdict: str
+    checks: list[Check]
+    withheld: list[str]
+    limitations: list[dict[str, Any]]
+    engine_version: str
+
+
+class SelfCheck(Answer):
+    """The service's own check of a manifest; `reason` where there is none."""
+
+    verified: bool
+    manifest_hash: str
+    recomputed_hash: str | None = None
+    reason: str | None = None
+
+
+class Determinism(Answer):
+    """Two rehearsals of one request."""
+
+    deterministic: bool
+    first: dict[str, Any]
+    second: dict[str, Any]
+    diff: dict[str, Any]
+
+
+class Session(Answer):
+    """Who a client is; a session has the last three."""
+
+    key_id: int
     name: str
-    secret: str
-    hint: str
+    scope: Literal["admin", "customer", "auditor", "anonymous"]
+    csrf_token: str | None = None
+    idle_ends_at: str | None = None
+    ends_at: str | None = None
 
 
-class KeyList(Answer):
-    """All API keys, oldest first."""
+class OutsideLogs(Answer):
+    """Rekor logs that also get the entries."""
 
-    keys: list[dict[str, Any]]
+    logs: list[dict[str, Any]]
 
 
-class Published(Answer):
-    """Where a run is published."""
+class Genesis(Answer):
+    """The leaf of entry 0."""
 
-    run_id: int
-    token: str
-    url: str
+    log_index: int
+    leaf: dict[str, Any]
+
+
+class KeyChanges(Answer):
+    """Changes of the log's keys."""
+
+    changes: list[Genesis]
+
+
+class LogEntry(Answer):
+    """An entry with its proof."""
+
+    log_index: int
+    integrated_time: int
+    canonicalized_body: str
+    inclusion_proof: dict[str, Any]
+    checkpoint: str
+
+
+class Consistency(Answer):
+    """A consistency proof, its hashes in base64."""
+
+    first: int
+    second: int
+    hashes: list[str]
+
+
+class Health(Answer):
+    """The process answers."""
+
+    service: str
+    version: str
+    time: str
+
+
+class Readiness(Answer):
+    """The service seals."""
+
+    ready: bool
+    log_size: int
+    checked_at: str
+
+
+class Version(Answer):
+    """Releases of the service and its formats."""
+
+    service: str
+    version: str
+    engine_version: str
+    formula_version: str
+    log_origin: str
+
+
+class About(Answer):
+    """The service's own words."""
+
+    service: str
+    version: str
+    mode: Literal["open", "locked"]
+    log: dict[str, Any]
+    fingerprints: list[str]

@@ -15,7 +15,7 @@ from agents import FunctionTool, TracingProcessor, function_tool
 
 from .async_client import AsyncRunseal
 from .client import Runseal
-from .errors import RunsealError
+from .errors import ActRefused, RunsealError
 from .sealing import opening_of, output_of, sealed, text_of
 from .spool import Spool
 
@@ -73,9 +73,12 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
         answered = facts.get("output") or (response.model_dump(mode="json") if response is not None else None)
         program = {"door": "agents", "agent": self._agent}
         payload = {"tool": model, "arguments": asked}
-        body = opening_of(f"agents/openai-agents/{model}", program, payload, f"openai-agents/{model}")
+        body = opening_of(f"agents/openai-agents/{model}", program, payload, f"openai-agents/{model}", observe=True)
         try:
             permit_id = self._client.open_permit(body).permit_id
+        except ActRefused:
+            # Sealed, with the mark that it stopped nothing; the answer is in no record.
+            return
         except RunsealError as error:
             self._count()
             self._spool.put_unsealed(body["route_id"], body["payload"], error.code)

@@ -47,9 +47,9 @@ def output_of(text: str) -> dict[str, Any]:
 
 
 def opening_of(
-    route_id: str, program: Mapping[str, Any], payload: Any, audience: str, tokens: int = 0
+    route_id: str, program: Mapping[str, Any], payload: Any, audience: str, tokens: int = 0, observe: bool = False
 ) -> dict[str, Any]:
-    """The body of POST /permits for an act of a door."""
+    """The body of POST /permits for an act of a door. With `observe` the record says that a refusal stopped nothing."""
     program_id = program_of(program)
     return {
         "program_id": os.environ.get("RUNSEAL_PROGRAM_ID", program_id),
@@ -58,6 +58,7 @@ def opening_of(
         "payload": text_of(payload),
         "audience": audience[:256],
         "reserve_tokens": tokens,
+        **({"enforcement": "observe"} if observe else {}),
     }
 
 

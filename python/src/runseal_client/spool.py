@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import calls
 from .async_client import AsyncRunseal
 from .errors import RunsealError
 from .sealing import program_of
@@ -156,7 +155,7 @@ class Spool:
             "causal_graph": {"effect_log": effects},
             "reproducibility_context": {"gap": {"unsealed": count, "not_kept": gap["not_kept"]}},
         }
-        await client.send(calls.execute(body, path.stem))
+        await client.execute(body, path.stem)
         path.unlink()
 
 

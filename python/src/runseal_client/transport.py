@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from .calls import Call
 from .errors import ActRefused, RunsealError
-from .models import RunAnswer
+from .models import OpenedPermit, RunAnswer
 
 T = TypeVar("T")
 
@@ -22,33 +22,53 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _AGAIN = {"rate_limited", "unavailable", "overloaded", "outcome_unknown", "entry_pending", "request_in_progress"}
 
 
+class Reading:
+    """An answer that is read within its bound. Raises RunsealError for one that is larger."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.status = response.status_code
+        self.retry_after: str = response.headers.get("Retry-After", "")
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, part: bytes) -> None:
+        """The next part of its body."""
+        self._size += len(part)
+        if self._size > MAX_ANSWER_BYTES:
+            raise RunsealError("The answer is too large.", "bad_answer", self.status)
+        self._parts.append(part)
+
+    def content(self) -> bytes:
+        """Its body."""
+        return b"".join(self._parts)
+
+
 def request_of(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
     """The HTTP request of a call."""
-    headers = {"Accept-Encoding": "gzip"}
+    headers = {"Accept-Encoding": "gzip", **call.headers}
     if call.idempotency_key is not None:
         headers["Idempotency-Key"] = f'"{call.idempotency_key}"'
     return client.build_request(call.method, call.path, params=dict(call.query), json=call.body, headers=headers)
 
 
-def _refusal(response: httpx.Response) -> dict[str, Any]:
+def _object(reading: Reading) -> dict[str, Any]:
     try:
-        answer = response.json()
+        answer = json.loads(reading.content())
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}
 
 
-def pause_after(call: Call[Any], attempt: int, response: httpx.Response | None) -> float | None:
+def pause_after(call: Call[Any], attempt: int, reading: Reading | None) -> float | None:
     """Seconds to wait before the next attempt, or None when there is none. `attempt` counts from 1."""
     if not call.repeatable or attempt >= MAX_ATTEMPTS:
         return None
     pause: float = FIRST_PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
-    if response is None:
+    if reading is None:
         return pause
-    if response.status_code not in (409, 429, 503) or _refusal(response).get("code") not in _AGAIN:
+    if reading.status not in (409, 429, 503) or _object(reading).get("code") not in _AGAIN:
         return None
-    asked = response.headers.get("Retry-After", "")
-    wanted = float(asked) if asked.isdecimal() else pause
+    wanted = float(reading.retry_after) if reading.retry_after.isdecimal() else pause
     return max(wanted, pause) if wanted <= MAX_PAUSE_SECONDS else None
 
 
@@ -57,21 +77,19 @@ def no_answer(error: httpx.HTTPError) -> RunsealError:
     return RunsealError(f"The service gave no answer ({type(error).__name__}).", "no_answer", 0)
 
 
-def read_answer(call: Call[T], response: httpx.Response) -> T:
+def read_answer(call: Call[T], reading: Reading) -> T:
     """The answer of a call; raises RunsealError for a refused request, ActRefused for a permit that a gate refused."""
-    if len(response.content) > MAX_ANSWER_BYTES:
-        raise RunsealError("The answer is too large.", "bad_answer", response.status_code)
-    sealed_run = response.status_code in (422, 500) and "run_id" in _refusal(response)
-    if not response.is_success and not sealed_run:
-        refusal = _refusal(response)
-        sentence = refusal.get("error") or f"The service answered with status {response.status_code}."
-        raise RunsealError(str(sentence), str(refusal.get("code") or "bad_answer"), response.status_code)
-    model: Any = call.answer
+    status, model = reading.status, cast(Any, call.answer)
+    if model is bytes and 200 <= status < 300:
+        return cast(T, reading.content())
+    answer = _object(reading)
+    sealed_run = status in (200, 422, 500) and "run_id" in answer and model in (RunAnswer, OpenedPermit)
+    if not 200 <= status < 300 and not sealed_run:
+        sentence = answer.get("error") or f"The service answered with status {status}."
+        raise RunsealError(str(sentence), str(answer.get("code") or "bad_answer"), status)
     try:
-        if model is bytes:
-            return cast(T, response.content)
-        if sealed_run and model is not RunAnswer:
-            raise ActRefused(RunAnswer.model_validate_json(response.content), response.status_code)
-        return cast(T, model.model_validate_json(response.content))
-    except (ValidationError, json.JSONDecodeError):
-        raise RunsealError("The answer is none of this service.", "bad_answer", response.status_code) from None
+        if sealed_run and model is OpenedPermit:
+            raise ActRefused(RunAnswer.model_validate(answer), status)
+        return cast(T, model.model_validate(answer))
+    except ValidationError:
+        raise RunsealError("The answer is none of this service.", "bad_answer", status) from None
