@@ -9,6 +9,7 @@ import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from ".
 import { sendAsset } from "./assets/assets.ts"
 import { auditPage } from "./pages/audit-page.ts"
 import { budgetsPage } from "./pages/budgets-page.ts"
+import { deliveriesPage, deliveryAction, deliveryPage, newDestination } from "./pages/deliveries-page.ts"
 import { keyAction, keyPage, keysPage, newKey } from "./pages/keys-page.ts"
 import { logPage } from "./pages/log-page.ts"
 import { overviewPage } from "./pages/overview-page.ts"
@@ -45,6 +46,8 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/console/keys": keysPage,
   "/console/keys/:id{\\d{1,16}}": keyPage,
   "/console/log": logPage,
+  "/console/deliveries": deliveriesPage,
+  "/console/deliveries/:id{\\d{1,16}}": deliveryPage,
   "/console/audit": auditPage,
 }
 
@@ -54,6 +57,8 @@ const FORMS: Readonly<Record<string, Page>> = {
   "/console/policies": policyForm,
   "/console/keys": newKey,
   "/console/keys/:id{\\d{1,16}}": keyAction,
+  "/console/deliveries": newDestination,
+  "/console/deliveries/:id{\\d{1,16}}": deliveryAction,
 }
 
 export function createConsole({ fetch }: ConsoleParts): Hono {

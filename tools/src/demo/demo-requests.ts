@@ -11,8 +11,11 @@ async function ask(address: string, init: RequestInit): Promise<Answer> {
   return { status: response.status, text, json: () => parseStrictJson(text) }
 }
 
-export const post = (address: string, body: Uint8Array<ArrayBuffer>): Promise<Answer> =>
-  ask(address, { method: "POST", body, headers: { "Content-Type": "application/json" } })
+/** @param key secret of an API key; absent in open mode */
+export const post = (address: string, body: Uint8Array<ArrayBuffer>, key?: string): Promise<Answer> => {
+  const headers = { "Content-Type": "application/json", ...(key === undefined ? {} : { "X-Service-Key": key }) }
+  return ask(address, { method: "POST", body, headers })
+}
 
 /** @throws Error when the answer is not 200 */
 export async function get(address: string): Promise<Answer> {

@@ -10,7 +10,7 @@ import {
 import { html } from "hono/html"
 import { isRefusal } from "../api.ts"
 import { address, type Markup, number, shortTime, time } from "../parts/format.ts"
-import { empty, facts, heading, notice, refused, table } from "../parts/pieces.ts"
+import { empty, facts, heading, notice, refused, secretNotice, table } from "../parts/pieces.ts"
 import { administers, formOf, show, type Visit } from "../visit.ts"
 import { changeKeyForm, changeKeyRequest, newKeyForm, newKeyRequest, revokeForm, rotateForm } from "./key-forms.ts"
 
@@ -41,13 +41,6 @@ async function showKeys(visit: Visit, news?: Markup): Promise<Response> {
   const body = html`${heading("Keys", "A key is the owner of its runs, its permits and its budget.")}${news ?? ""}${list}${form}`
   return show(visit, { title: "Keys", body })
 }
-
-/** A secret, which the service does not store. */
-const secretNotice = (title: string, secret: string): Markup =>
-  notice(
-    "good",
-    html`<p><strong>${title}</strong> It is shown this once; copy it now.</p><p><code class="secret">${secret}</code></p>`,
-  )
 
 export async function newKey(visit: Visit): Promise<Response> {
   const made = await visit.api.change("POST", "/admin/keys", mintedKeySchema, newKeyRequest(await formOf(visit.c)))

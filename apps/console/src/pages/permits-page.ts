@@ -51,7 +51,7 @@ function list({ permits, next }: Found, state: State | undefined): Markup {
   if (permits.length === 0) return empty(state === undefined ? "No permit was opened yet." : `No permit is ${state}.`)
   const rows = permits.map(
     ({ permit_id, state: its, audience, route_id, reserve_tokens, opened_at, close_by, run_id }) =>
-      html`<tr><td><a href="${PATH}/${permit_id}"><code>${permit_id.slice(4, 12)}…</code></a></td><td>${permitLabel(its)}</td><td class="long">${route_id}</td><td class="long">${audience}</td><td class="figure">${number(reserve_tokens)}</td><td class="nowrap">${shortTime(opened_at)}</td><td class="nowrap">${shortTime(close_by)}</td><td>${run_id === undefined ? "" : html`<a href="/console/runs/${run_id}">${run_id}</a>`}</td></tr>`,
+      html`<tr><td class="nowrap"><a href="${PATH}/${permit_id}"><code>${permit_id.slice(4, 12)}…</code></a></td><td>${permitLabel(its)}</td><td class="long">${route_id}</td><td class="long">${audience}</td><td class="figure">${number(reserve_tokens)}</td><td class="nowrap">${shortTime(opened_at)}</td><td class="nowrap">${shortTime(close_by)}</td><td>${run_id === undefined ? "" : html`<a href="/console/runs/${run_id}">${run_id}</a>`}</td></tr>`,
   )
   const columns = ["Permit", "State", "Route", "Audience", "Tokens", "Opened (UTC)", "Close by", "Run"]
   return html`${table("Permits, newest first", columns, rows)}<nav class="pages" aria-label="Pages">${next === undefined ? "" : html`<a rel="next" href="${address(PATH, { state, before: next })}">Older permits</a>`}</nav>`

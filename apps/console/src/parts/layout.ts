@@ -36,6 +36,7 @@ const PLACES: readonly Place[] = [
   { path: "/console/policies", name: "Policies", for: DEPLOYMENT },
   { path: "/console/keys", name: "Keys", for: ["admin", "anonymous"] },
   { path: "/console/log", name: "Log health", for: ALL },
+  { path: "/console/deliveries", name: "Deliveries", for: DEPLOYMENT },
   { path: "/console/audit", name: "Admin audit", for: DEPLOYMENT },
 ]
 

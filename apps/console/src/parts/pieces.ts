@@ -25,6 +25,13 @@ export const refused = ({ error, retryAfter }: Refusal): Markup =>
 export const notice = (tone: "good" | "warn" | "bad", body: Markup | string): Markup =>
   html`<div class="notice ${tone}" role="status">${typeof body === "string" ? html`<p>${body}</p>` : body}</div>`
 
+/** A secret, which is in no other answer. */
+export const secretNotice = (title: string, secret: string): Markup =>
+  notice(
+    "good",
+    html`<p><strong>${title}</strong> It is shown this once; copy it now.</p><p><code class="secret">${secret}</code></p>`,
+  )
+
 /** A table that scrolls by itself on a narrow screen, and can be reached by keyboard to do so. */
 export const table = (caption: string, columns: readonly string[], rows: readonly Markup[]): Markup =>
   html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption class="unseen">${caption}</caption>

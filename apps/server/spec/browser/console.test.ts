@@ -221,6 +221,41 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     expect((await customer.execute(request())).body).toMatchObject({ error_stage: "PEPG" })
   })
 
+  test("a receiver that does not answer shows, is paused, and is left behind; an auditor sees how far it is", async () => {
+    const page = await signIn(admin.secret ?? "")
+    await open(page, "/console/deliveries")
+    expect(await page.locator(".empty").innerText()).toContain("delivered to nobody")
+    await page.fill("[name=url]", "https://events.invalid/siem")
+    await page.fill("main [name=name]", "siem")
+    await page.click("text=Deliver events there")
+    expect(await page.locator(".secret").innerText()).toMatch(/^whsec_/)
+    await expectAccessible(page, "deliveries")
+    await page.click("td a:has-text('siem')")
+    await page.click("text=Send a test event")
+    expect(await page.locator(".notice.bad").first().innerText()).toContain("it cannot be reached")
+    await page.click("button:has-text('Rotate the secret')")
+    expect(await page.locator(".secret").innerText()).toMatch(/^whsec_/)
+    await page.fill("[name=from]", "0")
+    await page.click("button:has-text('Set the position')")
+    expect(await page.locator(".notice.good").innerText()).toContain("The next position to deliver is 0")
+    await page.click("button:has-text('Pause')")
+    expect(await page.locator(".heading .label").innerText()).toContain("paused")
+    await expectAccessible(page, "a delivery")
+    const auditor = await mint(service(), { name: "audit", scope: "auditor" }, admin)
+    const theirs = await signIn(auditor.secret ?? "")
+    await open(theirs, page.url().slice(address().length))
+    expect(await theirs.locator("main").innerText()).toContain("of the log")
+    expect(await theirs.content()).not.toContain("events.invalid")
+    for (const path of ["", "/runs", "/permits", "/budgets", "/policies", "/log", "/deliveries", "/audit"]) {
+      await open(theirs, `/console${path}`)
+      expect(await theirs.locator("[role=alert]").count(), path).toBe(0)
+      await expectAccessible(theirs, path)
+    }
+    await page.check("[name=sure]")
+    await page.click("button:has-text('Delete')")
+    expect(await page.locator(".notice.good").innerText()).toContain("Deleted")
+  })
+
   test("every page of an administrator is accessible and fits", async () => {
     const page = await signIn(admin.secret ?? "", { viewport: { width: 320, height: 800 } })
     for (const path of [
@@ -233,6 +268,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
       "/policies",
       "/keys",
       "/keys/2",
+      "/deliveries",
       "/audit",
     ]) {
       await open(page, `/console${path}`)

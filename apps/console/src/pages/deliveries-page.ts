@@ -1,0 +1,182 @@
+/** *Deliveries*: the receivers of events, how far each is, and what an administrator does to one. */
+import {
+  type Delivery,
+  type DeliveryList,
+  deliveryListSchema,
+  resumedDestinationSchema,
+  testedDestinationSchema,
+} from "@runseal/core/wire/delivery-messages"
+import {
+  changedDestinationSchema,
+  createdDestinationSchema,
+  type Destination,
+  deletedDestinationSchema,
+  destinationListSchema,
+  rotatedDestinationSchema,
+} from "@runseal/core/wire/event-messages"
+import { html } from "hono/html"
+import { isRefusal } from "../api.ts"
+import { type Markup, number, plural, seconds, shortTime, time } from "../parts/format.ts"
+import { empty, facts, heading, notice, refused, secretNotice, table } from "../parts/pieces.ts"
+import { administers, formOf, show, type Visit } from "../visit.ts"
+import { destinationForms, newDestinationForm, newDestinationRequest, typedNumber } from "./destination-forms.ts"
+import { FAULT_NAMES } from "./fault-names.ts"
+
+const PATH = "/console/deliveries"
+
+const nameOf = ({ id, name }: Pick<Delivery, "id" | "name">): string => (name === "" ? `Destination ${id}` : name)
+
+const STATES = {
+  paused: { tone: "warn", sign: "–" },
+  failing: { tone: "bad", sign: "✗" },
+  behind: { tone: "info", sign: "○" },
+  "up to date": { tone: "good", sign: "✓" },
+} as const
+
+const stateOf = ({ active, last_error, backlog }: Delivery): keyof typeof STATES =>
+  !active ? "paused" : last_error !== undefined ? "failing" : backlog > 0 ? "behind" : "up to date"
+
+function stateLabel(delivery: Delivery): Markup {
+  const state = stateOf(delivery)
+  const { tone, sign } = STATES[state]
+  return html`<span class="label ${tone}"><span aria-hidden="true">${sign}</span> ${state}</span>`
+}
+
+const faultText = ({ last_error }: Delivery): string =>
+  last_error === undefined
+    ? ""
+    : `${FAULT_NAMES[last_error.fault]}${last_error.status === undefined ? "" : `, HTTP ${last_error.status}`}`
+
+/** What deliveries that fail or lag show in short. */
+const row = (delivery: Delivery): Markup =>
+  html`<tr><td class="long"><a href="${PATH}/${delivery.id}">${nameOf(delivery)}</a></td><td>${delivery.kind}</td><td class="nowrap">${stateLabel(delivery)}</td><td class="figure">${number(delivery.backlog)}</td><td class="nowrap">${delivery.lag_seconds === 0 ? html`<span class="quiet">none</span>` : seconds(delivery.lag_seconds)}</td><td class="nowrap">${delivery.delivered_at === undefined ? html`<span class="quiet">never</span>` : shortTime(delivery.delivered_at)}</td><td class="long">${faultText(delivery)}</td></tr>`
+
+export const deliveriesPage = (visit: Visit): Promise<Response> => showDeliveries(visit)
+
+async function showDeliveries(visit: Visit, news?: Markup): Promise<Response> {
+  const { deliveries } = await visit.api.get("/admin/deliveries", deliveryListSchema)
+  const form = administers(visit)
+    ? html`<section class="card"><h2>New destination</h2>${newDestinationForm(visit.session.csrf_token)}</section>`
+    : ""
+  const body = html`${heading("Deliveries", "Receivers of events. What one of them has not taken stays in the log and is sent when it answers again: nothing is lost.")}${news ?? ""}
+${
+  deliveries.length === 0
+    ? empty("Events are delivered to nobody.", html`They can be asked for: <code>GET /admin/events</code>.`)
+    : table(
+        "Deliveries",
+        ["Name", "Kind", "State", "Backlog", "Behind", "Last taken (UTC)", "Last error"],
+        deliveries.map(row),
+      )
+}${form}`
+  return show(visit, { title: "Deliveries", body })
+}
+
+export async function newDestination(visit: Visit): Promise<Response> {
+  const request = newDestinationRequest(await formOf(visit.c))
+  const made = await visit.api.change("POST", "/admin/destinations", createdDestinationSchema, request)
+  if (isRefusal(made)) return showDeliveries(visit, refused(made))
+  const { destination, secret } = made
+  return showDeliveries(
+    visit,
+    secret === undefined
+      ? notice("good", `${nameOf(destination)} gets events from position ${number(made.position)} on.`)
+      : secretNotice(`The secret by which ${nameOf(destination)} verifies events.`, secret),
+  )
+}
+
+export const deliveryPage = (visit: Visit): Promise<Response> => showDelivery(visit)
+
+async function showDelivery(visit: Visit, news?: Markup): Promise<Response> {
+  const id = Number(visit.c.req.param("id"))
+  const [list, destinations] = await Promise.all([
+    visit.api.get("/admin/deliveries", deliveryListSchema),
+    administers(visit) ? visit.api.get("/admin/destinations", destinationListSchema) : undefined,
+  ])
+  const delivery = list.deliveries.find(one => one.id === id)
+  if (delivery === undefined) return showDeliveries(visit, notice("warn", `There is no destination ${id}.`))
+  const destination = destinations?.destinations.find(one => one.id === id)
+  const body = html`<p class="back"><a href="${PATH}">Deliveries</a></p>${heading(nameOf(delivery), stateLabel(delivery))}${news ?? ""}${failure(delivery)}
+<section class="card"><h2>How far it is</h2>${progress(delivery, list)}</section>
+${destination === undefined ? "" : html`<section class="card"><h2>What it gets</h2>${setting(destination)}</section>${destinationForms(destination, delivery, visit.session.csrf_token)}`}`
+  return show(visit, { title: nameOf(delivery), body })
+}
+
+function failure(delivery: Delivery): Markup | "" {
+  const { last_error, failing_since, failures = 0, next_try_at } = delivery
+  if (last_error === undefined || failing_since === undefined) return ""
+  return notice(
+    "bad",
+    html`<p><strong>It takes no events since ${time(failing_since)}:</strong> ${faultText(delivery)}. ${plural(failures, "try failed", "tries failed")}${next_try_at === undefined || !delivery.active ? "" : html`, the next is at ${time(next_try_at)}`}.</p>`,
+  )
+}
+
+const progress = ({ position, backlog, lag_seconds, delivered_at }: Delivery, { log_size }: DeliveryList): Markup =>
+  facts([
+    ["Position", html`${number(position)} of ${number(log_size)} log entries`],
+    [
+      "Backlog",
+      backlog === 0
+        ? "none"
+        : html`${plural(backlog, "entry", "entries")} of the log, the oldest for ${seconds(lag_seconds)}`,
+    ],
+    ["Last taken", delivered_at === undefined ? "never" : time(delivered_at)],
+  ])
+
+const listOf = (values: readonly (string | number)[]): string => (values.length === 0 ? "all" : values.join(", "))
+
+const setting = ({ kind, format, url, types, outcomes, key_ids, created_at, created_by }: Destination): Markup =>
+  facts([
+    ["Address", html`<code>${url}</code>`],
+    ["Kind", kind],
+    ["Format", format],
+    ["Types", listOf(types)],
+    ["Outcomes", listOf(outcomes)],
+    ["Keys", listOf(key_ids)],
+    ["Made", html`${time(created_at)} by key ${created_by}`],
+  ])
+
+/** Does what the form of a destination asks for. */
+export async function deliveryAction(visit: Visit): Promise<Response> {
+  const path = `/admin/destinations/${visit.c.req.param("id") ?? ""}`
+  const field = await formOf(visit.c)
+  const { change } = visit.api
+  switch (field("action")) {
+    case "test": {
+      const done = await change("POST", `${path}/test`, testedDestinationSchema, {})
+      return showDelivery(visit, isRefusal(done) ? refused(done) : testNews(done.error))
+    }
+    case "rotate": {
+      const overlap_seconds = Number(field("overlap_seconds"))
+      const done = await change("POST", `${path}/rotate`, rotatedDestinationSchema, { overlap_seconds })
+      return showDelivery(visit, isRefusal(done) ? refused(done) : secretNotice("The new secret.", done.secret))
+    }
+    case "resume": {
+      const from = typedNumber(field("from"))
+      const done = await change("POST", `${path}/resume`, resumedDestinationSchema, { from })
+      const news = isRefusal(done)
+        ? refused(done)
+        : notice("good", `The next position to deliver is ${number(done.position)}.`)
+      return showDelivery(visit, news)
+    }
+    case "delete": {
+      const done = await change("DELETE", path, deletedDestinationSchema)
+      return isRefusal(done) ? showDelivery(visit, refused(done)) : showDeliveries(visit, notice("good", "Deleted."))
+    }
+    default: {
+      const active = field("action") === "continue"
+      const done = await change("PATCH", path, changedDestinationSchema, { active })
+      const news = isRefusal(done)
+        ? refused(done)
+        : notice("good", active ? "Deliveries go on." : "Deliveries are paused.")
+      return showDelivery(visit, news)
+    }
+  }
+}
+
+const testNews = (error: Delivery["last_error"]): Markup =>
+  error === undefined
+    ? notice("good", "The receiver took a test event.")
+    : notice(
+        "bad",
+        `The receiver did not take a test event: ${FAULT_NAMES[error.fault]}${error.status === undefined ? "" : `, HTTP ${error.status}`}.`,
+      )
