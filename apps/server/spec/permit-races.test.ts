@@ -5,6 +5,8 @@
 import { setTimeout } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
+import { HttpError, permitNotOpen } from "../src/http-error.ts"
+import { lockKeys, updateKeys } from "../src/store/tables/idempotency-keys.ts"
 import { redeemPermit } from "../src/store/tables/permits-table.ts"
 import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, mint } from "./harness/key-holders.ts"
@@ -99,6 +101,21 @@ bothDatabases("permits", open => {
       ["charge", 30],
     ])
     expect(await tokensOf(service())).toBe(before + 130)
+  })
+
+  test("a close that was sealed after its key was read is given again, and is not a refusal", async () => {
+    const { db, deps, clock } = service()
+    const claim = { key_hash: "c1".repeat(32), request_digest: "d1".repeat(32) }
+    const settled = await deps.idempotencyKeys.once(claim, async () => {
+      await db.transaction(async tx => {
+        await lockKeys(tx, [claim], clock.nowMs())
+        await updateKeys(tx, [{ ...claim, charge_id: "", record_id: "7", kept_at: clock.nowMs() }])
+      })
+      throw permitNotOpen()
+    })
+    expect(settled).toEqual({ record_id: "7" })
+    const never = { ...claim, key_hash: "c2".repeat(32) }
+    await expect(deps.idempotencyKeys.once(never, () => Promise.reject(permitNotOpen()))).rejects.toThrow(HttpError)
   })
 
   test("a clock that steps back extends nothing", async () => {

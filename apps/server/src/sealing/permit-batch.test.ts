@@ -113,7 +113,9 @@ async function opened(reserved: number) {
   if (document === undefined) throw new Error("the permit was not opened")
   const { permit_id, opening_hash } = document
   const { charge_id, cap } = pending.charge
-  const row = { permit_id, owner: 1, state: "open", charge_id, cap, reserved, redeemed_at: 0, opening_hash } as const
+  // Its time is over, for the batch that ends it.
+  const times = { close_by: BATCH_TIME - 1, redeemed_at: 0 }
+  const row = { permit_id, owner: 1, state: "open", charge_id, cap, reserved, ...times, opening_hash } as const
   const permits = new Map([[permit_id, { ...row, window_seconds: 60, window_start }]])
   return { batch, document, pending, state: { permits } }
 }

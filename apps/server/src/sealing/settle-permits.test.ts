@@ -34,6 +34,7 @@ const permitOf = (permit_id: string, reserved: number, changes: Partial<LockedPe
   ...WINDOW,
   cap: 1000,
   reserved,
+  close_by: NOW - 1,
   redeemed_at: 0,
   opening_hash: "0b".repeat(32),
   ...changes,
@@ -151,6 +152,15 @@ test("a reservation that reaches the cap moves nothing, has no number, and says 
     [undefined, 1000],
   ])
   expect(settled.openings.map(made => made && Object.keys(made))).toEqual([["run"], ["opening"], ["run"]])
+})
+
+test("a permit ends as expired once its time is over, by the clock of its end, and as revoked at any time", () => {
+  const permits = [permitOf("a", 10, { close_by: NOW }), permitOf("b", 10, { close_by: NOW - 1 })]
+  const ended = (reason: "expired" | "revoked", ...permit_ids: readonly string[]) =>
+    settle({ ends: [{ tenant: TENANT, permit_ids, reason }] }, stateOf(500, permits))
+  expect(movesOf(ended("expired", "a", "b"))).toEqual([["release", 6, -10, 490]])
+  expect(ended("expired", "a").ends).toEqual([refusal("not_open")])
+  expect(movesOf(ended("revoked", "a"))).toEqual([["release", 6, -10, 490]])
 })
 
 test("a permit is settled once in a batch, by its owner, while it is open", () => {

@@ -158,13 +158,16 @@ function closeIn(book: Book, { tenant, permit_id, used, settled }: PendingClose)
   return draft
 }
 
-/** Ends those of the permits that are still open. @throws PermitRefusal when none is */
+/**
+ * Ends those of the permits that are still open. Whether their time is over is asked here again: the clock by which they were found may
+ * have been set back since. @throws PermitRefusal when there is none
+ */
 function endIn(book: Book, { tenant, permit_ids, reason }: PendingEnd, tenant_salt: string | undefined): PermitEndBody {
   if (tenant_salt === undefined) throw new Error("every tenant of a batch is locked before it is built")
   const { tenant_id } = tenant
   const openings = permit_ids.flatMap(permit_id => {
     const permit = book.openPermit(permit_id, tenant.owner)
-    if (permit === undefined) return []
+    if (permit === undefined || (reason === "expired" && permit.close_by >= book.now)) return []
     const { charge_id, reserved, opening_hash, window_seconds } = permit
     const rows = book.follow({ ...keyOf(permit), tenant_id }, [{ charge_id, kind: "release", tokens: 0 - reserved }])
     book.enter(rows)

@@ -60,7 +60,8 @@ export type Settled<Made> = { readonly made: Made } | { readonly record_id: stri
 export type IdempotencyKeys = Upstream & {
   /**
    * Calls `make`, unless the key has a record. After a failure of the store the key is read once more: another process may
-   * have been first, or the commit took effect although its answer was lost.
+   * have been first, or the commit took effect although its answer was lost. So it is where a permit is not open: an earlier attempt of this
+   * request may have closed it since the key was read.
    * @throws HttpError 409 when the key was used with another body, or a request under it is under way in this process
    */
   readonly once: <Made>(claim: KeyClaim, make: () => Promise<Made>) => Promise<Settled<Made>>
@@ -91,7 +92,7 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
     try {
       return { made: await make() }
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error
+      if (!mayBeMade(error)) throw error
       const first = await recordOf(claim).catch((further: unknown) => {
         throw further instanceof StoreError ? error : further
       })
@@ -116,6 +117,10 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
     },
   }
 }
+
+/** Whether the first request under a key may be the reason for an error of the second. */
+const mayBeMade = (error: unknown): boolean =>
+  error instanceof StoreError || (error instanceof HttpError && error.code === "permit_not_open")
 
 /** The header field of an answer to a retry. */
 export const replayedField = (settled: Settled<unknown>): Record<string, string> =>

@@ -92,6 +92,7 @@ export type LockedPermit = Pick<
   | "window_start"
   | "cap"
   | "reserved"
+  | "close_by"
   | "redeemed_at"
   | "opening_hash"
 >
@@ -103,7 +104,8 @@ export async function lockPermits(
 ): Promise<ReadonlyMap<string, LockedPermit>> {
   if (permitIds.length === 0) return new Map()
   const rows = await sql<LockedPermit[]>`
-    select permit_id, owner, state, charge_id, window_seconds, window_start, cap, reserved, redeemed_at, opening_hash
+    select permit_id, owner, state, charge_id, window_seconds, window_start, cap, reserved, close_by,
+      redeemed_at, opening_hash
     from permit where permit_id in (select json_array_elements_text(${JSON.stringify(permitIds)}::text::json))
     order by permit_id collate "C"
     for update`

@@ -80,7 +80,7 @@ export type Settlement = {
 
 /**
  * Why an item of a permit was not sealed. Nothing of it moved.
- * - `not_open`: the permit is closed, ended, or another's
+ * - `not_open`: the permit is closed, ended, or another's; or it is to end as expired, and its time is not over
  * - `too_many_open`: its key has OPEN_PERMITS_MAX of them
  * - `overflow`: the window's total would pass 2^53−1
  * - `revoked`: the key was revoked meanwhile
