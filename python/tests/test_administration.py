@@ -57,6 +57,7 @@ def test_runs_of_open_mode_are_claimed(admin: Runseal) -> None:
     assert admin.check_run(1).verified
     assert admin.artifact(1, "allow-token")
     assert admin.usage().keys[0].runs >= 1
+    assert sum(step.runs for step in admin.overview("24h").steps) >= 1
 
 
 def test_a_session_is_opened_and_closed(admin: Runseal) -> None:

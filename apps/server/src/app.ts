@@ -29,6 +29,7 @@ import { healthRoutes } from "./front/routes/health-routes.ts"
 import { indexRoutes } from "./front/routes/index-route.ts"
 import { keyRoutes } from "./front/routes/keys-routes.ts"
 import { logRoutes } from "./front/routes/log-routes.ts"
+import { overviewRoutes } from "./front/routes/overview-route.ts"
 import { permitRoutes } from "./front/routes/permits-routes.ts"
 import { policyHistoryRoutes, policyRoutes } from "./front/routes/policies-routes.ts"
 import { publicationRoutes, publicBundleRoutes } from "./front/routes/publications-routes.ts"
@@ -63,6 +64,7 @@ const READER_ROUTES: readonly Routes[] = [
   adminRunRoutes,
   adminPermitRoutes,
   usageRoutes,
+  overviewRoutes,
   auditRoutes,
   policyHistoryRoutes,
   eventRoutes,

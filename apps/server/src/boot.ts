@@ -197,6 +197,7 @@ const issuerOf = ({ permits }: Config, { keys, origin }: Deployment) => ({
 const shownSettings = ({ config, prepared: { library } }: Pick<BootParts, "config" | "prepared">) => ({
   budgets: budgetsOf(config),
   signatures: { library_hash: library.library_hash, count: library.count },
+  signatureIds: library.ids,
 })
 
 /** What is sealed without a request. */

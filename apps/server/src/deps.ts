@@ -82,6 +82,7 @@ export type Deps = {
   readonly budgets: Budgets
   /** The library of signatures of malicious code. */
   readonly signatures: PolicyInForce["signatures"]
+  readonly signatureIds: ReadonlySet<string>
   /** Delivers events, and tests destinations. */
   readonly deliveries: Deliveries
   readonly telemetry: Telemetry

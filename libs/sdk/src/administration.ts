@@ -29,6 +29,7 @@ import {
   type UnpublishedRun,
   unpublishedRunSchema,
 } from "@runseal/core/wire/key-requests"
+import { type OverviewAnswer, type OverviewRange, overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
 import {
   type DryRunAnswer,
   type DryRunRequest,
@@ -82,6 +83,8 @@ export type Administration = {
   ) => Promise<AdminRunsPage>
   /** What every key has used. */
   readonly usage: (options?: CallOptions) => Promise<UsageAnswer>
+  /** Runs by outcome over time, what denied them, and how the log grew: over 7 days where no range is given. */
+  readonly overview: (range?: OverviewRange, options?: CallOptions) => Promise<OverviewAnswer>
   /** What administrators did, newest first. */
   readonly adminEvents: (
     page?: { readonly limit?: number; readonly before?: number },
@@ -135,6 +138,8 @@ export const administration = (send: Send): Administration => ({
   allRuns: async (filters = {}, options) =>
     await send({ path: `/admin/runs${query(filters)}`, repeatable: true }, as(adminRunsPageSchema), options),
   usage: options => send({ path: "/admin/usage", repeatable: true }, as(usageAnswerSchema), options),
+  overview: async (range, options) =>
+    await send({ path: `/admin/overview${query({ range })}`, repeatable: true }, as(overviewAnswerSchema), options),
   adminEvents: async (page = {}, options) =>
     await send({ path: `/admin/audit${query(page)}`, repeatable: true }, as(eventsPageSchema), options),
   publish: async (runId, options) => {

@@ -133,6 +133,11 @@ def usage() -> Call[a.Usage]:
     return Call("GET", "/admin/usage", a.Usage)
 
 
+def overview(range: str = "7d") -> Call[a.Overview]:
+    """Runs by outcome over time, what denied them, and how the log grew: `24h`, `7d`, `30d` or `90d`."""
+    return Call("GET", "/admin/overview", a.Overview, query={"range": range})
+
+
 def admin_events(
     limit: int = 50,
     before: int | None = None,

@@ -193,6 +193,31 @@ class Usage(Answer):
     keys: list[UsageOfKey]
 
 
+class OverviewStep(Answer):
+    """A step of time."""
+
+    runs: int
+    outcomes: dict[str, int]
+    log_entries: int
+
+
+class DeniedBy(Answer):
+    """A rule or signature, and how many runs it denied."""
+
+    rule_id: str
+    runs: int
+
+
+class Overview(Answer):
+    """Runs over time, oldest first."""
+
+    at: str
+    range: str
+    step_seconds: int
+    steps: list[OverviewStep]
+    denied_by: list[DeniedBy]
+
+
 class AdminEvent(Answer):
     """What an administrator did; `sealed` within seconds."""
 

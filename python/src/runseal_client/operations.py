@@ -106,6 +106,7 @@ class Operations:
     any_permit = Method(a.any_permit)
     published_runs = Method(a.published_runs)
     usage = Method(a.usage)
+    overview = Method(a.overview)
     admin_events = Method(a.admin_events)
     admin_event = Method(a.admin_event)
     export_admin_events = Method(a.export_admin_events)

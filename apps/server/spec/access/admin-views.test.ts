@@ -7,7 +7,7 @@ import { eachDatabase } from "../database/databases.ts"
 import { asking } from "../harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
 import { listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
-import { request } from "../harness/sample-requests.ts"
+import { EICAR, request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 
 eachDatabase("admin views", open => {
@@ -72,6 +72,56 @@ eachDatabase("admin views", open => {
     expect(keys[1]).toMatchObject({ trial: { used: 5, left: 4995 } })
     expect(keys[2]).toMatchObject({ runs: 3, outcomes: { ok: 3 }, tier: "production" })
     expect(keys[2]).not.toHaveProperty("trial")
+  })
+
+  test("GET /admin/overview counts runs by outcome over time, what denied them, and the entries of the log", async () => {
+    const STEPS = { "24h": 24, "7d": 28, "30d": 30, "90d": 90 }
+    for (const [range, count] of Object.entries(STEPS)) {
+      const { body } = await admin.get(`/admin/overview?range=${range}`)
+      const steps = listAt(body, "steps").map(step => objectAt(step))
+      expect(steps).toHaveLength(count)
+      const from = steps.map(step => Date.parse(textAt(step, "from")))
+      expect(new Set(from.slice(1).map((at, i) => at - (from[i] ?? 0)))).toEqual(
+        new Set([numberAt(body, "step_seconds") * 1000]),
+      )
+      const sum = (of: (step: (typeof steps)[number]) => number) => steps.reduce((total, step) => total + of(step), 0)
+      const runs = listAt((await admin.get("/admin/runs")).body, "runs").map(run => textAt(run, "outcome_kind"))
+      expect(sum(step => numberAt(step, "runs"))).toBe(runs.length)
+      for (const kind of ["ok", "ccv_halt", "pepg_deny"])
+        expect(
+          sum(step => numberAt(step.outcomes ?? {}, kind)),
+          kind,
+        ).toBe(runs.filter(one => one === kind).length)
+      const { size } = objectAt(objectAt((await admin.get("/")).body).log ?? {})
+      expect(sum(step => numberAt(step, "log_entries"))).toBe(size)
+    }
+    expect(objectAt((await admin.get("/admin/overview")).body)).toMatchObject({ range: "7d", step_seconds: 21_600 })
+    expect((await admin.get("/admin/overview?range=1y")).status).toBe(400)
+  })
+
+  test("GET /admin/overview counts a run in the step in which it was admitted, and an auditor's own keys alone", async () => {
+    const late = await mint(service(), { name: "late", tier: "production" }, admin)
+    const auditor = await mint(service(), { name: "audit", scope: "auditor", reads: [late.id] }, admin)
+    const DAY_MS = 86_400_000
+    await late.execute(request())
+    service().clock.advance(2 * DAY_MS)
+    await late.execute(request({ payload: EICAR }))
+    await late.execute(request({ payload: EICAR }))
+    const { body } = await auditor.get("/admin/overview?range=30d")
+    const counted = listAt(body, "steps").map(step => [
+      numberAt(step, "runs"),
+      numberAt(objectAt(step).outcomes ?? {}, "pepg_deny"),
+    ])
+    expect(counted.slice(-4)).toEqual([
+      [0, 0],
+      [1, 0],
+      [0, 0],
+      [2, 2],
+    ])
+    expect(objectAt(body).denied_by).toEqual([{ rule_id: expect.stringMatching(/^MCD-/), runs: 2 }])
+    const [{ rule_id = "" } = {}] = listAt(body, "denied_by").map(each => objectAt(each))
+    const found = await auditor.get(`/admin/runs?rule_id=${String(rule_id)}&status=pepg_deny`)
+    expect(listAt(found.body, "runs")).toHaveLength(2)
   })
 
   test("GET /admin/policy gives what the policy's hash is of", async () => {

@@ -180,6 +180,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /admin/permits/{id}": read({ path: ({ permit }) => `/admin/permits/${permit}` }),
   "GET /admin/published": read(at("/admin/published")),
   "GET /admin/usage": read(at("/admin/usage")),
+  "GET /admin/overview": read(at("/admin/overview")),
   "GET /admin/policy": read(at("/admin/policy")),
   "GET /admin/audit": read(at("/admin/audit")),
   "GET /admin/audit/export": read(at("/admin/audit/export")),

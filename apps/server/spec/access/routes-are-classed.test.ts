@@ -56,6 +56,7 @@ const ADMINISTRATIVE: readonly string[] = [
   "GET /admin/keys",
   "POST /admin/keys",
   "DELETE /admin/keys/:id",
+  "GET /admin/overview",
   "GET /admin/events",
   "GET /admin/deliveries",
   "GET /admin/destinations",

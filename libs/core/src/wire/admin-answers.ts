@@ -84,7 +84,7 @@ export const publicationsPageSchema = v.strictObject({
 /** `GET /admin/published`: the newest run first. */
 export type PublicationsPage = Shape<typeof publicationsPageSchema>
 
-const outcomeCountsSchema: v.GenericSchema<unknown, Readonly<Record<OutcomeKind, number>>> = v.strictObject({
+export const outcomeCountsSchema: v.GenericSchema<unknown, Readonly<Record<OutcomeKind, number>>> = v.strictObject({
   ok: countSchema,
   pepg_deny: countSchema,
   ccv_halt: countSchema,

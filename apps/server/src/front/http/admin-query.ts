@@ -1,6 +1,7 @@
 /** The parameters of the lists over all keys. Each is paged by a key of its rows. */
 import { ADMIN_ACTIONS, type AdminAction } from "@runseal/core/artifacts/admin-event"
 import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
+import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES, type OverviewRange } from "@runseal/core/wire/overview-answer"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
 import { PAGE_LIMIT_DEFAULT, type RunFilters } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
@@ -55,6 +56,16 @@ export const adminPermitsQuerySchema: QuerySchema<
 
 /** `GET /admin/published`. */
 export const publishedQuerySchema: QuerySchema<Paged & OfKey> = v.object({ limit, before, key })
+
+/** `GET /admin/overview`. */
+export const overviewQuerySchema: QuerySchema<{ readonly range?: OverviewRange }> = v.object({
+  range: opt(
+    v.pipe(
+      v.picklist(OVERVIEW_RANGE_NAMES, `must be one of ${OVERVIEW_RANGE_NAMES.join(", ")}`),
+      v.metadata({ default: OVERVIEW_RANGE_DEFAULT }),
+    ),
+  ),
+})
 
 /** `GET /admin/audit`. */
 export const auditQuerySchema: QuerySchema<

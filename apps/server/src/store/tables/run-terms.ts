@@ -41,8 +41,8 @@ export type RunTerm = { readonly field: TermField; readonly value: string }
 export type TermsOfRun = { readonly owner: number; readonly owner_ordinal: number; readonly terms: readonly RunTerm[] }
 
 const TERM_HEX_DIGITS = 16
-/** In decimal: 64 bits are more than a number of JavaScript holds. */
-const hashOf = (value: string): string =>
+/** A value as it is stored, in decimal: 64 bits are more than a number of JavaScript holds. */
+export const termHash = (value: string): string =>
   BigInt.asIntN(64, BigInt(`0x${sha256Hex(value).slice(0, TERM_HEX_DIGITS)}`)).toString()
 
 /** Prepared, and with one parameter a column: the fastest way to insert many narrow rows. */
@@ -55,7 +55,7 @@ export async function insertTerms({ sql }: Tx, runs: readonly TermsOfRun[]): Pro
   for (const { owner, owner_ordinal, terms } of runs) {
     const seen = new Set<string>()
     for (const { field, value } of terms) {
-      const [number, hash] = [TERM_FIELDS[field], hashOf(value)]
+      const [number, hash] = [TERM_FIELDS[field], termHash(value)]
       if (seen.has(`${number} ${hash}`)) continue
       seen.add(`${number} ${hash}`)
       columns[0].push(owner)
@@ -75,7 +75,7 @@ export async function insertTerms({ sql }: Tx, runs: readonly TermsOfRun[]): Pro
 /** SQL condition on `owner_ordinal`: runs of the owner with this value. @param place gives a value its place in the statement */
 export const hasTerm = (owner: string, { field, value }: RunTerm, place: (value: string) => string): string =>
   `owner_ordinal in (select owner_ordinal from run_term where owner = ${owner}
-    and field = ${TERM_FIELDS[field]} and term = ${place(hashOf(value))}::bigint)`
+    and field = ${TERM_FIELDS[field]} and term = ${place(termHash(value))}::bigint)`
 
 /** Entries that one statement reads. */
 const STEP_ROWS = 5000

@@ -10,12 +10,14 @@ import {
   publicationsPageSchema,
   usageAnswerSchema,
 } from "@runseal/core/wire/admin-answers"
+import { overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
 import {
   adminPermitsQuerySchema,
   adminRunsQuerySchema,
   auditExportQuerySchema,
   auditQuerySchema,
   keyExportQuerySchema,
+  overviewQuerySchema,
   publishedQuerySchema,
 } from "../../http/admin-query.ts"
 import { bytes, json, type Operation, type PathParameter, RUN_ID } from "../operation.ts"
@@ -95,6 +97,16 @@ export const DEPLOYMENT_OPERATIONS: readonly Operation[] = [
     id: "usage",
     summary: "What every key has used: runs by outcome, tokens, its budget window, its trial",
     answers: { 200: json(usageAnswerSchema, "The keys, oldest first, behind open mode if runs were made in it.") },
+  },
+  {
+    ...READ,
+    path: "/admin/overview",
+    id: "overview",
+    summary: "Runs by outcome over time, what denied them, and how the log grew",
+    description:
+      "Of the keys that the caller reads; the log is that of all keys. Steps begin at multiples of their length, in UTC.",
+    query: overviewQuerySchema,
+    answers: { 200: json(overviewAnswerSchema, "The steps, oldest first.") },
   },
   {
     ...READ,
