@@ -1,4 +1,4 @@
-/** Forms of an event: OCSF API Activity, CEF, and syslog messages of RFC 5424. docs/events.md, "Forms". */
+/** Forms of an event: OCSF API Activity, CEF, and syslog messages of RFC 5424. docs/events.md, "Formats". */
 import { describe, expect, test } from "vitest"
 import { cefLine } from "../src/event-forms/cef-line.ts"
 import { ocsfEvent } from "../src/event-forms/ocsf-event.ts"
