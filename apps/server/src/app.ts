@@ -8,6 +8,7 @@ import { requestId } from "hono/request-id"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
 import { consoleRoutes, hookRoutes, traceRoutes } from "./doors.ts"
+import { followedRequest } from "./followed-steps.ts"
 import { adminOnly, auditorsRead, authenticate, readersOnly } from "./front/access/authentication.ts"
 import { limitAuditors, limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
 import { isShared } from "./front/access/request-counter.ts"
@@ -117,20 +118,25 @@ export function createApp(deps: Deps): Hono {
   return app
 }
 
-/** Reports each answer to the metrics and the access log. */
+/** Reports each answer to the metrics and the access log, and follows the request. */
 const reportAnswers =
   ({ telemetry }: Deps): MiddlewareHandler =>
-  async (c, next) => {
+  (c, next) => {
     const since = performance.now()
-    await next()
-    if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
-    telemetry.answered({
-      request_id: c.get("requestId"),
-      method: c.req.method,
-      route: routeOf(c),
-      status: c.res.status,
-      ms: performance.now() - since,
-      key_id: c.get("caller")?.api_key_id,
+    const { method, path } = c.req
+    return followedRequest({ method, path, traceparent: c.req.header("traceparent") }, async note => {
+      await next()
+      if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
+      const [route, { status }] = [routeOf(c), c.res]
+      note(route?.path, status)
+      telemetry.answered({
+        request_id: c.get("requestId"),
+        method,
+        route,
+        status,
+        ms: performance.now() - since,
+        key_id: c.get("caller")?.api_key_id,
+      })
     })
   }
 

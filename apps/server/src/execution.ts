@@ -1,6 +1,7 @@
 /** A run from submission to sealed record, its rehearsal, and permits. docs/architecture.md, "POST /execute, from socket to answer". */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Deps } from "./deps.ts"
+import { followed } from "./followed-steps.ts"
 import { badRequest, type HttpError } from "./http-error.ts"
 import type { SignOpening } from "./keys/permit-signing.ts"
 import { openPermits } from "./permit-service.ts"
@@ -52,7 +53,8 @@ function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: I
 export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse" | "permits"> {
   const { db, sealer, ledger, pipeline, nowMs, signOpening, issuer } = parts
   const mint = createMomentSource(nowMs)
-  const askReview: AskReview = askReviewer(parts.reviewer, parts.signal)
+  const review = askReviewer(parts.reviewer, parts.signal)
+  const askReview: AskReview = decided => followed({ name: "review" }, () => review(decided))
   const chargeAs =
     (claim: KeyClaim | undefined): MakeCharge =>
     async charge => {
@@ -68,7 +70,7 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
         const draft = await runToLog(submission, mint(), { ...settings, makeCharge: chargeAs(claim), reportFault })
         return sealer.seal(draft, claim)
       }
-      return reportingFailures(settings.reportFault, request_id, work, run => run)
+      return reportingFailures("execute", settings.reportFault, request_id, work, run => run)
     },
     rehearse: async submission => {
       const moment = mint()

@@ -10,9 +10,12 @@ import { type Config, originWarning, readConfig } from "./options/config.ts"
 import { misspeltVariables } from "./options/misspelt-variables.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { StartupError } from "./options/startup-error.ts"
+import { readTracesSettings, type TracesSettings } from "./options/traces-settings.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
 import { type Database, openDatabase, openStandby } from "./store/driver/database.ts"
 import type { IfMissing } from "./store/driver/server-start.ts"
+import type { Telemetry } from "./telemetry.ts"
+import type { Traces } from "./traces/open-traces.ts"
 
 function openStore(
   { database, dataDir }: Config,
@@ -24,6 +27,13 @@ function openStore(
       ? ({ kind: "pglite", dataDir: join(dataDir, "db") } as const)
       : ({ kind: "postgres", ...database } as const)
   return openDatabase(place, log, ifMissing)
+}
+
+/** Traces of this service, whose packages are loaded only for them. */
+async function startTraces(settings: TracesSettings | undefined, telemetry: Telemetry): Promise<Traces | undefined> {
+  if (settings === undefined) return undefined
+  const { openTraces } = await import("./traces/open-traces.ts")
+  return openTraces(settings, telemetry)
 }
 
 /** The process that started this one, read before it can end. */
@@ -68,6 +78,7 @@ async function refuseUsedPorts({ host, port, metricsHost, metricsPort }: Config)
 async function main(): Promise<void> {
   readSecretFiles(process.env)
   const config = readConfig(process.argv.slice(2), process.env)
+  const tracesSettings = readTracesSettings(process.env)
   // The secrets were read. From here on neither a child process, nor a diagnostic report of Node, nor /proc shows them.
   for (const name of removeSecrets(process.env, SECRET_VARIABLES))
     printToOperator(`${name} stays readable in /proc/${process.pid}/environ; give ${name}_FILE in its place`)
@@ -98,6 +109,7 @@ async function main(): Promise<void> {
     await db.close()
     throw error
   })
+  const traces = await startTraces(tracesSettings, service.deps.telemetry)
   const listeners = await startListening(config, service, metrics).catch(async (error: unknown) => {
     await service.close()
     throw error
@@ -111,6 +123,7 @@ async function main(): Promise<void> {
     logger.info({ signal }, "stopping")
     await listeners.callers.stop()
     await service.close()
+    await traces?.close()
     await listeners.metrics?.stop()
     logger.info("stopped")
   }

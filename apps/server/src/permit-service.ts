@@ -81,7 +81,7 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
         return "refused" in opened ? opened : { opening: opened.opening.document }
       }
       const refusedRun = (made: OpenedPermit): SealedRun | undefined => ("refused" in made ? made.refused : undefined)
-      return reportingFailures(context.reportFault, request_id, work, refusedRun)
+      return reportingFailures("open permit", context.reportFault, request_id, work, refusedRun)
     },
     close: async ({ tenant, opening, seed, redeemed_clock }, act, { claim, request_id }) => {
       const twice = declaredTwice(opening, act.declared)
@@ -96,7 +96,7 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
         const pending = await closePermit(closing, { ...context, reportFault })
         return sealer.closePermit(pending, claim).catch(refusedAs("request_substance.cost.total_tokens"))
       }
-      return reportingFailures(context.reportFault, request_id, work, run => run)
+      return reportingFailures("close permit", context.reportFault, request_id, work, run => run)
     },
     sign: async opening => (isExpired(opening, nowMs()) ? undefined : signOpening?.(opening)),
     check: async (token, opening) => {

@@ -9,7 +9,8 @@ import type { Logger } from "pino"
 import type { Refusal as OutsideRefusal } from "./abroad/outbox/ask-log.ts"
 import type { WitnessFault, Refusal as WitnessRefusal } from "./abroad/witnessing/ask-witness.ts"
 import type { ReportFault } from "./run/pipeline/stage-failure.ts"
-import { StoreError, type StoreErrorCode } from "./store/driver/store-errors.ts"
+import type { StoreError, StoreErrorCode } from "./store/driver/store-errors.ts"
+import { levelOf, reportAbroad } from "./telemetry-abroad.ts"
 
 /** A route as it was registered, such as `GET /runs/:id`. */
 export type Route = { readonly method: string; readonly path: string }
@@ -62,10 +63,12 @@ export type Counters = {
   readonly eventNotDelivered: (destination_id: number, fault: DeliveryFault) => void
   /** Spans of OpenTelemetry were received: sealed now or before, of another kind, or refused. */
   readonly spansReceived: (fate: "sealed" | "repeated" | "other" | "rejected", spans: number) => void
+  /** Spans of this service's own traces were exported, not taken by the collector, or dropped because the queue was full. */
+  readonly ownSpans: (fate: "exported" | "failed" | "dropped", spans: number) => void
 }
 
 /** Events that become a line of the process log; some are counted too. */
-type Lines = {
+export type Lines = {
   /** A request was answered: a line of the access log, where there is one. */
   readonly answered: (answer: RequestAnswer) => void
   /** A request ended in an unexpected failure: a 500. */
@@ -119,6 +122,8 @@ type Lines = {
   readonly receiverBack: (destination_id: number) => void
   /** Nothing was delivered to a destination because of a failure in this service. */
   readonly deliveriesFailed: (error: unknown) => void
+  /** The collector of traces takes spans again, or takes none. */
+  readonly collectorChanged: (takes: boolean) => void
 }
 
 /** What the process log says of a policy. */
@@ -150,30 +155,14 @@ const UNCOUNTED: Counters = {
   eventsDelivered: ignore,
   eventNotDelivered: ignore,
   spansReceived: ignore,
+  ownSpans: ignore,
 }
 
-const NOT_COSIGNED: { readonly [fault in WitnessFault]: string } = {
-  unreachable: "a witness did not answer in time",
-  refused: "a witness refused the checkpoint",
-  invalid: "a witness gave an answer outside its protocol, or a cosignature that does not verify",
-  contradicted:
-    "a witness has cosigned what is not the past of this log: the database is an older copy or was forked, or the witness is wrong",
-}
-
-const NOT_ENTERED: { readonly [fault in OutsideFault]: string } = {
-  unreachable: "the outside log did not answer in time",
-  limited: "the outside log asks for fewer requests",
-  failed: "the outside log failed",
-  refused: "the outside log refuses an entry: nothing after it is delivered until it takes it",
-  untimed: "the timestamp authority gave no timestamp that verifies: nothing is delivered until it does",
-  invalid: "the outside log gave an answer outside its API, or an entry that does not verify: the answer is discarded",
-}
-
-/** A failure of the database is debug here: the requests that it fails report it already. */
-const levelOf = (error: unknown): "debug" | "error" => (error instanceof StoreError ? "debug" : "error")
+/** The process log. */
+export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">
 
 type TelemetryParts = {
-  readonly logger: Pick<Logger, "debug" | "info" | "warn" | "error">
+  readonly logger: Log
   readonly counters?: Counters | undefined
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
@@ -238,27 +227,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
         ? logger.info("the signer signs again")
         : logger.warn({ err }, "the signer gives no signature, and nothing can be sealed"),
     keyUseLost: err => logger.warn({ err }, "the last use of a key was not noted"),
-    witnessBack: witness => logger.info({ witness }, "a witness cosigns again"),
-    notCosigned: (witness, refusal, log_size) => {
-      counters.notCosigned(witness, refusal.fault)
-      const level = refusal.fault === "contradicted" ? "error" : "warn"
-      logger[level]({ witness, ...refusal, log_size }, NOT_COSIGNED[refusal.fault])
-    },
-    roundFailed: err => logger[levelOf(err)]({ err }, "the witnesses were not asked"),
-    outsideBack: (outside_log, log_index) =>
-      logger.info({ outside_log, log_index }, "the outside log takes entries again"),
-    notEntered: (outside_log, log_index, { retryAfterMs: _, ...refusal }) => {
-      counters.notEntered(refusal.fault)
-      const level = refusal.fault === "refused" || refusal.fault === "invalid" ? "error" : "warn"
-      logger[level]({ outside_log, log_index, ...refusal }, NOT_ENTERED[refusal.fault])
-    },
-    deliveryFailed: err => logger[levelOf(err)]({ err }, "nothing was delivered to the outside log"),
-    eventNotDelivered: (destination_id, fault, isFirst) => {
-      counters.eventNotDelivered(destination_id, fault)
-      if (isFirst) logger.warn({ destination_id, fault }, "a receiver takes no events: they wait until it does")
-    },
-    receiverBack: destination_id => logger.info({ destination_id }, "a receiver takes events again"),
-    deliveriesFailed: err => logger[levelOf(err)]({ err }, "events were not delivered"),
+    ...reportAbroad(logger, counters),
   }
 }
 

@@ -36,7 +36,11 @@ const VERIFY_PAGE = "apps/verify-page/src"
 const LIBS = [CANONICAL, LOG, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
 /** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
-const GIVEN = [...LIBS, PERMIT, ...["options", "deps.ts", "http-error.ts", "telemetry.ts"].map(server)]
+const GIVEN = [
+  ...LIBS,
+  PERMIT,
+  ...["options", "deps.ts", "followed-steps.ts", "http-error.ts", "telemetry.ts"].map(server),
+]
 /** The one HTTP client of the service. */
 const ABROAD = server("abroad")
 
@@ -139,6 +143,8 @@ export const ROOMS: readonly Room[] = [
     testsEnter: ["libs/core/test"],
   },
   { path: server("threads"), enters: [] },
+  // Makes spans of the steps that the other rooms take.
+  { path: server("traces"), enters: GIVEN },
   // What it cannot look through is a failed stage or a refused request.
   {
     path: server("run/inspection"),
@@ -259,6 +265,8 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
   },
   // The rooms report to the telemetry: how it is counted is no business of theirs.
   { name: "Prometheus", modules: /^prom-client(?:\/|$)/, only: [server("front/metrics")] },
+  // A step says that it is followed: what becomes of that is no business of its room.
+  { name: "OpenTelemetry", modules: /^@opentelemetry\//, only: [server("traces")] },
   {
     name: "PDF code",
     modules: /^(?:pdf-lib|@cantoo\/pdf-lib|fontkit|@pdf-lib\/fontkit)(?:\/|$)/,

@@ -11,6 +11,8 @@ export const SECRET_VARIABLES: readonly string[] = [
   "RUNSEAL_DATABASE_URL",
   "RUNSEAL_DATABASE_DIRECT_URL",
   "RUNSEAL_DATABASE_READ_URL",
+  "OTEL_EXPORTER_OTLP_HEADERS",
+  "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 ]
 
 /** More than any address or key takes. */

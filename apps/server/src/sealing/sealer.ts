@@ -2,6 +2,7 @@
  * Runs and attestations, sealed in groups: one batch is one transaction, and what is acknowledged is durable.
  * docs/pipeline.md, "Order of sealing".
  */
+import { followed } from "../followed-steps.ts"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
@@ -86,6 +87,8 @@ const UNREMEMBERED =
 
 /** A batch with its work, and the index of an item among those of its kind. */
 type Sealed = { readonly work: BatchWork; readonly batch: Batch; readonly at: number }
+/** From the queue to the end of the batch. */
+type Submit = (item: Item) => Promise<Sealed>
 
 export function openSealer(context: SealerContext): Sealer {
   let known: LogFrontier | undefined
@@ -116,11 +119,15 @@ export function openSealer(context: SealerContext): Sealer {
   }
   const long = { isLong: (item: Item) => weigh(item) > LONG_BYTES, weigh, batchWeight: LONG_BATCH_BYTES }
   const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS, long }
-  const { submit, waiting, close } = createGroupCommit<Item, Sealed>(
-    items => context.whileSealing(() => sealItems(items)),
+  const group = createGroupCommit<Item, Sealed>(
+    items => {
+      const batch = { name: "batch", facts: { items: items.length }, apart: items }
+      return context.whileSealing(() => followed(batch, () => sealItems(items)))
+    },
     bounds,
     context.upstream,
   )
+  const submit: Submit = item => followed({ name: "seal", item }, () => group.submit(item))
 
   return {
     seal: async (draft, claim) => {
@@ -147,8 +154,8 @@ export function openSealer(context: SealerContext): Sealer {
       const { batch, at } = await submit({ export: draft, claim: undefined })
       return sealedAt(batch.statements, at)
     },
-    waiting,
-    close,
+    waiting: group.waiting,
+    close: group.close,
   }
 }
 
@@ -161,7 +168,7 @@ function weigh(item: Item): number {
 
 /** What the sealer does for permits. */
 function sealPermits(
-  submit: (item: Item) => Promise<Sealed>,
+  submit: Submit,
   { reportSealed }: Pick<SealerContext, "reportSealed">,
 ): Pick<Sealer, "openPermit" | "closePermit" | "endPermits"> {
   const refuse = ({ batch: { refusals }, at }: Sealed, kind: keyof Batch["refusals"]): void => {

@@ -1,6 +1,7 @@
 /** Delivers to one destination, page after page, as long as this process has the lease and nothing fails. */
 import { passes } from "../../events/event-filter.ts"
 import { eventOf, recordIndex } from "../../events/sealed-event.ts"
+import { followed } from "../../followed-steps.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { endDestinationLease, leaseDestination, noteDelivery } from "../../store/tables/delivery-cursors.ts"
 import type { DestinationRow } from "../../store/tables/destinations-table.ts"
@@ -67,7 +68,12 @@ async function playPage(
   const { documents, next } = await readStream(db, place, size, recordIndex)
   const events = documents.map(eventOf).filter(event => passes(row, event))
   const isOver = (): boolean => stop.aborted || performance.now() > until
-  const page = await context.deliver(row, { events, taken, isOver }, stop)
+  const deliver = { name: "deliver", facts: { destination: id, events: events.length }, apart: [] }
+  const page = await followed(deliver, async note => {
+    const delivered = await context.deliver(row, { events, taken, isOver }, stop)
+    note({ taken: delivered.taken, ...(delivered.failure && { fault: delivered.failure.fault }) })
+    return delivered
+  })
   // A request that the stop has ended says nothing of the receiver.
   const failure = stop.aborted ? undefined : page.failure
   const position = page.stopped_at ?? next.position

@@ -3,6 +3,7 @@ import { canonicalize } from "@runseal/canonical"
 import type { OutsideEntry } from "@runseal/core/artifacts/anchor"
 import { timeOfOutside } from "@runseal/core/verify/outside"
 import { LOG_TIME_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
+import { followed } from "../../followed-steps.ts"
 import type { AnchorMode } from "../../options/table.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { readEntries, readHead } from "../../store/tables/log-store.ts"
@@ -65,7 +66,12 @@ export function openDelivery(context: DeliveryContext): Delivery {
       const { size } = await readHead(db)
       const entries = await readEntries(db, first, Math.min(size, first + log.inFlight))
       if (entries.length === 0) return { next_index: first, more: false }
-      const answers = await Promise.all(entries.map(({ body }) => enterEntry(log, body, stop)))
+      const anchor = { name: "anchor", facts: { log: log.host, entries: entries.length }, apart: [] }
+      const answers = await followed(anchor, async note => {
+        const given = await Promise.all(entries.map(({ body }) => enterEntry(log, body, stop)))
+        for (const answer of given) if ("fault" in answer) note({ fault: answer.fault })
+        return given
+      })
       const held = leadingEntries(answers)
       const next_index = first + held.length
       if (held.length > 0) {

@@ -2,6 +2,7 @@
 
 import { buildConsistencyProof } from "@runseal/log/merkle/tiles"
 import type { Cosignature } from "@runseal/log/notes/cosigned-note"
+import { followed } from "../../followed-steps.ts"
 import type { Witness } from "../../options/witness.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { type LogHeadRow, readHead, readTile } from "../../store/tables/log-store.ts"
@@ -55,7 +56,12 @@ export async function ask(
   stop: AbortSignal,
 ): Promise<void> {
   const { name } = standing.witness.key
-  const answer = await exchange(standing, head, context, stop)
+  const cosign = { name: "cosign", facts: { witness: name, size: head.size }, apart: [] }
+  const answer = await followed(cosign, async note => {
+    const given = await exchange(standing, head, context, stop)
+    if (typeof given === "object" && "fault" in given) note({ fault: given.fault })
+    return given
+  })
   if (stop.aborted || answer === "overtaken") return
   if ("cosignature" in answer) {
     const { cosignature } = answer

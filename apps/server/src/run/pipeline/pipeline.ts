@@ -147,7 +147,7 @@ async function toSettlement(run: ClosingRun, context: PermitContext): Promise<Un
   const permit = run.permitUse(redeemed_clock)
   const texts = closingTexts(decided, closing, context)
   const policy = await outcomeOf(() => pepgGate({ envelope, permit }, decided, base.payload, texts, context, seal))
-  const kernels = kernelsOf(inputs => inStage("DKEC", () => dkec(inputs, seal)))
+  const kernels = kernelsOf(inputs => inStage("DKEC", () => dkec(inputs, seal), facts.texts))
   const pass = "value" in policy && "pass" in policy.value ? policy.value.pass : undefined
   if (pass === undefined) return { policy, review: undefined, kernels }
   // Here, because the batch that settles holds the lock of the log's head. They run again only after a redemption meanwhile.
@@ -199,14 +199,12 @@ async function toBudget(
   context: PermitContext,
 ): Promise<Reached | Draft> {
   const { base, decided, spending, facts } = run
-  const {
-    moment,
-    texts: { seal },
-  } = facts
+  const { moment, texts: written } = facts
+  const { seal } = written
   const stop = (made: Stop, token?: AllowToken): Draft => stopRun(run, { done, ...journal }, made, token)
 
-  const { envelope } = done({ envelope: inStage("DOG", () => seal(dog(submission, moment, base, context))) })
-  const { transport } = done({ transport: inStage("DTL", () => seal(dtl(envelope))) })
+  const { envelope } = done({ envelope: inStage("DOG", () => seal(dog(submission, moment, base, context)), written) })
+  const { transport } = done({ transport: inStage("DTL", () => seal(dtl(envelope)), written) })
 
   const gap = admissionGate({ envelope }, decided, context.policy, seal)
   if (gap !== undefined) return stop(gap)
@@ -217,7 +215,7 @@ async function toBudget(
   const { policy_evaluation } = done(pepg.pass.sections)
 
   const inputs = { base, envelope, transport, policy_evaluation, allow_token }
-  const executed = done(inStage("DKEC", () => dkec(inputs, seal)))
+  const executed = done(inStage("DKEC", () => dkec(inputs, seal), written))
 
   const budget = (): BudgetSnapshotSection => snapshotOf(run, { envelope })
   const over = ccvGate({ envelope }, allow_token, executed.efa, spending, budget, seal)
@@ -231,7 +229,8 @@ function toLog(
   facts: ReviewFacts,
   journal: Journal,
 ): Draft {
-  const { seal } = run.facts.texts
+  const { texts } = run.facts
+  const { seal } = texts
   const { done, sections } = journal
   const { payload } = run.base
   const { envelope, allow_token, policy_evaluation, closing } = reached
@@ -239,17 +238,21 @@ function toLog(
   if ("stop" in review) return stopRun(run, journal, review.stop, allow_token)
   const { governance_review } = done({ governance_review: review.pass })
 
-  const record = done({ aer: inStage("AER", () => seal(aer({ ...reached, governance_review }))) })
-  const evidence = done(inStage("ZKSP", () => zksp(envelope, payload, record.aer, seal)))
+  const record = done({ aer: inStage("AER", () => seal(aer({ ...reached, governance_review })), texts) })
+  const evidence = done(inStage("ZKSP", () => zksp(envelope, payload, record.aer, seal), texts))
   const { policy_hash } = policy_evaluation
   const binding = { envelope, payload, aer: record.aer, policy_hash, zksp_binding: evidence.zksp_binding, closing }
   // The stage makes all of its sections or none: a record says which stage failed by what it lacks.
   done(
-    inStage("PHASE4", () => {
-      const made = phase4(binding, seal)
-      const completed = { ...sections(), ...made }
-      return { ...made, transcript: seal(buildTranscript("ok", { sections: completed, allow_token })) }
-    }),
+    inStage(
+      "PHASE4",
+      () => {
+        const made = phase4(binding, seal)
+        const completed = { ...sections(), ...made }
+        return { ...made, transcript: seal(buildTranscript("ok", { sections: completed, allow_token })) }
+      },
+      texts,
+    ),
   )
   return { ...run.facts, outcome_kind: "ok", sections: sections(), allow_token }
 }
@@ -264,10 +267,10 @@ export function runAfterLog(
   anchor: Anchor<PreAnchorLeaf>,
   texts: WrittenTexts,
 ): CompletedSections & Sections {
-  const pote_proof = inStage("LEDGER", () => texts.seal(ledger(anchor, texts)))
+  const pote_proof = inStage("LEDGER", () => texts.seal(ledger(anchor, texts)), texts)
   const logged = { ...sections, pote_proof }
-  const list = inStage("REGISTRY", () => texts.seal(registry(sections.envelope, logged, token)))
+  const list = inStage("REGISTRY", () => texts.seal(registry(sections.envelope, logged, token)), texts)
   const listed = { ...logged, registry: list }
-  const final_vfa = inStage("DLA", () => texts.seal(dla(sections.envelope, list)))
+  const final_vfa = inStage("DLA", () => texts.seal(dla(sections.envelope, list)), texts)
   return { ...listed, final_vfa }
 }

@@ -1,6 +1,8 @@
 /** A stage that failed. The run becomes a stage_error; the cause goes to the log, never into the record. */
+import type { WrittenTexts } from "@runseal/canonical"
 import type { Stage } from "@runseal/core/vocabulary/outcomes"
 import { stageFailed } from "@runseal/core/vocabulary/stage-faults"
+import { followed } from "../../followed-steps.ts"
 import type { StageFault } from "./draft.ts"
 
 export class StageFailure extends Error {
@@ -20,10 +22,13 @@ export type FailedFor = { readonly run_id?: number | undefined; readonly request
 /** Logs a stage failure. */
 export type ReportFault = (failure: StageFailure, failedFor?: FailedFor) => void
 
-/** Runs a stage; whatever it throws becomes the failure of that stage. */
-export function inStage<T>(stage: Stage, work: () => T): T {
+/**
+ * Runs a stage; whatever it throws becomes the failure of that stage.
+ * @param run the texts of the run whose stage it is; absent for other work of the batch that fails as this stage
+ */
+export function inStage<T>(stage: Stage, work: () => T, run?: WrittenTexts): T {
   try {
-    return work()
+    return run === undefined ? work() : followed({ name: stage, run }, work)
   } catch (cause) {
     if (cause instanceof StageFailure) throw cause
     throw new StageFailure({ stage, message: stageFailed(stage) }, cause)
