@@ -1,7 +1,9 @@
 """The client against a real service."""
 
 import asyncio
+import base64
 import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from places import NODE
 from service import Service, free_port, running_service
 
 from runseal_client import ActRefused, AsyncRunseal, PermitInvalid, Runseal, RunsealError, sealed, verify_permit
-from runseal_client.verifier.documents import verify_document
+from runseal_client.verifier.documents import verify_document, verify_text
 
 pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the service is not installed: npm ci")
 
@@ -52,7 +54,15 @@ def test_a_run_is_sealed_and_verified_offline(client: Runseal) -> None:
     assert client.runs(limit=1).runs[0].id == answer.run_id
     assert client.runs(status="ok").total >= 1
     assert client.report(answer.run_id, "brief").startswith(b"%PDF")
-    assert client.statement(answer.run_id)
+    statement = client.statement(answer.run_id)
+    assert verify_text(statement, [_trust(client)]).verdict == "RUN STATEMENT SIGNED, NOT ANCHORED"
+    envelope = json.loads(statement)
+    changed = base64.b64decode(envelope["payload"]).replace(b'"ok"', b'"ccv_halt"')
+    forged = json.dumps({**envelope, "payload": base64.b64encode(changed).decode()}).encode()
+    assert verify_text(forged, [_trust(client)]).first_failure == "shape"
+    changed = base64.b64decode(envelope["payload"]).replace(b"tests/client", b"tests/clienu")
+    forged = json.dumps({**envelope, "payload": base64.b64encode(changed).decode()}).encode()
+    assert verify_text(forged, [_trust(client)]).first_failure == "signature"
     assert client.export().count(b"\n") >= 2
 
 
@@ -61,6 +71,8 @@ def test_a_refused_run_is_an_answer(client: Runseal) -> None:
     assert not answer.ok
     assert answer.error_stage == "PEPG"
     outcome = client.verify_run(answer.run_id, client.trust_document())
+    statement = verify_text(client.statement(answer.run_id), [_trust(client)])
+    assert (statement.run_id, statement.exit_code(), statement.exit_code(True)) == (answer.run_id, 1, 0)
     assert outcome.outcome_kind == "pepg_deny"
     assert outcome.verdict.startswith("VERIFIED")
 

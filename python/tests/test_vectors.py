@@ -4,10 +4,11 @@ import json
 import re
 
 import pytest
-from places import VECTORS
+from places import REPOSITORY, VECTORS
 
 from runseal_client.verifier.documents import verify_text
-from runseal_client.verifier.json_text import Unreadable, canonical, parse, sha256
+from runseal_client.verifier.json_text import Unreadable, canonical, digest, parse, sha256
+from runseal_client.verifier.shipped_severities import LIBRARY_HASH, SEVERITIES
 from runseal_client.verifier.trust import read_trust
 
 TRUST = [read_trust((VECTORS / "trust.json").read_bytes())]
@@ -56,3 +57,19 @@ def test_every_derived_section_is_built() -> None:
         verification.outcome()
         built = {section: verification.made.hash_of(section) for section in hashes["sections"]}
         assert built == hashes["sections"], name
+
+
+def test_the_severities_are_those_of_the_shipped_library() -> None:
+    library = json.loads((REPOSITORY / "apps/server/src/run/policy/signature-library.json").read_text())
+    assert digest(library) == LIBRARY_HASH
+    assert {each["id"]: each["severity"] for each in library["signatures"]} == SEVERITIES
+    page = (REPOSITORY / "docs/formats.md").read_text()
+    assert LIBRARY_HASH in page
+    rows = dict(re.findall(r"^\| `(critical|high|medium|low)` \| (.*) \|$", page, re.MULTILINE))
+    named = {
+        f"MCD-{category.split()[0]}-{number}": severity
+        for severity, row in rows.items()
+        for category in row.split("; ")
+        for number in category.split()[1:]
+    }
+    assert named == SEVERITIES

@@ -339,7 +339,7 @@ class BundleVerification:
             if inclusion_problem(first, self.trust) is None:
                 entries.insert(0, first)
         tree = Tree()
-        if not all([of_one_tree(tree, each) for each in entries]):
+        if not all([of_one_tree(tree, each) for each in entries]) or not tree.agrees():
             return "Its entries are in two trees."
         if permit is not None and min(int(each["logIndex"]) for each in entries) <= int(permit["opening_log_index"]):
             return "The opening's entry is not before it."

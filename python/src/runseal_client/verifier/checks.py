@@ -19,6 +19,7 @@ FAILED = "FAILED"
 class Checks:
     """Results of the checks, in their order; a check that was not reached has nothing to look at."""
 
+    names: tuple[str, ...] = CHECKS
     results: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def put(self, name: str, problem: str | None, otherwise: str = "pass") -> bool:
@@ -37,7 +38,8 @@ class Checks:
     def first_failure(self) -> tuple[str, str] | None:
         """The first check that failed, in the order of the list."""
         return next(
-            ((name, self.results[name][1]) for name in CHECKS if self.results.get(name, ("", ""))[0] == "fail"), None
+            ((name, self.results[name][1]) for name in self.names if self.results.get(name, ("", ""))[0] == "fail"),
+            None,
         )
 
     def passed(self, name: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .checks import CHECKS, Outcome
+from .checks import FAILED, Outcome
+from .complete_export import ExportOutcome, verify_export
 from .documents import verify_text
 from .json_text import MAX_DOCUMENT_BYTES, Unreadable
 from .trust import Trust, read_trust
@@ -17,8 +18,13 @@ _SIGNS = {"pass": "\u2713", "fail": "\u2717", "absent": "\u2013"}
 NOT_CHECKED = (
     "That what the caller declared is true: it is sealed as declared.",
     "That the log time is correct, and that everybody is shown the same log.",
-    "That no later record of the tenant was left out, and that an export is complete: use `verifier --complete`.",
-    "Whether the severity of a signature match is that of the shipped library.",
+    "That no later record of the tenant was left out: use `--complete` with an export of today.",
+)
+
+NOT_CHECKED_OF_EXPORTS = (
+    "That nothing was sealed after the statement, and that the tenant has one chain alone.",
+    "Of a piece by time: that no document outside of it was admitted in that time. The service states it.",
+    *NOT_CHECKED[:2],
 )
 
 
@@ -26,7 +32,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="runseal-verify",
         description="Verifies a sealed Runseal document without a connection to its service.",
-        epilog="Reports in PDF, run statements, entries in other logs (Rekor) and complete exports are for `verifier`; "
+        epilog="Reports in PDF and entries in other logs (Rekor) are for `verifier`; "
         "a document with one of them is refused with exit code 2.",
     )
     parser.add_argument("document", help="a file, or - for standard input")
@@ -36,6 +42,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--allow-unanchored", action="store_true", help="exit 0 for a document without a log entry")
     parser.add_argument("--quiet", action="store_true", help="print the verdict alone")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--complete", action="store_true", help="the input is an export: is it complete?")
     parser.add_argument("--ndjson", action="store_true", help="the input holds one document a line")
     return parser.parse_args(arguments)
 
@@ -58,7 +65,7 @@ def as_json(outcome: Outcome, exit_code: int) -> dict[str, object]:
     checks = [
         {"id": name, "result": outcome.checks.results.get(name, ("absent", ""))[0]}
         | ({"message": outcome.checks.results[name][1]} if outcome.checks.results.get(name, ("", ""))[1] else {})
-        for name in CHECKS
+        for name in outcome.checks.names
     ]
     facts = {
         "schema_version": 1,
@@ -83,7 +90,7 @@ def _text(outcome: Outcome) -> list[str]:
         lines.append(f"Run        {outcome.run_id}, outcome {outcome.outcome_kind}")
     if failed is None and outcome.observed:
         lines.append("Enforcement  observe: what the record says of a refusal stopped nothing.")
-    for name in CHECKS:
+    for name in outcome.checks.names:
         result, message = outcome.checks.results.get(name, ("absent", ""))
         lines.append(f"  {_SIGNS[result]} {name}" + (f": {message}" if message else ""))
     lines += [f"Withheld   {name}: only its hash was checked" for name in outcome.withheld]
@@ -118,11 +125,68 @@ def _each_line(data: bytes, trust: Sequence[Trust], options: argparse.Namespace)
     return worst
 
 
+def _lines(name: str) -> Iterator[bytes]:
+    """The lines of an export, one at a time: an export may be larger than memory."""
+    with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+        while line := file.readline(MAX_DOCUMENT_BYTES + 2):
+            if line.strip(b" \t\r\n"):
+                yield line.rstrip(b"\r\n")
+
+
+def export_as_json(outcome: ExportOutcome, exit_code: int) -> dict[str, object]:
+    """What --complete --json prints."""
+    windows = [
+        {
+            "window_start": start,
+            "window_seconds": length,
+            "movements": len(moved),
+            "last_ordinal": max(moved),
+            "missing": max(moved) - len(moved),
+            "total": moved[max(moved)].after,
+        }
+        for (start, length), moved in sorted(outcome.windows.items())
+        if moved
+    ]
+    return {
+        "schema_version": 1,
+        "document": "export",
+        "verdict": outcome.verdict,
+        "exit_code": exit_code,
+        "service": outcome.service,
+        "counts": outcome.counts,
+        "windows": windows,
+        "problems": outcome.problems,
+        "not_checked": list(NOT_CHECKED_OF_EXPORTS),
+    }
+
+
+def _complete(trust: Sequence[Trust], options: argparse.Namespace) -> int:
+    outcome = verify_export(_lines(options.document), list(trust))
+    code = 1 if outcome.verdict == FAILED else 0
+    if options.json:
+        print(json.dumps(export_as_json(outcome, code)))
+        return code
+    if not options.quiet:
+        lines = [f"Document   export, trusted by the trust document of {outcome.service}"]
+        lines += [f"  {count} {name}" for name, count in outcome.counts.items() if count]
+        for (start, length), moved in sorted(outcome.windows.items()):
+            last, missing = max(moved), max(moved) - len(moved)
+            lines.append(f"Window     {start}, {length} s: movement {last} leaves {moved[last].after} tokens")
+            lines += [f"  {missing} movements have no document here"] if missing else []
+        lines += [f"  \u2717 {each}" for each in outcome.problems]
+        lines += ["Not checked", *(f"  {each}" for each in NOT_CHECKED_OF_EXPORTS)]
+        print("\n".join(_shown(line) for line in lines))
+    print(outcome.verdict)
+    return code
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and gives its exit code: 0 verified, 1 failed or not anchored, 2 nothing was verified."""
     options = _arguments(arguments)
     try:
         trust = [read_trust(Path(name).read_bytes()) for name in options.trust]
+        if options.complete:
+            return _complete(trust, options)
         data = _read(options.document)
         return (_each_line if options.ndjson or options.document.endswith(".ndjson") else _one)(data, trust, options)
     except (Unreadable, OSError) as problem:

@@ -9,6 +9,7 @@ from .derivation import sealed
 from .forms import fits, is_sorted, milliseconds
 from .json_text import digest, sha256, utf16, without
 from .kernels import declared_of, declared_view, is_withheld
+from .shipped_severities import LIBRARY_HASH, SEVERITIES
 
 Json = dict[str, Any]
 _CATEGORIES = {
@@ -152,6 +153,8 @@ def finding_problem(record: Json, finding: Json, clock: str) -> str | None:
         return "The evaluation names another signature."
     if finding["category"] != _CATEGORIES[signature[4:6]]:
         return "The finding has another category than its signature."
+    if finding["library_hash"] == LIBRARY_HASH and SEVERITIES.get(signature) != finding["severity"]:
+        return "The shipped library has no such signature, or another severity of it."
     scope = place if place in ("payload", "ai_output") else "declared"
     if scope not in scan["scope"]:
         return "The finding is in a text that was not searched."

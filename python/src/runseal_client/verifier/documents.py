@@ -11,6 +11,7 @@ from .checks import FAILED, Outcome
 from .json_text import Unreadable, parse
 from .permits import verify_end, verify_opening
 from .receipts import verify_receipt
+from .run_statement import verify_run_statement
 from .statements import verify_attestation, verify_export_statement
 from .trust import Trust
 
@@ -30,7 +31,8 @@ def verify_document(document: Any, trust: Sequence[Trust]) -> Outcome:
         "vfa.export.v2": verify_export_statement,
     }.get(document.get("kind", "") if isinstance(document.get("kind"), str) else "")
     if verify is None and "kind" not in document:
-        verify = verify_attestation if "attestation_id" in document else verify_receipt
+        attested = verify_attestation if "attestation_id" in document else verify_receipt
+        verify = verify_run_statement if "payloadType" in document else attested
     if verify is None:
         raise Unreadable("The document is none that this verifier reads.")
     found = [verify(document, each) for each in trust]

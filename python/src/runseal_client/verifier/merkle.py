@@ -75,8 +75,11 @@ class Tree:
             fits = self._put(place, other) and fits
             value = node_hash(other, value) if on_left else node_hash(value, other)
             fits = self._put(parent, value) and fits
-        fits = self._roots.setdefault(size, root) == root and fits
-        return fits and all(self._frontier(each) in (None, self._roots[each]) for each in self._roots)
+        return self._roots.setdefault(size, root) == root and fits
+
+    def agrees(self) -> bool:
+        """Whether each root is the one that the complete subtrees give, where all of its tree are known."""
+        return all(self._frontier(size) in (None, root) for size, root in self._roots.items())
 
     def _frontier(self, size: int) -> bytes | None:
         """The root of the tree of this size, when all its complete subtrees are known."""

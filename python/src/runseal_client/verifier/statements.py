@@ -42,7 +42,7 @@ MAX_WINDOWS = 4_096
 _STATEMENT = record(
     {
         "kind": constant("vfa.export.v2"),
-        "tenant_id": f.TENANT_ID,
+        "tenant_id": f.matching(r"deployment|anonymous|api-key-[1-9][0-9]{0,15}", "tenant"),
         "tenant_salt": HASH,
         "windows": array(_WINDOW, 0, MAX_WINDOWS),
         "leaf": record(
@@ -59,6 +59,7 @@ _STATEMENT = record(
                 "windows_hash": HASH,
             },
             {
+                "events": integer(1),
                 "from": f.clock,
                 "to": f.clock,
                 "first_ordinal": integer(1),
@@ -104,8 +105,11 @@ def verify_attestation(document: Json, trust: Trust) -> Outcome:
 
 
 def _statement_shape(document: Json) -> str | None:
-    leaf = document["leaf"]
-    count, head = leaf["records"] + leaf["openings"] + leaf["ends"], leaf["head_ordinal"]
+    leaf, events = document["leaf"], document["leaf"].get("events", 0)
+    runs, head = leaf["records"] + leaf["openings"] + leaf["ends"], leaf["head_ordinal"]
+    count, deployment = runs + events, document["tenant_id"] == "deployment"
+    if (events and not deployment) or (runs and deployment):
+        return "The chain of the deployment has events only, and no other chain has any."
     if (leaf["head"] == ZEROS) != (head == 0) or leaf["open_permits"] > head:
         return "The head is none exactly before the first document."
     keys = [(each["window_start"], each["window_seconds"]) for each in document["windows"]]

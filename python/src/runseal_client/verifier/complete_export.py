@@ -1,0 +1,298 @@
+"""Whether an export is complete and does not contradict itself: docs/formats.md, chapter 13."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .chain_documents import (
+    Chained,
+    Movement,
+    Window,
+    close_problem,
+    missing_fields,
+    read_chained,
+    release_problem,
+)
+from .checks import FAILED
+from .forms import milliseconds
+from .json_text import Unreadable, canonical, digest, parse
+from .log_order import LogOrder
+from .statements import verify_export_statement
+from .trust import Trust
+
+Json = dict[str, Any]
+COMPLETE_CHAIN = "COMPLETE CHAIN VERIFIED AND ANCHORED"
+COMPLETE_RANGE = "COMPLETE RANGE VERIFIED AND ANCHORED"
+MAX_PROBLEMS = 100
+_COUNTED = {"record": "records", "opening": "openings", "end": "ends", "event": "events"}
+
+
+@dataclass
+class ExportOutcome:
+    """What is to be said of an export. `windows` are the budget windows with the movements that are here."""
+
+    verdict: str
+    problems: list[str]
+    statement: Json
+    counts: dict[str, int]
+    windows: dict[Window, dict[int, Movement]]
+    service: str | None = None
+
+
+@dataclass
+class _Permit:
+    opening: Chained | None = None
+    ended_by: Chained | None = None
+
+
+class _Export:
+    def __init__(self, statement: Json, trust: Trust) -> None:
+        self.statement, self.trust = statement, trust
+        self.leaf: Json = statement["leaf"]
+        self.first: int | None = self.leaf.get("first_ordinal")
+        self.last: int | None = self.leaf.get("last_ordinal")
+        self.problems: list[str] = []
+        self.counts = dict.fromkeys(_COUNTED.values(), 0)
+        self.windows: dict[Window, dict[int, Movement]] = {}
+        self._order = LogOrder()
+        self._permits: dict[str, _Permit] = {}
+        self._ids: dict[tuple[str, str], Chained] = {}
+        self._before: Chained | None = None
+        self._begin: Chained | None = None
+        self._run: int | None = None
+        self._first_index = self._index = -1
+        self._policies: dict[str, Json] = {}
+        self._rules: dict[tuple[str, str], str] = {}
+        self._required: dict[str, list[str]] = {}
+        self._decided: list[tuple[Chained, str]] = []
+        self._severities: dict[tuple[str, str], str] = {}
+
+    def problem(self, text: str) -> None:
+        """Notes a problem; the newest are dropped when there are too many."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(text)
+
+    def add(self, number: int, data: bytes) -> None:
+        """The document of a line."""
+        document = read_chained(data, self.trust)
+        if isinstance(document, str):
+            self.problem(f"the document of line {number} {document}")
+            return
+        # The commitment is of tenant and salt, and each document opens its own.
+        if document.leaf["tenant_commitment"] != self.leaf["tenant_commitment"]:
+            self.problem(f"{document} is a document of another tenant")
+            return
+        for entry in document.entries:
+            self._log(entry, str(document))
+        self._known_once(document)
+        if not self._is_opening_from_before(document):
+            self._place(document)
+        self._permit_of(document)
+        self._budget(document)
+        self._policy(document)
+
+    def _log(self, entry: Json, name: str) -> None:
+        problem = self._order.add(entry, name)
+        if problem is not None:
+            self.problem(problem)
+
+    def _is_opening_from_before(self, document: Chained) -> bool:
+        early = self.first is not None and document.ordinal < self.first
+        return document.kind == "opening" and early and self._before is None
+
+    def _place(self, document: Chained) -> None:
+        if self.first is None or self.last is None or not self.first <= document.ordinal <= self.last:
+            self.problem(f"{document} is not of the piece that the statement speaks of")
+            return
+        self.counts[_COUNTED[document.kind]] += 1
+        wanted = self.first if self._before is None else self._before.ordinal + 1
+        previous = self.leaf["previous_record"] if self._before is None else digest(self._before.leaf)
+        if document.ordinal > wanted:
+            self.problem(f"document {wanted} is missing")
+        elif document.ordinal < wanted:
+            self.problem(f"{document} is here again, or out of order")
+            return
+        elif document.leaf["previous_record"] != previous:
+            self.problem(f"{document} names another document before it")
+        if document.kind == "record":
+            run = document.facts["run"]["run_id"]
+            if self._run is not None and run <= self._run:
+                self.problem(f"{document} has no later run number than the record before it")
+            first = int(document.entries[0]["logIndex"])
+            if first <= self._first_index:
+                self.problem(f"{document} was logged first before the one before it")
+            self._run, self._first_index = run, first
+        if document.index <= self._index:
+            self.problem(f"{document} is in the log before the one before it")
+        self._index = document.index
+        self._begin = self._begin or document
+        self._before = document
+
+    def _known_once(self, document: Chained) -> None:
+        envelope = document.sections.get("envelope")
+        if envelope is None:
+            return
+        values = {"envelope_id": envelope["envelope_id"], "run_nonce": envelope["run_nonce"]}
+        sequence = digest({"kind": "vfa.sequence_id.v1", "envelope_hash": envelope["hash"]})[:16]
+        for name, value in {**values, "sequence_id": sequence}.items():
+            before = self._ids.setdefault((name, value), document)
+            pair = {before.kind: before, document.kind: document}
+            close = pair.get("record")
+            of_one_permit = set(pair) == {"opening", "record"} and close is not None and "permit" in close.sections
+            if before is not document and not of_one_permit:
+                self.problem(f"{document} has the {name} of {before}")
+
+    def _permit_of(self, document: Chained) -> None:
+        if document.kind == "opening":
+            held = self._permits.setdefault(document.facts["permit_id"], _Permit())
+            if held.opening is not None:
+                self.problem(f"{document} opens a permit that {held.opening} opens")
+            held.opening = document
+        elif document.kind == "end":
+            for released in document.facts["openings"]:
+                self._end(document, released["permit_id"], released)
+        elif "permit" in document.sections:
+            self._end(document, document.sections["permit"]["permit_id"], None)
+
+    def _end(self, document: Chained, permit_id: str, released: Json | None) -> None:
+        held = self._permits.setdefault(permit_id, _Permit())
+        if held.ended_by is not None:
+            self.problem(f"{document} ends the permit {permit_id}, which {held.ended_by} has ended")
+            return
+        held.ended_by = document
+        if held.opening is None:
+            # An end does not bring openings from before its piece along; a close does.
+            if released is None or self.first == 1:
+                self.problem(f"{document} ends the permit {permit_id}, of which no opening is here before it")
+            return
+        problem = (
+            close_problem(document, held.opening)
+            if released is None
+            else release_problem(document, released, held.opening)
+        )
+        if problem is not None:
+            self.problem(f"{document} {problem}")
+
+    def _budget(self, document: Chained) -> None:
+        for moved in document.movements:
+            known = self.windows.setdefault(moved.window, {})
+            if moved.ordinal in known:
+                self.problem(f"{document} has movement {moved.ordinal} of the window of {moved.window[0]} again")
+            known[moved.ordinal] = moved
+
+    def _policy(self, document: Chained) -> None:
+        gap = document.facts.get("attestation_gap_receipt")
+        if gap is not None:
+            self._one_policy(document, gap, ("policy_id", "policy_name", "profile_tag"))
+            if self._required.setdefault(gap["policy_hash"], gap["required_fields"]) != gap["required_fields"]:
+                self.problem(f"{document} gives its policy other required fields")
+        evaluation = document.sections.get("policy_evaluation")
+        if evaluation is None:
+            return
+        names = ("policy_id", "policy_name", "profile_tag", "signature_scan")
+        self._one_policy(document, evaluation, names)
+        policy = evaluation["policy_hash"]
+        for rule in evaluation["matched_rule_ids"]:
+            if self._rules.setdefault((policy, rule), evaluation["decision"]) != evaluation["decision"]:
+                self.problem(f"{document} gives the rule {rule} another effect")
+        if document.kind == "record":
+            self._decided.append((document, policy))
+        finding = document.sections.get("mcd_finding")
+        if finding is not None:
+            key = (finding["library_hash"], finding["matched_signature_id"])
+            if self._severities.setdefault(key, finding["severity"]) != finding["severity"]:
+                self.problem(f"{document} gives the signature {key[1]} another severity")
+
+    def _one_policy(self, document: Chained, section: Json, names: tuple[str, ...]) -> None:
+        known = self._policies.setdefault(section["policy_hash"], {})
+        for name in names:
+            said = canonical(section[name]) if name in section else None
+            if known.setdefault(name, said) != said:
+                self.problem(f"{document} gives its policy another {name}")
+
+    def finish(self) -> None:
+        """What shows when every line was read."""
+        self._log(self.statement["entry"], "the export statement")
+        if self._order.largest != int(self.statement["entry"]["logIndex"]):
+            self.problem("the export statement is not behind all entries")
+        if not self._order.agrees():
+            self.problem("the entries are proven in several trees")
+        for document, policy in self._decided:
+            for name in missing_fields(document, self._required.get(policy, [])):
+                self.problem(f"{document} was decided without {name}, which its policy requires")
+        self._finish_chain()
+        self._finish_windows()
+
+    def _finish_chain(self) -> None:
+        leaf = self.leaf
+        for name, count in self.counts.items():
+            if count != leaf.get(name, 0):
+                self.problem(f"the statement counts {leaf.get(name, 0)} {name}, and {count} are here")
+        if self.last is None:
+            return
+        if self._before is None or self._begin is None or self._before.ordinal != self.last:
+            self.problem(f"document {self.last} is missing")
+            return
+        if digest(self._before.leaf) != leaf["last_record"]:
+            self.problem("the last document is not the one that the statement names")
+        since, until = (milliseconds(leaf[name]) if name in leaf else None for name in ("from", "to"))
+        for each in (self._begin, self._before):
+            if (since is not None and each.clock < since) or (until is not None and each.clock > until):
+                self.problem(f"{each} was not admitted in the time asked for")
+        opened = sum(each.opening is not None and each.ended_by is None for each in self._permits.values())
+        if self.is_chain and opened != leaf["open_permits"]:
+            self.problem(f"the statement counts {leaf['open_permits']} open permits, and {opened} are open here")
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether the piece is the whole chain."""
+        everything = "from" not in self.leaf and "to" not in self.leaf
+        return (self.first == 1 and self.last == self.leaf["head_ordinal"]) or (everything and self.first is None)
+
+    def _finish_windows(self) -> None:
+        stated = {(each["window_start"], each["window_seconds"]): each for each in self.statement["windows"]}
+        for window, moved in sorted(self.windows.items()):
+            name = f"the window of {window[0]}"
+            for ordinal in sorted(moved):
+                each, before = moved[ordinal], moved.get(ordinal - 1)
+                begin = 0 if ordinal == 1 else None if before is None else before.after
+                if begin is not None and each.begin != begin:
+                    self.problem(f"movement {ordinal} of {name} begins at {each.begin}, and {begin} is before it")
+            known = stated.get(window)
+            if known is None:
+                continue
+            last = max(moved)
+            if last > known["last_ordinal"]:
+                self.problem(f"{name} has movement {last}, and the statement ends with {known['last_ordinal']}")
+            elif last == known["last_ordinal"] and moved[last].after != known["total"]:
+                self.problem(f"{name} is left at {moved[last].after}, and the statement says {known['total']}")
+
+
+def _failed(problem: str) -> ExportOutcome:
+    return ExportOutcome(FAILED, [problem], {}, {}, {})
+
+
+def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
+    """What is to be said of an export, read line by line; raises Unreadable where a line is no document of ours."""
+    export: _Export | None = None
+    for number, line in enumerate(lines, 1):
+        if export is not None:
+            export.add(number, line)
+            continue
+        statement = parse(line)
+        if not isinstance(statement, dict) or statement.get("kind") != "vfa.export.v2":
+            return _failed("an export begins with its statement, and this line is none")
+        found = [(each, verify_export_statement(statement, each)) for each in trust]
+        holding = next((each for each, outcome in found if outcome.verdict != FAILED), None)
+        if holding is None:
+            return _failed(f"the export statement does not verify; first failed check, {found[0][1].first_failure}")
+        export = _Export(statement, holding)
+    if export is None:
+        raise Unreadable("The export is empty.")
+    export.finish()
+    verdict = FAILED if export.problems else COMPLETE_CHAIN if export.is_chain else COMPLETE_RANGE
+    return ExportOutcome(
+        verdict, export.problems, export.statement, export.counts, export.windows, export.trust.service
+    )

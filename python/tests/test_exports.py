@@ -1,0 +1,87 @@
+"""Complete exports: the published vectors, and changed ones on which both verifiers must agree."""
+
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from places import NODE, REPOSITORY, VECTORS
+
+from runseal_client.verifier.cli import main
+from runseal_client.verifier.complete_export import verify_export
+from runseal_client.verifier.json_text import Unreadable
+from runseal_client.verifier.trust import read_trust
+
+TRUST_FILE = VECTORS / "trust.json"
+TRUST = [read_trust(TRUST_FILE.read_bytes())]
+_ROW = re.compile(r"\| \[(exports/(?:valid|invalid)/[\w.-]+\.ndjson)\]\(.*?\) \| (.*?) \|")
+_ROWS = _ROW.findall((VECTORS / "README.md").read_text())
+SEED = 20261124
+SHUFFLED = 30
+
+
+def _verdict(lines: list[bytes]) -> str:
+    try:
+        return verify_export(lines, TRUST).verdict
+    except Unreadable:
+        return "unreadable"
+
+
+def _lines(name: str) -> list[bytes]:
+    return [line for line in (VECTORS / name).read_bytes().split(b"\n") if line]
+
+
+@pytest.mark.parametrize(("name", "verdict"), _ROWS)
+def test_exports(name: str, verdict: str) -> None:
+    assert _verdict(_lines(name)) == verdict
+
+
+def test_all_exports_are_listed() -> None:
+    files = {str(each.relative_to(VECTORS)) for each in VECTORS.glob("exports/*/*.ndjson")}
+    assert files == {name for name, _ in _ROWS}
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    name = str(VECTORS / "exports/valid/permits.ndjson")
+    assert main([name, "--complete", "--trust", str(TRUST_FILE)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-1] == "COMPLETE CHAIN VERIFIED AND ANCHORED"
+    assert any(line.startswith("Window") for line in printed)
+    name = str(VECTORS / "exports/invalid/first-dropped.ndjson")
+    assert main([name, "--complete", "--json", "--trust", str(TRUST_FILE)]) == 1
+
+
+def _changed(chosen: random.Random, exports: list[list[bytes]]) -> list[bytes]:
+    """Lines of one export with some left out, doubled, moved, or put in from another."""
+    lines = list(chosen.choice(exports))
+    for _ in range(chosen.randint(1, 2)):
+        at = chosen.randrange(len(lines))
+        match chosen.randrange(4):
+            case 0 if len(lines) > 1:
+                del lines[at]
+            case 1:
+                lines.insert(chosen.randrange(len(lines) + 1), lines[at])
+            case 2:
+                lines.insert(chosen.randrange(len(lines)), lines.pop(at))
+            case _:
+                lines.insert(chosen.randrange(1, len(lines) + 1), chosen.choice(chosen.choice(exports)))
+    return lines
+
+
+@pytest.mark.skipif(not NODE.exists(), reason="the TypeScript verifier is not installed: npm ci")
+def test_both_say_the_same(tmp_path: Path) -> None:
+    chosen = random.Random(SEED)
+    exports = [_lines(str(each)) for each in sorted(VECTORS.glob("exports/*/*.ndjson"))]
+    exports = [each for each in exports if len(each) > 1]
+    program = REPOSITORY / "apps/verifier-cli/src/main.ts"
+    for number in range(SHUFFLED):
+        lines = _changed(chosen, exports)
+        file = tmp_path / f"{number}.ndjson"
+        file.write_bytes(b"\n".join(lines) + b"\n")
+        command = [str(each) for each in (NODE, program, file, "--complete", "--quiet", "--trust", TRUST_FILE)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        theirs = run.stdout.strip() or "unreadable"
+        mine = _verdict(lines)
+        refused = {"FAILED", "unreadable"}
+        assert theirs == mine or {theirs, mine} <= refused, (number, theirs, mine, run.stderr)
