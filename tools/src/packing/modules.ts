@@ -118,10 +118,10 @@ function resolverOf(workspaces: readonly Workspace[]): Resolve {
   }
 }
 
-/** A compiled module names another `.js`; its source is `.ts`. */
+/** A compiled module names another `.js`, whose source is `.ts`, and a folder with a final slash. */
 function sourceOf(path: string): string {
   const source = path.replace(/\.js$/, ".ts")
-  return existsSync(join(ROOT, source)) ? source : path.replace(/\/$/, "")
+  return (existsSync(join(ROOT, source)) ? source : path).replace(/\/$/, "")
 }
 
 /** The path that a workspace exports as `./name`, by that name or by its pattern `./*`. */
