@@ -96,3 +96,27 @@ class Tree:
         while parts:
             root = node_hash(parts.pop(), root)
         return root
+
+
+def grows_from(first: int, first_root: bytes, second: int, second_root: bytes, path: Sequence[bytes]) -> bool:
+    """Whether the tree of the second size goes on from that of the first: RFC 9162, section 2.1.4.2."""
+    if not 0 < first <= second or (first == second) != (not path):
+        return False
+    if first == second:
+        return first_root == second_root
+    hashes = list(path) if first & (first - 1) else [first_root, *path]
+    at, last = first - 1, second - 1
+    while at & 1:
+        at, last = at >> 1, last >> 1
+    old = new = hashes[0]
+    for each in hashes[1:]:
+        if last == 0:
+            return False
+        if at & 1 or at == last:
+            old, new = node_hash(each, old), node_hash(each, new)
+            while at and not at & 1:
+                at, last = at >> 1, last >> 1
+        else:
+            new = node_hash(new, each)
+        at, last = at >> 1, last >> 1
+    return (old, new, last) == (first_root, second_root, 0)
