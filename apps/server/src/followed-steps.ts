@@ -1,10 +1,10 @@
 /**
  * The steps that a trace of this service has. A step costs nothing while nobody follows it: then it is the call of its work. The follower is of
- * the process, as the signals are, because steps lie where no part of the service is handed down: a stage, a batch, a delivery.
- * What is said of a step is a name, a number or a code of ours. It is never text of a caller, a key or a secret.
+ * the process, as the signals are, because a stage is given no part of the service.
+ * The facts of a step are names, numbers and codes of ours. They are never text of a caller, a key or a secret.
  */
 
-/** What is said of a step. Each name becomes an attribute `runseal.<name>`; a `fault` says besides that the step failed. */
+/** Facts of a step. Each name becomes an attribute `runseal.<name>`; a `fault` means that the step failed. */
 export type Facts = Readonly<Record<string, string | number>>
 
 /** Says more of a step, once it is known. */

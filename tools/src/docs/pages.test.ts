@@ -59,9 +59,10 @@ describe("docs/operations.md", () => {
   })
 
   test("has every metric", () => {
-    const metrics = [...read("apps/server/src/front/metrics/metrics.ts").matchAll(/"(runseal_\w+)"/g)].map(
-      ([, name]) => name,
-    )
+    const sources = ["metrics", "abroad-counters"]
+      .map(name => read(`apps/server/src/front/metrics/${name}.ts`))
+      .join("")
+    const metrics = [...sources.matchAll(/"(runseal_\w+)"/g)].map(([, name]) => name)
     expect(metrics.length).toBeGreaterThan(5)
     const written = [...read("docs/operations.md").matchAll(/^\| `(runseal_\w+)` \|/gm)].map(([, name]) => name)
     expect(written.toSorted()).toEqual(metrics.toSorted())

@@ -35,11 +35,12 @@ const VERIFY_PAGE = "apps/verify-page/src"
 
 const LIBS = [CANONICAL, LOG, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
-/** What every room of the server may know: the libraries, its options, the parts it is given, how a start is refused. */
+/** What every room of the server may know: the libraries, its options, and the files that all of them share. */
 const GIVEN = [
   ...LIBS,
   PERMIT,
-  ...["options", "deps.ts", "followed-steps.ts", "http-error.ts", "telemetry.ts"].map(server),
+  server("options"),
+  ...["deps", "followed-steps", "http-error", "telemetry"].map(name => server(`${name}.ts`)),
 ]
 /** The one HTTP client of the service. */
 const ABROAD = server("abroad")
@@ -143,15 +144,11 @@ export const ROOMS: readonly Room[] = [
     testsEnter: ["libs/core/test"],
   },
   { path: server("threads"), enters: [] },
-  // Makes spans of the steps that the other rooms take.
   { path: server("traces"), enters: GIVEN },
   // What it cannot look through is a failed stage or a refused request.
   {
     path: server("run/inspection"),
-    enters: [
-      ...GIVEN,
-      ...["run/policy", "run/review", "threads", "run/pipeline/stage-failure.ts", "http-error.ts"].map(server),
-    ],
+    enters: [...GIVEN, ...["run/policy", "run/review", "threads", "run/pipeline/stage-failure.ts"].map(server)],
   },
   {
     path: server("report"),
