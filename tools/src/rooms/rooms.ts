@@ -35,13 +35,9 @@ const VERIFY_PAGE = "apps/verify-page/src"
 
 const LIBS = [CANONICAL, LOG, CORE]
 const server = (name: string): string => `${SERVER}/${name}`
+const SHARED = ["deps.ts", "followed-steps.ts", "http-error.ts", "telemetry.ts"]
 /** What every room of the server may know: the libraries, its options, and the files that all of them share. */
-const GIVEN = [
-  ...LIBS,
-  PERMIT,
-  server("options"),
-  ...["deps", "followed-steps", "http-error", "telemetry"].map(name => server(`${name}.ts`)),
-]
+const GIVEN = [...LIBS, PERMIT, ...["options", ...SHARED].map(server)]
 /** The one HTTP client of the service. */
 const ABROAD = server("abroad")
 

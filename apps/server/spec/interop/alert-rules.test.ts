@@ -18,7 +18,7 @@ const title = isAbsent ? " (not run: there is no promtool; the Debian package pr
 describe.skipIf(isAbsent)(`promtool${title}`, () => {
   const expectAccepted = (...options: readonly string[]): void => {
     const { status, stdout, stderr } = promtool(...options)
-    expect({ status, said: status === 0 ? "" : stdout + stderr }).toEqual({ status: 0, said: "" })
+    expect({ status, output: status === 0 ? "" : stdout + stderr }).toEqual({ status: 0, output: "" })
   }
 
   test("reads the alert rules", () => expectAccepted("check", "rules", RULES_FILE))
