@@ -70,6 +70,7 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
   const anchors = [...runs.flatMap(({ bundle }) => anchorsOf(bundle)), ...documents]
   checkLog(head, entries, decoded<LogTileRow>(state, log_tile), trust, [...promised, ...anchors.map(promiseOf)])
   checkEntries(anchors, entries)
+  checkBudgets(state, sealed)
   checkRuns(runs, head)
   checkChains(sealed, state, head)
   checkCounts(
@@ -78,7 +79,6 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
   )
   checkAttestations(attestations.map(({ row }) => row))
   checkPermits(state, sealed)
-  checkBudgets(state, sealed)
   return sealed
 }
 
