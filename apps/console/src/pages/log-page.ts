@@ -10,7 +10,7 @@ import { facts, heading, notice } from "../parts/pieces.ts"
 import { show, type Visit } from "../visit.ts"
 
 /** The witnesses that signed a checkpoint, by the names in its signatures; the log's own signature comes first. */
-async function witnessed({
+export async function witnessed({
   api,
 }: Visit): Promise<{ readonly size: number; readonly names: readonly string[] } | undefined> {
   const response = await api.send("GET", "/log/witnessed-checkpoint")

@@ -1,16 +1,24 @@
 /** *Overview*: what happened, what is near its limit, and whether the log is well. Each figure leads to its list. */
-import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { type KeyUsage, type UsageAnswer, usageAnswerSchema } from "@runseal/core/wire/admin-answers"
+import { type DeliveryList, deliveryListSchema } from "@runseal/core/wire/delivery-messages"
 import { outsideLogsAnswerSchema } from "@runseal/core/wire/log-answers"
+import {
+  OVERVIEW_RANGE_DEFAULT,
+  OVERVIEW_RANGE_NAMES,
+  type OverviewAnswer,
+  type OverviewRange,
+  overviewAnswerSchema,
+} from "@runseal/core/wire/overview-answer"
 import { indexAnswerSchema, readyAnswerSchema } from "@runseal/core/wire/service-answers"
 import { html } from "hono/html"
-import { isRefusal } from "../api.ts"
-import { address, compact, type Markup, plural, shortTime } from "../parts/format.ts"
+import { isRefusal, type Refusal } from "../api.ts"
+import { address, compact, type Markup, number, plural, seconds, shortTime } from "../parts/format.ts"
 import { outcomeLabel } from "../parts/outcome.ts"
-import { OUTCOME_NAMES, toneOf } from "../parts/outcome-names.ts"
 import { empty, heading, meter, notice, refused } from "../parts/pieces.ts"
 import { seesAll, show, type Visit } from "../visit.ts"
 import { shareOf } from "./budgets-page.ts"
+import { witnessed } from "./log-page.ts"
+import { bars, growthChart, outcomeBars, outcomesChart } from "./overview-charts.ts"
 import { findRuns, type RunsFound } from "./run-source.ts"
 
 /** Runs that are listed as the latest. */
@@ -20,27 +28,51 @@ const NEAR = 0.8
 /** Budgets that are listed. */
 const MAX_BUDGETS = 6
 
+const RANGE_NAMES: Readonly<Record<OverviewRange, string>> = {
+  "24h": "24 hours",
+  "7d": "7 days",
+  "30d": "30 days",
+  "90d": "90 days",
+}
+
+/** What the whole deployment shows. Deliveries are refused to an auditor of named keys. */
+type Deployment = {
+  readonly usage: UsageAnswer
+  readonly overview: OverviewAnswer
+  readonly deliveries: DeliveryList | Refusal
+}
+
+async function deploymentOf({ api }: Visit, range: OverviewRange): Promise<Deployment> {
+  const [usage, overview, deliveries] = await Promise.all([
+    api.get("/admin/usage", usageAnswerSchema),
+    api.get(address("/admin/overview", { range }), overviewAnswerSchema),
+    api.ask("/admin/deliveries", deliveryListSchema),
+  ])
+  return { usage, overview, deliveries }
+}
+
 export async function overviewPage(visit: Visit): Promise<Response> {
   const { api } = visit
-  const [index, ready, outside, usage, latest] = await Promise.all([
+  const range = OVERVIEW_RANGE_NAMES.find(name => name === visit.c.req.query("range")) ?? OVERVIEW_RANGE_DEFAULT
+  const [index, ready, outside, seen, latest, deployment] = await Promise.all([
     api.get("/", indexAnswerSchema),
     api.ask("/ready", readyAnswerSchema),
     api.get("/log/outside", outsideLogsAnswerSchema),
-    seesAll(visit) ? api.get("/admin/usage", usageAnswerSchema) : undefined,
+    witnessed(visit),
     findRuns(visit, { texts: {} }, LATEST),
+    seesAll(visit) ? deploymentOf(visit, range) : undefined,
   ])
   const backlog = outside.logs.reduce((sum, log) => sum + log.backlog, 0)
   const faults = outside.logs.filter(({ fault }) => fault !== undefined).length
-  const permits = usage?.keys.reduce((sum, { open_permits }) => sum + open_permits, 0)
   const figures = html`<ul class="figures-row">
-${usage === undefined ? "" : figure("Runs", runsOf(usage), "/console/runs")}
-${permits === undefined ? "" : figure("Open permits", permits, address("/console/permits", { state: "open" }))}
+${deployment === undefined ? "" : deploymentFigures(deployment)}
 ${figure("Log entries", index.log.size, "/console/log")}
+${seen === undefined ? "" : figure("Entries without a witness", Math.max(0, index.log.size - seen.size), "/console/log")}
 ${outside.logs.length === 0 ? "" : figure("Not yet in outside logs", backlog, "/console/log", faults > 0 ? "bad" : undefined)}
 </ul>`
-  const body = html`${heading("Overview")}${isRefusal(ready) ? notice("bad", ready.error) : ""}${visit.session.scope === "anonymous" ? OPEN_MODE : ""}${figures}
-<div class="columns"><div>${usage === undefined ? "" : outcomes(usage)}<section class="card"><h2>Latest runs</h2>${isRefusal(latest) ? refused(latest) : latestRuns(latest)}</section></div>
-<div>${usage === undefined ? "" : budgets(usage.keys)}</div></div>`
+  const runs = html`<section class="card"><h2>Latest runs</h2>${isRefusal(latest) ? refused(latest) : latestRuns(latest)}</section>`
+  const body = html`${heading("Overview", undefined, deployment === undefined ? undefined : rangeLinks(range))}${isRefusal(ready) ? notice("bad", ready.error) : ""}${visit.session.scope === "anonymous" ? OPEN_MODE : ""}${figures}
+${deployment === undefined ? runs : charts(deployment, runs)}`
   return show(visit, { title: "Overview", body })
 }
 
@@ -49,21 +81,55 @@ const OPEN_MODE = notice(
   html`<p><strong>Open mode:</strong> no key was made yet, and everybody who reaches this service may use it. Make an admin key first; <a href="/">how</a>.</p>`,
 )
 
-const runsOf = ({ keys }: UsageAnswer): number => keys.reduce((sum, { runs }) => sum + runs, 0)
-
 const figure = (label: string, value: number, link: string, tone?: "bad"): Markup =>
   html`<li class="${tone ?? ""}"><a href="${link}"><span class="big">${compact(value)}</span><span>${label}</span></a></li>`
 
-/** All runs by outcome, as bars. The table of numbers is the links themselves. */
-function outcomes(usage: UsageAnswer): Markup {
-  const count = (kind: OutcomeKind): number => usage.keys.reduce((sum, key) => sum + key.outcomes[kind], 0)
-  const most = Math.max(1, ...OUTCOME_KINDS.map(count))
-  const rows = OUTCOME_KINDS.map(kind => {
-    const runs = count(kind)
-    const width = ((100 * runs) / most).toFixed(2)
-    return html`<li><a href="${address("/console/runs", { status: kind })}"><span>${OUTCOME_NAMES[kind]}</span><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="100" height="10" class="track"/><rect width="${width}" height="10" class="fill ${toneOf(kind)}"/></svg><span class="figure">${compact(runs)}</span></a></li>`
+const rangeLinks = (range: OverviewRange): Markup =>
+  html`<ul class="chips" aria-label="Time">${OVERVIEW_RANGE_NAMES.map(name => html`<li><a href="${address("/console", { range: name })}" ${name === range ? html`aria-current="true"` : ""}>${RANGE_NAMES[name]}</a></li>`)}</ul>`
+
+/** Where the first step of an overview begins. */
+const beginOf = ({ steps }: OverviewAnswer): string => steps[0]?.from ?? ""
+
+function deploymentFigures({ usage, overview, deliveries }: Deployment): Markup {
+  const runs = overview.steps.reduce((sum, step) => sum + step.runs, 0)
+  const permits = usage.keys.reduce((sum, { open_permits }) => sum + open_permits, 0)
+  return html`${figure(`Runs in ${RANGE_NAMES[overview.range]}`, runs, address("/console/runs", { from: beginOf(overview) }))}
+${figure("Open permits", permits, address("/console/permits", { state: "open" }))}
+${isRefusal(deliveries) || deliveries.deliveries.length === 0 ? "" : deliveryFigure(deliveries)}`
+}
+
+/** The receiver that is the furthest behind. */
+function deliveryFigure({ deliveries }: DeliveryList): Markup {
+  const failing = deliveries.filter(({ active, last_error }) => active && last_error !== undefined).length
+  const lag = Math.max(...deliveries.map(({ lag_seconds }) => lag_seconds))
+  const [value, label] =
+    failing > 0
+      ? [failing, failing === 1 ? "Receiver fails" : "Receivers fail"]
+      : [deliveries.length, deliveries.length === 1 ? "Receiver of events" : "Receivers of events"]
+  return figure(
+    lag === 0 ? label : `${label}, ${seconds(lag)} behind`,
+    value,
+    "/console/deliveries",
+    failing > 0 ? "bad" : undefined,
+  )
+}
+
+function charts({ usage, overview }: Deployment, latest: Markup): Markup {
+  const from = beginOf(overview)
+  const denied = overview.denied_by.map(({ rule_id, runs }) => {
+    const link = address("/console/runs", { status: "pepg_deny", rule_id, from })
+    return { name: rule_id, runs, link, tone: "warn" as const }
   })
-  return html`<section class="card"><h2>Outcomes, all time</h2><ul class="bars">${rows}</ul></section>`
+  const grown = overview.steps.reduce((sum, { log_entries }) => sum + log_entries, 0)
+  return html`<section class="card"><h2>Runs over time</h2>${outcomesChart(overview)}</section>
+<div class="columns"><div>
+<section class="card"><h2>Outcomes</h2>${outcomeBars(overview, from)}</section>
+${latest}
+</div><div>
+<section class="card"><h2>Denied by</h2>${denied.length === 0 ? html`<p>No run was denied in this time.</p>` : bars(denied)}<p><a href="/console/policies">Policies</a></p></section>
+${budgets(usage.keys)}
+<section class="card"><h2>The log grew</h2><p><strong>${number(grown)}</strong> entries in ${RANGE_NAMES[overview.range]}.</p>${growthChart(overview)}<p><a href="/console/log">Log health</a></p></section>
+</div></div>`
 }
 
 function latestRuns({ runs }: RunsFound): Markup {

@@ -221,6 +221,27 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     expect((await customer.execute(request())).body).toMatchObject({ error_stage: "PEPG" })
   })
 
+  test("figures of the overview lead to their lists", async () => {
+    const page = await signIn(admin.secret ?? "")
+    expect(await page.locator(".chart a title").last().textContent()).toMatch(/UTC: [1-9]/)
+    const denials = Number(await page.locator(".bars a:has-text('Denied') .figure").innerText())
+    await page.click(".bars a:has-text('Denied')")
+    expect(page.url()).toContain("status=pepg_deny")
+    expect(await page.locator("tbody tr").count()).toBe(denials)
+    await open(page, "/console?range=24h")
+    const rule = page.locator("section:has(h2:has-text('Denied by')) .bars a").first()
+    const runs = Number(await rule.locator(".figure").innerText())
+    await rule.click()
+    expect(page.url()).toContain("rule_id=")
+    expect(await page.locator("tbody tr").count()).toBe(runs)
+    await open(page, "/console?range=90d")
+    await page.click("summary:has-text('Figures')")
+    await page.click("tbody a >> nth=-1")
+    expect(await page.locator("tbody tr").count()).toBeGreaterThan(0)
+    await open(page, "/console?range=30d")
+    await expectAccessible(page, "the overview")
+  })
+
   test("a receiver that does not answer shows, is paused, and is left behind; an auditor sees how far it is", async () => {
     const page = await signIn(admin.secret ?? "")
     await open(page, "/console/deliveries")

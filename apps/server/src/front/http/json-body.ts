@@ -51,8 +51,24 @@ export const holdBodies =
     // Without a socket the answer is complete now.
     const outgoing = c.env?.outgoing
     if (outgoing === undefined || outgoing.closed) hold.sent()
-    else outgoing.once("close", hold.sent)
+    else onceClosed(outgoing, hold.sent)
   }
+
+/** What is to be done when an answer was sent. A page of the console makes many requests for one answer, which has one listener. */
+const whenClosed = new WeakMap<HttpBindings["outgoing"], (() => void)[]>()
+
+function onceClosed(outgoing: HttpBindings["outgoing"], then: () => void): void {
+  const others = whenClosed.get(outgoing)
+  if (others !== undefined) {
+    others.push(then)
+    return
+  }
+  const all = [then]
+  whenClosed.set(outgoing, all)
+  outgoing.once("close", () => {
+    for (const each of all) each()
+  })
+}
 
 function holdOf(c: Context): BodyHold {
   const hold: BodyHold | undefined = c.get("bodyHold")

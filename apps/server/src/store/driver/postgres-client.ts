@@ -111,6 +111,8 @@ export const WORKING_SETTINGS: Settings = {
   statement_timeout: STATEMENT_TIMEOUT_MS,
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+  // Statements take milliseconds. The server would compile some of them first, which takes seconds.
+  jit: "off",
 }
 
 /** The settings of a start, which may wait for another process that migrates. Nothing else has set these very values. */
