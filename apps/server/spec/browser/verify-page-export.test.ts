@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync, zstdCompressSync } from "node:zlib"
 import { utf8Encode } from "@runseal/canonical"
-import { passedRows, problemText, statementRows } from "@runseal/core/presentation/completeness-account"
+import { passedRows, problemText, statementRows, windowTables } from "@runseal/core/presentation/completeness-account"
 import { COMPLETENESS_VERDICTS, type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { makeDeployment } from "../../../../libs/core/test/fixtures/deployment.ts"
@@ -33,7 +33,7 @@ describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
 
   const textOf = (parts: readonly string[]): string => parts.map(line => `${line}\n`).join("")
   const inNode = (parts: readonly string[]): Completeness => {
-    const fold = foldExport([service().deps.trust])
+    const fold = foldExport([service().deps.trust], undefined, { budgets: true })
     parts.forEach((line, at) => {
       fold.take(at + 1, utf8Encode(line))
     })
@@ -50,6 +50,8 @@ describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
     expect(found.checks).toEqual(passedRows(expected).map(({ label, value }) => [label, "pass", value]))
     for (const { value } of statementRows(expected.statement!)) expect(found.text).toContain(value)
     for (const { sentence } of expected.limitations) expect(found.text).toContain(sentence)
+    expect(windowTables(expected).length).toBeGreaterThan(0)
+    for (const { heading } of windowTables(expected)) expect(found.text).toContain(heading)
   })
 
   test.each([2, 5, -1])("from which line %i was dropped is FAILED, and the record is named", async dropped => {

@@ -9,6 +9,8 @@ import {
   passedRows,
   problemText,
   statementRows,
+  type WindowTable,
+  windowTables,
 } from "@runseal/core/presentation/completeness-account"
 import { COMPLETENESS_VERDICTS, type Completeness } from "@runseal/core/verify/completeness"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
@@ -32,10 +34,15 @@ export function exportPieces(found: Completeness, believed: Believed): readonly 
     ...(statement !== undefined && service === undefined ? section("What to do", ...paragraphs(HOW_TO_LOAD)) : []),
     ...section("Checked", ...checks(passedRows(found))),
     ...section("Statement", ...(statement === undefined ? [] : facts(statementRows(statement)))),
+    ...section("Budgets", ...windowTables(found).map(windowPiece)),
     ...section("Changed on the way", ...list(noteTexts(found))),
     ...section("Not shown by this", ...list(limitations.map(({ sentence }) => sentence))),
   ]
 }
+
+/** A budget window: its heading, and its movements for who opens it. */
+const windowPiece = ({ heading, rows }: WindowTable): HTMLElement =>
+  element("details", "", element("summary", "", heading), ...list(rows))
 
 const checks = (rows: readonly AccountRow[]): readonly Piece[] =>
   rows.length === 0 ? [] : [element("ul", "checks", ...rows.map(passed))]

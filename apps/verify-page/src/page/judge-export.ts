@@ -56,7 +56,7 @@ export async function judgeExport(
   trusts: readonly TrustedKeys[],
   { progress, stopped }: Watch,
 ): Promise<Completeness | Unreadable | undefined> {
-  const fold = foldExport(trusts, Date.now())
+  const fold = foldExport(trusts, Date.now(), { budgets: true })
   let since = performance.now()
   try {
     for await (const { number, bytes } of linesOf(textOf(file), DEFAULT_MAX_BYTES)) {
