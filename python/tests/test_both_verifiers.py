@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from places import NODE, REPOSITORY, VECTORS
+from resealed import bare, changed, known_values
 
 from runseal_client.verifier.documents import verify_text
 from runseal_client.verifier.json_text import Unreadable
@@ -17,6 +18,7 @@ from runseal_client.verifier.trust import read_trust
 
 DOCUMENTS = 10_000
 MUTATED = 7_000
+RESEALED = 1_500
 SEED = 20261123
 TRUST_FILE = VECTORS / "trust.json"
 REFUSED = ("FAILED", "unreadable")
@@ -68,6 +70,20 @@ def _swapped(documents: list[Any], count: int) -> list[str]:
     return made
 
 
+def _resealed(documents: list[Any], count: int) -> list[str]:
+    """Records with other values, every hash made again: only their meaning decides."""
+    trust = read_trust(TRUST_FILE.read_bytes())
+    bundles = [each for each in documents if each.get("kind") == "vfa.audit_bundle.v2"]
+    bases = [each for each in map(bare, bundles) if each is not None and each["run"]["outcome_kind"] != "stage_error"]
+    chosen, known = random.Random(SEED), known_values(bundles)
+    made: list[str] = []
+    while len(made) < count:
+        document = changed(chosen, bases, known, trust)
+        if document is not None:
+            made.append(json.dumps(document, ensure_ascii=False))
+    return made
+
+
 def _by_typescript(file: Path) -> dict[int, str]:
     program = REPOSITORY / "apps/verifier-cli/src/main.ts"
     command = [str(each) for each in (NODE, program, file, "--json", "--trust", TRUST_FILE)]
@@ -90,6 +106,7 @@ def _by_python(lines: list[str]) -> dict[int, str]:
 def test_both_say_the_same(tmp_path: Path) -> None:
     valid = _valid()
     lines = [json.dumps(each, ensure_ascii=False) for each in valid] + _mutated()
+    lines += _resealed(valid, RESEALED)
     lines += _swapped(valid, max(0, DOCUMENTS - len(lines)))
     file = tmp_path / "documents.ndjson"
     file.write_text("\n".join(lines) + "\n")

@@ -239,7 +239,7 @@ def window_problem(window: Json, envelope: Json) -> str | None:
         return "The window begins at another time."
     _, count, begin = movement(window)
     first = window.get("ordinal", 2) - count + 1
-    if begin < 0 or first < 1 or (first == 1 and begin != 0):
+    if begin < window.get("reserved", 0) or first < 1 or (first == 1 and begin != 0):
         return "The window's total does not follow from its movements."
     return None
 

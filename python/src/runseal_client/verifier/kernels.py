@@ -261,7 +261,7 @@ def closure(execution_ids: list[str]) -> str:
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _dcae(sections: Json, before: list[str]) -> tuple[Json, list[Json]]:

@@ -82,7 +82,7 @@ def _declared(name: str) -> Form:
 _SCAN = record(
     {
         "mode": constant("enforce", "observe"),
-        "scope": array(constant("payload", "ai_output", "declared"), 0, 3),
+        "scope": array(constant("payload", "ai_output", "declared"), 1, 3),
         "disabled": array(SIGNATURE_ID),
     }
 )
@@ -103,13 +103,13 @@ SECTIONS: Mapping[str, Form] = {
     "system_provenance": record(
         {
             "kind": constant("vfa.system_provenance.v1"),
-            "service": TEXT,
-            "service_version": TEXT,
-            "orchestrator_version": TEXT,
+            "service": text(1),
+            "service_version": text(1),
+            "orchestrator_version": text(1),
             "source_revision": f.matching(r"[0-9a-f]{40}|unknown", "revision"),
             "runtime": constant("node"),
-            "runtime_version": TEXT,
-            "platform": TEXT,
+            "runtime_version": text(1),
+            "platform": text(1),
             "ledger_backend": constant("embedded"),
             "mode": constant("software"),
             "disclosure": TEXT,
