@@ -2,13 +2,15 @@
  * kill -9 between a redemption and its answer, while two parties send the same permit: the one who acts, and one who stole it. However often
  * it is sent again, to the server of before and to the next one, it is redeemed once, and the time of that is what the close seals.
  */
+import { randomUUID } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, type TestContext, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
-import { closed, opened, permitAt } from "../../../apps/server/spec/harness/asked-permits.ts"
+import { asking, done, permitAt } from "../../../apps/server/spec/harness/asked-permits.ts"
 import { type Child, startChild } from "../../../apps/server/spec/harness/child.ts"
 import {
   type Answer,
@@ -17,6 +19,7 @@ import {
   objectAt,
   textAt,
 } from "../../../apps/server/spec/harness/read-answer.ts"
+import { until } from "../../../apps/server/spec/harness/until.ts"
 import type { Kind } from "./fault-deployment.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
 import { drawn, ROUNDS, roundsOf } from "./rounds.ts"
@@ -32,8 +35,20 @@ type Held = { readonly id: string; readonly permit: string }
 const redeem = (child: Child, { id, permit }: Held): Promise<Answer | undefined> =>
   child.post(`/permits/${id}/redeem`, { permit }).catch(() => undefined)
 
+/** Sends until there is an answer, as a client does with a key: a busy machine may answer 503. */
+async function insist(child: Child, path: string, body: JsonObject, status: number): Promise<Answer> {
+  const headers = { "Idempotency-Key": `"${randomUUID()}"` }
+  const answer = await until(`${path} is answered`, async () => {
+    const given = await child.post(path, body, headers)
+    return given.status !== 503 && given
+  })
+  expect(answer.status, answer.text).toBe(status)
+  return answer
+}
+
 async function openedPermit(child: Child): Promise<Held> {
-  const { body } = await opened(child, { redeem_required: true, valid_for_seconds: 3600 })
+  const asked = asking({ redeem_required: true, valid_for_seconds: 3600 })
+  const { body } = await insist(child, "/permits", asked, 201)
   return { id: textAt(body, "permit_id"), permit: textAt(body, "permit") }
 }
 
@@ -61,7 +76,7 @@ async function replay(
   row.unacknowledged += answers.filter(answer => answer === undefined).length
   row.retried += again.length
   const redeemed_clock = before ?? now[0]?.body.redeemed_at
-  const run = numberAt((await closed(child, held.id)).body, "run_id")
+  const run = numberAt((await insist(child, `/permits/${held.id}/close`, done(), 200)).body, "run_id")
   const record = (await child.get(`/runs/${run}/artifacts`)).body
   expect(objectAt(record, "sections", "permit")).toMatchObject({ permit_id: held.id, redeemed_clock })
   const late = await redeem(child, held)
