@@ -6,8 +6,8 @@ import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import type { PermitRecord, PermitSummary } from "@runseal/core/wire/permit-answers"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type * as v from "valibot"
+import type { Deps } from "../../deps.ts"
 import { permitNotOpen } from "../../http-error.ts"
-import type { ClosedPermit } from "../../permit-service.ts"
 import type { FoundPermit, PermitSummary as PermitRow } from "../../store/tables/permit-reads.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
@@ -43,6 +43,9 @@ export function permitRecord(row: FoundPermit): PermitRecord {
 /** Absent for a permit that was refused. @throws Error as `storedDocument` */
 export const storedOpening = ({ permit_id, opening }: FoundPermit): Opening | undefined =>
   storedDocument(openingSchema, opening, `opening of ${permit_id}`)
+
+/** An open permit, as it is closed. */
+type ClosedPermit = Parameters<Deps["permits"]["close"]>[0]
 
 /** A permit as it was found, for its close. @throws HttpError 409 when it is not open */
 export function closedPermit(found: FoundPermit, tenant: Tenant): ClosedPermit {
