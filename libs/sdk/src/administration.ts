@@ -1,13 +1,4 @@
-/** Keys and publications. Every call needs an admin key. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
-import {
-  type AdminRunFilters,
-  type AdminRunsPage,
-  adminRunsPageSchema,
-  type EventsPage,
-  eventsPageSchema,
-  type UsageAnswer,
-  usageAnswerSchema,
-} from "@runseal/core/wire/admin-answers"
+/** Keys, policies and publications. Every call needs an admin key. docs/api.md, "POST /admin/keys", "Policies" and "POST /admin/runs/{id}/publish". */
 import {
   type ChangedKey,
   type ChangeKeyRequest,
@@ -29,7 +20,6 @@ import {
   type UnpublishedRun,
   unpublishedRunSchema,
 } from "@runseal/core/wire/key-requests"
-import { type OverviewAnswer, type OverviewRange, overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
 import {
   type DryRunAnswer,
   type DryRunRequest,
@@ -76,20 +66,6 @@ export type Administration = {
   readonly policies: (
     options?: CallOptions & { readonly limit?: number | undefined; readonly before?: number | undefined },
   ) => Promise<PoliciesPage>
-  /** The runs of all keys that match every filter, newest first; `next` of a page is `before` of the next one. For auditors too, as all that follow. */
-  readonly allRuns: (
-    filters?: AdminRunFilters & { readonly limit?: number; readonly before?: number },
-    options?: CallOptions,
-  ) => Promise<AdminRunsPage>
-  /** What every key has used. */
-  readonly usage: (options?: CallOptions) => Promise<UsageAnswer>
-  /** Runs by outcome over time, what denied them, and how the log grew: over 7 days where no range is given. */
-  readonly overview: (range?: OverviewRange, options?: CallOptions) => Promise<OverviewAnswer>
-  /** What administrators did, newest first. */
-  readonly adminEvents: (
-    page?: { readonly limit?: number; readonly before?: number },
-    options?: CallOptions,
-  ) => Promise<EventsPage>
   /** Publishes the bundle of a run that the calling key reads, at an address that needs no key. */
   readonly publish: (runId: number, options?: CallOptions) => Promise<PublishedRun>
   /** Ends a publication. Caches may serve copies for an hour. */
@@ -135,13 +111,6 @@ export const administration = (send: Send): Administration => ({
       as(policiesPageSchema),
       options,
     ),
-  allRuns: async (filters = {}, options) =>
-    await send({ path: `/admin/runs${query(filters)}`, repeatable: true }, as(adminRunsPageSchema), options),
-  usage: options => send({ path: "/admin/usage", repeatable: true }, as(usageAnswerSchema), options),
-  overview: async (range, options) =>
-    await send({ path: `/admin/overview${query({ range })}`, repeatable: true }, as(overviewAnswerSchema), options),
-  adminEvents: async (page = {}, options) =>
-    await send({ path: `/admin/audit${query(page)}`, repeatable: true }, as(eventsPageSchema), options),
   publish: async (runId, options) => {
     const path = `/admin${runPath(runId)}/publish`
     return await send({ method: "POST", path, repeatable: true }, as(publishedRunSchema), options)

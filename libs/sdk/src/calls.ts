@@ -1,6 +1,7 @@
 /** Parts that the calls share: paths, query strings, and reading an answer of a known shape. */
+import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import { IDEMPOTENCY_KEY_MAX_LENGTH, isIdempotencyKey } from "@runseal/core/wire/idempotency-key"
-import type * as v from "valibot"
+import * as v from "valibot"
 import { InvalidArgumentError } from "./client-errors.ts"
 import type { Call, Reply } from "./exchange.ts"
 import { lenient } from "./lenient.ts"
@@ -24,6 +25,13 @@ export const received =
 /** @throws InvalidArgumentError */
 export const runPath = (runId: number): string =>
   `/runs/${integerWithin("The run id", runId, 1, Number.MAX_SAFE_INTEGER)}`
+
+/** @throws InvalidArgumentError */
+export function permitPath(permitId: string): string {
+  if (!v.is(permitIdSchema, permitId))
+    throw new InvalidArgumentError("A permit's id is pmt- and 32 lowercase hex digits.")
+  return `/permits/${permitId}`
+}
 
 /** A call that creates something: only an idempotency key makes a retry safe. @throws InvalidArgumentError */
 export function onceCall(settings: Settings, path: string, body: string, options: OnceOptions = {}): Call {

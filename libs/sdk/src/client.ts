@@ -1,18 +1,11 @@
 /** The client of a Runseal service: one function for each thing the service does. */
 import type { JsonObject } from "@runseal/canonical"
-import { type ArtifactKey, OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { publicationTokenSchema } from "@runseal/core/wire/key-requests"
 import {
-  ARTIFACT_ANSWERS,
-  type ArtifactAnswers,
-  BUNDLE_FORMS,
-  type BundleForm,
   type DcaeAnswer,
   type DeterminismAnswer,
   dcaeAnswerSchema,
   determinismAnswerSchema,
-  REPORT_FORMATS,
-  type ReportFormat,
   type RunRecord,
   type RunsPage,
   runRecordSchema,
@@ -29,19 +22,19 @@ import { type Administration, administration } from "./administration.ts"
 import { type AttestationCalls, attestationCalls } from "./attestation-calls.ts"
 import { as, onceCall, query, received, runPath } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError, UnsupportedOperationError } from "./client-errors.ts"
+import { type DeploymentCalls, deploymentCalls } from "./deployment-calls.ts"
 import { type EventCalls, eventCalls } from "./event-calls.ts"
 import type { Reply } from "./exchange.ts"
 import type { ExecuteRequest } from "./execute-arguments.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
 import { type ExportCalls, exportCalls } from "./export-calls.ts"
-import { lenient } from "./lenient.ts"
 import { listItems, type PageOptions, RUN_LISTING, type RunFilters, type RunList } from "./list-pages.ts"
-import { writeFile } from "./local-files.ts"
 import { type PermitCalls, permitCalls } from "./permit-calls.ts"
 import { type PermittedActs, permittedActs } from "./permitted-act.ts"
 import { jsonText } from "./plain-json.ts"
-import { okObject, okPdf, okText, type Received } from "./read-reply.ts"
-import { type VersionAnswer, verifyAnswerSchema, versionAnswerSchema } from "./run-answers.ts"
+import { okObject, okText, type Received } from "./read-reply.ts"
+import { type VersionAnswer, versionAnswerSchema } from "./run-answers.ts"
+import { type RunReads, runReads, STATEMENT_FILE } from "./run-reads.ts"
 import { type CallOptions, type ClientOptions, type OnceOptions, readSettings } from "./settings.ts"
 import { createTransport } from "./transport.ts"
 
@@ -53,18 +46,14 @@ export type Client = RunCalls &
   ExportCalls &
   AttestationCalls &
   Administration &
+  DeploymentCalls &
   EventCalls &
   PermittedActs & {
     /** Permits call by call; `permit` and `guard` make the calls in their order. */
     readonly permits: PermitCalls
   }
 
-/** `form` is sealed by default. */
-export type BundleOptions = CallOptions & { readonly form?: BundleForm }
-/** `format` is comprehensive by default. */
-export type ReportOptions = CallOptions & { readonly format?: ReportFormat }
-
-type RunCalls = {
+type RunCalls = RunReads & {
   /**
    * Executes a payload. Every outcome the service recorded is a result, also denied, halted and failed runs. Retried only under an
    * idempotency key, since each call makes a run. After a NetworkError, TimeoutError or AbortedError a run may exist: call again
@@ -73,8 +62,6 @@ type RunCalls = {
   readonly execute: (request: ExecuteRequest, options?: OnceOptions) => Promise<ExecuteResult>
   /** The same input twice under one pinned clock and nonce; nothing is stored, charged or anchored. */
   readonly verifyDeterminism: (request: ExecuteRequest, options?: CallOptions) => Promise<DeterminismAnswer>
-  /** The server's self-check of a run's seal. Evidence for third parties is `bundle` with `verifyBundle`. */
-  readonly verifyRun: (runId: number, options?: CallOptions) => Promise<VerifyAnswer>
   /** Another name of `verifyRun`. */
   readonly verify_run: (runId: number, options?: CallOptions) => Promise<VerifyAnswer>
   /** Rejects with UnsupportedOperationError and sends nothing: replaying a production run cannot reproduce its hash. */
@@ -84,23 +71,6 @@ type RunCalls = {
   readonly runs: (options?: PageOptions) => RunList
   /** As `runs`, for the runs that fit every filter given. */
   readonly search: (filters: RunFilters, options?: PageOptions) => RunList
-  /** A run's allow token or receipt; NotFoundError when the run ended in another state. */
-  readonly artifact: <Key extends ArtifactKey>(
-    runId: number,
-    key: Key,
-    options?: CallOptions,
-  ) => Promise<Received<ArtifactAnswers[Key]>>
-  /**
-   * A run's audit bundle, unverified: pass `text` to `verifyBundle`, or save it. As it was sealed, or with `form: "full"` with every
-   * section written out.
-   */
-  readonly bundle: (runId: number, options?: BundleOptions) => Promise<Received<JsonObject>>
-  /** A run's in-toto statement in its DSSE envelope, unverified; NotFoundError for a stage_error. */
-  readonly statement: (runId: number, options?: CallOptions) => Promise<Received<DsseEnvelope>>
-  /** A run's audit report as a PDF, which contains the bundle: `verifier report.pdf` verifies it offline. */
-  readonly report: (runId: number, options?: ReportOptions) => Promise<Uint8Array>
-  /** `report`, written to a file, which is replaced if it exists. Node 20.16 and later. */
-  readonly saveReport: (runId: number, file: string, options?: ReportOptions) => Promise<void>
   /** The bundle of a published run, read without a key. Caches may serve it for an hour after the publication ends. */
   readonly publicBundle: (token: string, options?: CallOptions) => Promise<Received<JsonObject>>
   /** The statement of a published run, read without a key. Cached as its bundle is. */
@@ -132,14 +102,7 @@ export function createClient(options: ClientOptions = {}): Client {
       get(path + query({ ...filters, limit, offset }), as(runsPageSchema), options)
     return listItems(RUN_LISTING, page, options)
   }
-  const report: Client["report"] = async (runId, { format, ...call } = {}) => {
-    if (format !== undefined && !REPORT_FORMATS.includes(format))
-      throw new InvalidArgumentError(`A report's format is one of ${REPORT_FORMATS.join(", ")}.`)
-    return await get(`${runPath(runId)}/report.pdf${format === undefined ? "" : query({ format })}`, okPdf, call)
-  }
-  const verifyRun: Client["verifyRun"] = async (runId, call) =>
-    await get(`${runPath(runId)}/verify`, as(verifyAnswerSchema), call)
-
+  const reads = runReads(send, runPath)
   const permits = permitCalls(send, settings)
   return {
     permits,
@@ -147,7 +110,9 @@ export function createClient(options: ClientOptions = {}): Client {
     ...attestationCalls(send, settings),
     ...exportCalls(settings),
     ...administration(send),
+    ...deploymentCalls(send),
     ...eventCalls(send),
+    ...reads,
     execute: async (request, call) =>
       await send(onceCall(settings, "/execute", jsonText(request), call), readExecuteResult, call),
     verifyDeterminism: async (request, call) => {
@@ -155,8 +120,7 @@ export function createClient(options: ClientOptions = {}): Client {
       const path = "/execute/verify-determinism"
       return await send({ path, body, repeatable: true }, as(determinismAnswerSchema), call)
     },
-    verifyRun,
-    verify_run: verifyRun,
+    verify_run: reads.verifyRun,
     verify: async () => {
       throw new UnsupportedOperationError(
         "A production run cannot be replayed to its hash: use verifyRun, or verifyBundle on the run's bundle.",
@@ -165,17 +129,6 @@ export function createClient(options: ClientOptions = {}): Client {
     run: async (runId, call) => await get(runPath(runId), as(runRecordSchema), call),
     runs: (pages = {}) => list("/runs", {}, pages),
     search: (filters, pages = {}) => list("/runs/search", filters, pages),
-    artifact: async (runId, key, call) =>
-      await get(`${runPath(runId)}/${artifactPath(key)}`, received(lenient(ARTIFACTS[key])), call),
-    bundle: async (runId, { form, ...call } = {}) => {
-      if (form !== undefined && !BUNDLE_FORMS.includes(form))
-        throw new InvalidArgumentError(`A bundle's form is one of ${BUNDLE_FORMS.join(", ")}.`)
-      return await get(`${runPath(runId)}/artifacts${form === undefined ? "" : query({ form })}`, okObject, call)
-    },
-    report,
-    saveReport: async (runId, file, call) => await writeFile(file, await report(runId, call)),
-    statement: async (runId, call) =>
-      await get(`${runPath(runId)}/${STATEMENT_FILE}`, received(dsseEnvelopeSchema), call),
     publicBundle: async (token, call) => await getPublic(publicPath(token, "bundle.json"), okObject, call),
     publicStatement: async (token, call) =>
       await getPublic(publicPath(token, STATEMENT_FILE), received(dsseEnvelopeSchema), call),
@@ -189,18 +142,6 @@ export function createClient(options: ClientOptions = {}): Client {
     trust: call => getPublic("/.well-known/runseal-trust.json", readTrustDocument, call),
   }
 }
-
-const ARTIFACTS: { readonly [Key in ArtifactKey]: v.GenericSchema<unknown, ArtifactAnswers[Key]> } = ARTIFACT_ANSWERS
-
-/** The last part of an artifact's path. @throws InvalidArgumentError for a name that is no artifact's */
-function artifactPath(key: ArtifactKey): string {
-  const kind = OUTCOME_KINDS.find(candidate => OUTCOMES[candidate].artifact?.key === key)
-  const path = kind && OUTCOMES[kind].artifact?.path
-  if (path === undefined) throw new InvalidArgumentError("There is no such artifact.")
-  return path
-}
-
-const STATEMENT_FILE = "statement.intoto.json"
 
 function publicPath(token: string, file: string): string {
   if (!v.is(publicationTokenSchema, token)) throw new InvalidArgumentError("A token is 32 lowercase hex digits.")

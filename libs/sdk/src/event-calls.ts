@@ -19,16 +19,30 @@ import {
   type DestinationList,
   deletedDestinationSchema,
   destinationListSchema,
+  eventSchema,
   type RotateDestinationRequest,
   type RotatedDestination,
   rotatedDestinationSchema,
+  type SealedEvent,
 } from "@runseal/core/wire/event-messages"
-import { as } from "./calls.ts"
+import { as, query } from "./calls.ts"
+import { ProtocolError } from "./client-errors.ts"
+import type { Reply } from "./exchange.ts"
+import { lenient } from "./lenient.ts"
 import { jsonText } from "./plain-json.ts"
+import { checkShape, okText, parseObject } from "./read-reply.ts"
 import { type CallOptions, integerWithin } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
 export type EventCalls = {
+  /**
+   * What was sealed after a position, oldest first, at most `limit` events, 1 to 1,000; 100 when absent. The `position` of the last one is
+   * the next `after`; no event: there is nothing new. A later service may send further types of events.
+   */
+  readonly events: (
+    page?: { readonly after?: number | undefined; readonly limit?: number | undefined },
+    options?: CallOptions,
+  ) => Promise<readonly SealedEvent[]>
   /** Only this answer holds the secret of a webhook. Never retried, since each call makes a destination. */
   readonly createDestination: (request: CreateDestinationRequest, options?: CallOptions) => Promise<CreatedDestination>
   /** Every destination, oldest first, without secrets. */
@@ -57,7 +71,17 @@ export type EventCalls = {
 const pathOf = (id: number, action = ""): string =>
   `/admin/destinations/${integerWithin("The destination's id", id, 1, Number.MAX_SAFE_INTEGER)}${action}`
 
+/** One event a line. */
+const readEvents = (reply: Reply): readonly SealedEvent[] => {
+  const lines = okText(reply).split("\n")
+  if (lines.pop() !== "") throw new ProtocolError("it ends within a line")
+  return lines.map(line => checkShape(EVENT, parseObject(line)))
+}
+const EVENT = lenient(eventSchema)
+
 export const eventCalls = (send: Send): EventCalls => ({
+  events: async ({ after, limit } = {}, options) =>
+    await send({ path: `/admin/events${query({ after, limit })}`, repeatable: true }, readEvents, options),
   createDestination: async (request, options) => {
     const call = { path: "/admin/destinations", body: jsonText(request), repeatable: false }
     return await send(call, as(createdDestinationSchema, 201), options)

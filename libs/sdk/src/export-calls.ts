@@ -1,4 +1,4 @@
-/** A caller's export, line by line as it arrives. docs/api.md, "GET /runs/export". */
+/** Exports, line by line as they arrive. docs/api.md, "GET /runs/export" and "The deployment". */
 import { concatBytes, utf8Decode } from "@runseal/canonical"
 import { query } from "./calls.ts"
 import { addCall, NetworkError, ProtocolError } from "./client-errors.ts"
@@ -6,7 +6,7 @@ import { withDeadline } from "./deadline.ts"
 import { type Call, openAnswer, readReply, shownCall } from "./exchange.ts"
 import type { RunFilters } from "./list-pages.ts"
 import { refusal } from "./read-reply.ts"
-import { type CallOptions, readLimits, type Settings } from "./settings.ts"
+import { type CallOptions, integerWithin, readLimits, type Settings } from "./settings.ts"
 
 /** When the records were admitted, a `Date` or RFC 3339, both ends included; absent: unbounded. */
 export type ExportRange = Pick<RunFilters, "from" | "to"> & {
@@ -14,13 +14,23 @@ export type ExportRange = Pick<RunFilters, "from" | "to"> & {
   readonly tenant?: "anonymous" | undefined
 }
 
+type ExportOptions = Omit<CallOptions, "deadlineMs">
+
 export type ExportCalls = {
   /**
    * The calling key's records after a statement that proves them complete: the exact text of each document, oldest first. Save
    * them one a line, or pass them to `verifyExport`. The request is sent when the loop starts and is not retried. `timeoutMs` is the
    * longest wait for the next piece; there is no deadline for the whole export. An export that ends early rejects.
    */
-  readonly exportRuns: (range?: ExportRange, options?: Omit<CallOptions, "deadlineMs">) => AsyncGenerator<string>
+  readonly exportRuns: (range?: ExportRange, options?: ExportOptions) => AsyncGenerator<string>
+  /** The same of any key, for admin keys and auditors. `keyId` 0: the records of open mode. */
+  readonly exportRunsOf: (
+    keyId: number,
+    range?: Omit<ExportRange, "tenant">,
+    options?: ExportOptions,
+  ) => AsyncGenerator<string>
+  /** The same of the admin events, by the time at which they were sealed. */
+  readonly exportAdminEvents: (range?: Omit<ExportRange, "tenant">, options?: ExportOptions) => AsyncGenerator<string>
 }
 
 const NEWLINE = 0x0a
@@ -28,28 +38,39 @@ const NEWLINE = 0x0a
 const PARTS_MAX = 1024
 
 export const exportCalls = (settings: Settings): ExportCalls => ({
-  exportRuns: async function* (range = {}, options = {}) {
-    const { timeoutMs } = readLimits(options, settings)
-    const { from, to, tenant } = range
-    const path = [from, to, tenant].every(value => value === undefined)
-      ? "/runs/export"
-      : `/runs/export${query({ from, to, tenant })}`
-    const call: Call = { path, repeatable: false }
-    const over = new AbortController()
-    const within = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-      withDeadline(settings.sleep, timeoutMs, options.signal, work)
-    try {
-      const response = await within(() => openAnswer(settings, call, over.signal))
-      if (response.status !== 200) throw refusal(await within(signal => readReply(response, settings, signal)))
-      if (response.body !== null) yield* linesOf(response.body.getReader(), settings.maxResponseBytes, within)
-    } catch (error) {
-      throw addCall(error, shownCall(settings, call))
-    } finally {
-      // However the loop ended, the rest of the answer is cancelled.
-      over.abort()
-    }
+  exportRuns: async function* ({ from, to, tenant } = {}, options) {
+    yield* exported(settings, `/runs/export${given({ from, to, tenant })}`, options)
+  },
+  exportRunsOf: async function* (keyId, { from, to } = {}, options) {
+    const key = integerWithin("The key id", keyId, 0, Number.MAX_SAFE_INTEGER)
+    yield* exported(settings, `/admin/runs/export${given({ key, from, to })}`, options)
+  },
+  exportAdminEvents: async function* ({ from, to } = {}, options) {
+    yield* exported(settings, `/admin/audit/export${given({ from, to })}`, options)
   },
 })
+
+/** A query string; none without a parameter. @throws InvalidArgumentError */
+const given = (parameters: Parameters<typeof query>[0]): string =>
+  Object.values(parameters).every(value => value === undefined) ? "" : query(parameters)
+
+async function* exported(settings: Settings, path: string, options: ExportOptions = {}): AsyncGenerator<string> {
+  const { timeoutMs } = readLimits(options, settings)
+  const call: Call = { path, repeatable: false }
+  const over = new AbortController()
+  const within = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+    withDeadline(settings.sleep, timeoutMs, options.signal, work)
+  try {
+    const response = await within(() => openAnswer(settings, call, over.signal))
+    if (response.status !== 200) throw refusal(await within(signal => readReply(response, settings, signal)))
+    if (response.body !== null) yield* linesOf(response.body.getReader(), settings.maxResponseBytes, within)
+  } catch (error) {
+    throw addCall(error, shownCall(settings, call))
+  } finally {
+    // However the loop ended, the rest of the answer is cancelled.
+    over.abort()
+  }
+}
 
 type Within = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>
 

@@ -1,5 +1,6 @@
 /** Typed client of a Runseal service. */
 export type { JsonObject, JsonValue } from "@runseal/canonical"
+export type { AdminEvent } from "@runseal/core/artifacts/admin-event"
 export type { ServedReceiptAnchor } from "@runseal/core/artifacts/anchor"
 export type { AttestationAnswer, ListedAttestation } from "@runseal/core/artifacts/attestation-answer"
 export type { Manifest, PartialManifest } from "@runseal/core/artifacts/manifest"
@@ -12,9 +13,44 @@ export type {
   MaccHaltReceipt,
 } from "@runseal/core/artifacts/sealed-artifacts"
 export { type ArtifactKey, OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+export type {
+  AdminPermitRecord,
+  AdminPermitSummary,
+  AdminPermitsPage,
+  AdminRunRecord,
+  AdminRunSummary,
+  AdminRunsPage,
+  EventsPage,
+  KeyUsage,
+  ListedEvent,
+  PolicyInForce,
+  Publication,
+  PublicationsPage,
+  UsageAnswer,
+} from "@runseal/core/wire/admin-answers"
 export type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
+export type {
+  Delivery,
+  DeliveryList,
+  ResumedDestination,
+  TestedDestination,
+} from "@runseal/core/wire/delivery-messages"
 export type { ErrorCode } from "@runseal/core/wire/error-codes"
 export type {
+  ChangeDestinationRequest,
+  ChangedDestination,
+  CreateDestinationRequest,
+  CreatedDestination,
+  DeletedDestination,
+  Destination,
+  DestinationList,
+  RotateDestinationRequest,
+  RotatedDestination,
+  SealedEvent,
+} from "@runseal/core/wire/event-messages"
+export type {
+  ChangedKey,
+  ChangeKeyRequest,
   ClaimedRuns,
   KeyList,
   KeyScope,
@@ -24,6 +60,8 @@ export type {
   MintKeyRequest,
   PublishedRun,
   RevokedKey,
+  RotatedKey,
+  RotateKeyRequest,
   UnpublishedRun,
 } from "@runseal/core/wire/key-requests"
 export type {
@@ -34,6 +72,12 @@ export type {
   RedeemPermitAnswer,
 } from "@runseal/core/wire/permit-answers"
 export type { PermitState } from "@runseal/core/wire/permit-requests"
+export type {
+  DryRunAnswer,
+  LoadedPolicy,
+  PoliciesPage,
+  PolicyVersion,
+} from "@runseal/core/wire/policy-requests"
 export type {
   ArtifactAnswers as ArtifactDocuments,
   DcaeAnswer,
@@ -60,7 +104,7 @@ export {
 } from "@runseal/permit"
 export type { Administration } from "./administration.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
-export { type BundleOptions, type Client, createClient, type ReportOptions } from "./client.ts"
+export { type Client, createClient } from "./client.ts"
 export {
   AbortedError,
   BadRequestError,
@@ -80,6 +124,8 @@ export {
   UnavailableError,
   UnsupportedOperationError,
 } from "./client-errors.ts"
+export type { DeploymentCalls, OfAnyKey } from "./deployment-calls.ts"
+export type { EventCalls } from "./event-calls.ts"
 export type {
   Approver,
   AttestedContext,
@@ -113,6 +159,7 @@ export type { Acted, ActivePermit, ActOptions, GuardOptions, PermittedActs, Perm
 export type { Fetch, Platform } from "./platform.ts"
 export type { Received } from "./read-reply.ts"
 export type { VersionAnswer } from "./run-answers.ts"
+export type { BundleOptions, ReportOptions, RunReads } from "./run-reads.ts"
 export type { CallOptions, ClientOptions, OnceOptions } from "./settings.ts"
 /** Also at `@runseal/sdk/verify`, without the client. */
 export {

@@ -1,6 +1,5 @@
 /** Permits, call by call: opened before an act, closed after it. docs/api.md, "Permits". */
 
-import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import {
   type OpenPermitAnswer,
   openPermitAnswerSchema,
@@ -13,8 +12,7 @@ import {
   redeemPermitAnswerSchema,
 } from "@runseal/core/wire/permit-answers"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
-import * as v from "valibot"
-import { as, onceCall, query } from "./calls.ts"
+import { as, onceCall, permitPath, query } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError } from "./client-errors.ts"
 import type { Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
@@ -83,13 +81,6 @@ export const permitCalls = (send: Send, settings: Settings): PermitCalls => ({
     return listItems(LISTING, page, options)
   },
 })
-
-/** @throws InvalidArgumentError */
-function permitPath(permitId: string): string {
-  if (!v.is(permitIdSchema, permitId))
-    throw new InvalidArgumentError("A permit's id is pmt- and 32 lowercase hex digits.")
-  return `/permits/${permitId}`
-}
 
 /** @throws HttpStatusError when the reply reports no outcome, ProtocolError when an outcome has another shape than ours */
 function readOpening(reply: Reply): OpenPermitResult {

@@ -81,7 +81,8 @@ function textOf({ bytes }: Reply): string {
   return text
 }
 
-function parseObject(text: string): JsonObject {
+/** @throws ProtocolError for what is no JSON object */
+export function parseObject(text: string): JsonObject {
   const value = parseJson(text)
   if (!isObject(value)) throw new ProtocolError("it is no JSON object")
   return value

@@ -94,6 +94,9 @@ const GUIDE_SAYS = [
   "customer:erp 0",
   "true",
   "application/vnd.in-toto+json",
+  "run 1 of key 1: VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
+  "no more runs",
+  "all of that key: COMPLETE CHAIN VERIFIED AND ANCHORED",
   "GET /runs/1/ccv-halt-receipt 404: Run 1 ended as ok; this artifact exists only for a run that ended as ccv_halt.",
   "ok",
 ]

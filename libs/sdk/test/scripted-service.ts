@@ -100,7 +100,9 @@ function answer(
   if (method === "POST") return postAnswer(deployment, runs, name, parseStrictJson(body))
   if (name === "/runs" || name === "/runs/search") return listAnswer(runs, new URLSearchParams(query))
   if (name === "/runs/export") return exportAnswer(deployment, runs)
-  const [, id = "", part = ""] = /^\/runs\/(\d+)(?:\/([a-z0-9.-]+))?$/.exec(name) ?? []
+  if (name === "/admin/runs") return adminListAnswer(runs, new URLSearchParams(query))
+  if (name === "/admin/runs/export") return exportAnswer(deployment, runs)
+  const [, id = "", part = ""] = /^(?:\/admin)?\/runs\/(\d+)(?:\/([a-z0-9.-]+))?$/.exec(name) ?? []
   const run = runs[Number(id) - 1]
   if (run !== undefined && part === STATEMENT_FILE) return statementAnswer(deployment, run.bundle)
   return run === undefined ? refusal(404, "There is no such run.") : runAnswer(run.bundle, part)
@@ -173,6 +175,21 @@ function listAnswer(runs: readonly SealedRun[], query: URLSearchParams): Answer 
   const wanted = query.get("status")
   const found = runs.map(run => summary(run.bundle)).filter(run => wanted === null || run.status === wanted)
   return ok({ total: found.length, limit, offset, runs: found.reverse().slice(offset, offset + limit) })
+}
+
+/** docs/api.md, "The deployment": as if all runs were of key 1. */
+function adminListAnswer(runs: readonly SealedRun[], query: URLSearchParams): Answer {
+  const limit = Number(query.get("limit") ?? 50)
+  const wanted = query.get("status")
+  const before = Number(query.get("before") ?? runs.length + 1)
+  const found = runs
+    .map(({ bundle }) => bundle)
+    .filter(({ run }) => run.run_id < before && (wanted === null || run.outcome_kind === wanted))
+    .reverse()
+  const page = found.slice(0, limit)
+  const next = found.length > limit ? page.at(-1)?.run.run_id : undefined
+  const listed = page.map(bundle => ({ ...summary(bundle), key_id: 1 }))
+  return ok({ limit, runs: listed, ...(next === undefined ? {} : { next }) })
 }
 
 function runAnswer(bundle: Bundle, part: string): Answer {
