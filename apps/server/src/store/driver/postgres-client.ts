@@ -111,8 +111,6 @@ export const WORKING_SETTINGS: Settings = {
   statement_timeout: STATEMENT_TIMEOUT_MS,
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
-  // Statements take milliseconds. The server would compile some of them first, which takes seconds.
-  jit: "off",
 }
 
 /** The settings of a start, which may wait for another process that migrates. Nothing else has set these very values. */
@@ -126,12 +124,15 @@ export function startingSettings(): Settings {
   }
 }
 
+/** Statements take milliseconds. The server would compile some of them first, which takes seconds. */
+const UNCOMPILED: Settings = { jit: "off" }
+
 /**
  * Clients of the server at `url`, with settings for as long as a connection lasts.
  * @throws StartupError for text that is no PostgreSQL URL
  */
 export const serverClient = (url: string, settings: Settings = WORKING_SETTINGS): OpenClient =>
-  clientOf(url, settings, {})
+  clientOf(url, { ...settings, ...UNCOMPILED }, {})
 
 /** Clients of a pooler at `url`. They set nothing when they connect, and no statement has a name: those would outlast a transaction. */
 export const pooledClient = (url: string): OpenClient => clientOf(url, {}, { prepare: false })
