@@ -124,15 +124,12 @@ export function startingSettings(): Settings {
   }
 }
 
-/** Statements take milliseconds. The server would compile some of them first, which takes seconds. */
-const UNCOMPILED: Settings = { jit: "off" }
-
 /**
  * Clients of the server at `url`, with settings for as long as a connection lasts.
  * @throws StartupError for text that is no PostgreSQL URL
  */
 export const serverClient = (url: string, settings: Settings = WORKING_SETTINGS): OpenClient =>
-  clientOf(url, { ...settings, ...UNCOMPILED }, {})
+  clientOf(url, settings, {})
 
 /** Clients of a pooler at `url`. They set nothing when they connect, and no statement has a name: those would outlast a transaction. */
 export const pooledClient = (url: string): OpenClient => clientOf(url, {}, { prepare: false })
