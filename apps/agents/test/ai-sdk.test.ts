@@ -1,73 +1,25 @@
 /** docs/doors/ai-sdk.md: an agent of the AI SDK against a service and a scripted model. Every call is counted against the records. */
-import { execFile } from "node:child_process"
-import { fileURLToPath } from "node:url"
-import { promisify } from "node:util"
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import { sealModel, sealTools } from "@runseal/agents/ai-sdk"
 import { createClient, OutputRefusedError, PermitRefusedError } from "@runseal/sdk"
 import { streamText, tool, wrapLanguageModel } from "ai"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { z } from "zod"
-import { listenOn } from "../../server/spec/harness/raw-socket.ts"
-import { listAt, numberAt, objectAt, textAt } from "../../server/spec/harness/read-answer.ts"
-import { openService, type TestService } from "../../server/spec/harness/test-service.ts"
-import { type Step, scriptedOpenAi } from "./scripted-openai.ts"
+import { countedRecords } from "./counted-records.ts"
+import { scriptedOpenAi } from "./scripted-openai.ts"
 
-const EXAMPLE = fileURLToPath(new URL("../../../examples/ai-sdk-agent/main.ts", import.meta.url))
-const POLICY = {
-  policy_id: "tools",
-  policy_name: "Tools",
-  required_attested_fields: [],
-  rules: [
-    { id: "permit", effect: "allow" },
-    { id: "no-alarm", effect: "deny", when: 'context.route_id == "agents/ai-sdk/alarm"' },
-  ],
-}
-
-let service: TestService
-let listening: Awaited<ReturnType<typeof listenOn>>
-beforeAll(async () => {
-  service = await openService({ policy: POLICY })
-  listening = await listenOn(service)
-})
-afterAll(async () => {
-  await listening.stop()
-  await service.close()
-})
-
-/** Records since the last call of this, oldest first. */
-let seen = 0
-async function records(): Promise<string[]> {
-  const runs = listAt((await service.get("/runs?limit=100")).body, "runs")
-  const fresh = runs.slice(0, runs.length - seen).toReversed()
-  seen = runs.length
-  return fresh.map(run => {
-    const closing = run !== null && typeof run === "object" && "closing_outcome" in run ? ` ${run.closing_outcome}` : ""
-    return `${textAt(run, "route_id").replace("agents/ai-sdk/", "")} ${textAt(run, "outcome_kind")}${closing}`
-  })
-}
-
-const client = () => createClient({ baseUrl: listening.url })
+const { client, records, tokens, example } = countedRecords("ai-sdk")
 const weather = (city: string) => ({ calls: [{ name: "weather", arguments: { city } }] })
-
-/** Runs the example as its reader does. */
-async function example(script: readonly Step[]): Promise<{ output: string; failed: boolean; asked: number }> {
-  const model = await scriptedOpenAi(script)
-  const env = { PATH: process.env.PATH, RUNSEAL_URL: listening.url, MODEL_URL: model.url, MODEL: "scripted" }
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, [EXAMPLE], { env })
-    return { output: stdout, failed: false, asked: model.asked() }
-  } catch (error) {
-    return { output: String(error), failed: true, asked: model.asked() }
-  } finally {
-    model.stop()
-  }
-}
 
 describe("the example", () => {
   test("each call of a tool and of the model is a record: done, failed, refused", async () => {
     const alarm = { calls: [{ name: "alarm", arguments: { text: "fire" } }] }
-    const { output, asked } = await example([weather("Ghent"), weather("Atlantis"), alarm, { text: "21 degrees" }])
+    const { output, asked } = await example("ai-sdk-agent", [
+      weather("Ghent"),
+      weather("Atlantis"),
+      alarm,
+      { text: "21 degrees" },
+    ])
     expect({ output, asked }).toEqual({ output: "21 degrees\n", asked: 4 })
     expect(await records()).toEqual([
       "model/scripted ok completed",
@@ -81,7 +33,7 @@ describe("the example", () => {
   })
 
   test("an error of the model is sealed", async () => {
-    expect(await example([{ status: 500 }])).toMatchObject({ failed: true, asked: 1 })
+    expect(await example("ai-sdk-agent", [{ status: 500 }])).toMatchObject({ failed: true, asked: 1 })
     expect(await records()).toEqual(["model/scripted ok failed"])
   })
 })
@@ -98,9 +50,7 @@ test("a stream is sealed when its last part was read, with its tokens", async ()
   stop()
   expect(text).toBe("hello")
   await expect.poll(records, { timeout: 10_000 }).toEqual(["model/scripted ok completed"])
-  const id = numberAt((await service.get("/runs?limit=1")).body, "runs", 0, "id")
-  const { closing } = objectAt((await service.get(`/runs/${id}/artifacts`)).body, "sections")
-  expect(closing).toMatchObject({ declared: { request_substance: { cost: { total_tokens: 12 } } } })
+  expect(await tokens()).toBe(12)
 })
 
 describe("a sealed tool", () => {
