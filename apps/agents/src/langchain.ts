@@ -6,7 +6,7 @@ import { AIMessage } from "@langchain/core/messages"
 import type { LLMResult } from "@langchain/core/outputs"
 import type { StructuredToolInterface, ToolRunnableConfig } from "@langchain/core/tools"
 import type { Client } from "@runseal/sdk"
-import { type Made, type SealedCall, type SealOptions, underPermit } from "./under-permit.ts"
+import { type Made, type OpenCall, openCall, type SealedCall, type SealOptions, underPermit } from "./under-permit.ts"
 
 const FRAMEWORK = "langchain"
 const DOOR = `agents/${FRAMEWORK}`
@@ -84,45 +84,25 @@ export function sealCallback(client: Client, options: CallbackOptions): BaseCall
   return Object.assign(handler, { name: SEALED, awaitHandlers: true, raiseError: true })
 }
 
-/** A run of LangChain whose end has not been reported. */
-type OpenRun = {
-  readonly settle: (made: Made<unknown>) => void
-  readonly fail: (error: unknown) => void
-  /** Its close. */
-  readonly closed: Promise<unknown>
-}
-
 /** Calls whose start, end and error are reported one by one. A call whose end is never reported is closed when its permit's time is over. */
 function openRuns(client: Client, options: SealOptions) {
-  const open = new Map<string, OpenRun>()
-  const take = (runId: string): OpenRun | undefined => {
+  const open = new Map<string, OpenCall>()
+  const take = (runId: string): OpenCall | undefined => {
     const run = open.get(runId)
     open.delete(runId)
     return run
   }
   return {
     /** Resolves when the call may be made. @throws what underPermit throws when it may not */
-    start: (runId: string, call: Omit<SealedCall, "framework">): Promise<void> =>
-      new Promise((resolve, reject) => {
-        const closed = underPermit(client, { framework: FRAMEWORK, ...call }, options, () => {
-          const ended = new Promise<Made<unknown>>((settle, fail) => open.set(runId, { settle, fail, closed }))
-          resolve()
-          return ended
-        })
-        closed.catch(reject).finally(() => open.delete(runId))
-      }),
+    start: async (runId: string, call: Omit<SealedCall, "framework">): Promise<void> => {
+      const run = await openCall(client, { framework: FRAMEWORK, ...call }, options)
+      open.set(runId, run)
+      void run.closed.then(() => open.delete(runId))
+    },
     /** @throws OutputRefusedError, PermitNotClosedError */
-    end: async (runId: string, made: Made<unknown>): Promise<void> => {
-      const run = take(runId)
-      run?.settle(made)
-      await run?.closed
-    },
-    fail: async (runId: string, error: unknown): Promise<void> => {
-      const run = take(runId)
-      run?.fail(error)
-      // LangChain throws the call's own error.
-      await run?.closed.catch(() => undefined)
-    },
+    end: async (runId: string, made: Made<unknown>): Promise<void> => await take(runId)?.end(made),
+    /** LangChain throws the call's own error. */
+    fail: async (runId: string, error: unknown): Promise<void> => await take(runId)?.fail(error),
   }
 }
 

@@ -85,6 +85,47 @@ export async function underPermit<Result>(
   }
 }
 
+/** A call that was let through and has not ended. */
+export type OpenCall = {
+  /** Seals what was made. @throws OutputRefusedError, PermitNotClosedError */
+  readonly end: (made: Made<unknown>) => Promise<void>
+  /** Seals the call as failed. Never throws: who made the call throws its error. */
+  readonly fail: (error: unknown) => Promise<void>
+  /** Resolves when the call is closed, also because its permit's time is over. Never rejects. */
+  readonly closed: Promise<void>
+}
+
+/**
+ * As `underPermit`, for a call whose start and end are told one by one. Resolves when the call may be made.
+ * @throws what `underPermit` throws before it makes the call
+ */
+export const openCall = (client: Client, call: SealedCall, options: SealOptions): Promise<OpenCall> =>
+  new Promise((resolve, reject) => {
+    const sealed: Promise<unknown> = underPermit(
+      client,
+      call,
+      options,
+      () =>
+        new Promise<Made<unknown>>((settle, fail) => {
+          const closed = Promise.resolve().then(() => sealed.then(done, done))
+          resolve({
+            end: async made => {
+              settle(made)
+              await sealed
+            },
+            fail: async error => {
+              fail(error)
+              await closed
+            },
+            closed,
+          })
+        }),
+    )
+    sealed.catch(reject)
+  })
+
+const done = (): void => undefined
+
 const goesOn = ({ mode, fail }: SealOptions): boolean => mode === "observe" || fail === "open"
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && (error.name === "PermitRefusedError" || error.name === "OutputRefusedError")

@@ -189,6 +189,7 @@ export const ROOMS: readonly Room[] = [
   { path: EXECUTOR, enters: [PERMIT, SDK] },
   { path: "examples/ai-sdk-agent", enters: [SDK, "apps/agents"] },
   { path: "examples/langchain-agent", enters: [SDK, "apps/agents"] },
+  { path: "examples/openai-agent", enters: [SDK, "apps/agents"] },
 
   // It starts whole services, breaks them and measures them: with all that the tests have.
   {
