@@ -14,7 +14,7 @@ type Execute<Input, Rest extends readonly unknown[], Result> = (
 ) => Result | Promise<Result>
 
 /**
- * Makes functions for `execute` of `tool`, each call of which is under a permit. `tool` turns an error into an answer for the model, so
+ * Makes functions for `execute` of `tool`, each call of which is under a permit. `tool` makes an answer for the model of an error, so
  * that only the function within it shows whether a call failed.
  * @returns takes the name of the tool and its function, and gives the function to be used instead
  */

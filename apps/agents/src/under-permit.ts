@@ -96,7 +96,7 @@ export type OpenCall = {
 }
 
 /**
- * As `underPermit`, for a call whose start and end are told one by one. Resolves when the call may be made.
+ * As `underPermit`, for a call whose start and end are reported one by one. Resolves when the call may be made.
  * @throws what `underPermit` throws before it makes the call
  */
 export const openCall = (client: Client, call: SealedCall, options: SealOptions): Promise<OpenCall> =>

@@ -187,9 +187,7 @@ export const ROOMS: readonly Room[] = [
 
   // As a program of somebody else: it knows what is published.
   { path: EXECUTOR, enters: [PERMIT, SDK] },
-  { path: "examples/ai-sdk-agent", enters: [SDK, "apps/agents"] },
-  { path: "examples/langchain-agent", enters: [SDK, "apps/agents"] },
-  { path: "examples/openai-agent", enters: [SDK, "apps/agents"] },
+  ...["ai-sdk", "langchain", "openai"].map(name => ({ path: `examples/${name}-agent`, enters: [SDK, "apps/agents"] })),
 
   // It starts whole services, breaks them and measures them: with all that the tests have.
   {

@@ -15,7 +15,7 @@ import { type Child, endStrays, runToEnd, startChild } from "../harness/child.ts
 import { expectRefused, listAt, textAt } from "../harness/read-answer.ts"
 
 const TIMEOUT_MS = 480_000
-/** How long an executor keeps keys here: longer than the steps between two looks at them. */
+/** How long an executor keeps keys here: longer than the steps between two checks of them. */
 const KEPT_MS = 20_000
 /** A second look is at a later time than the first. */
 const NEXT_SECOND_MS = 1100
@@ -25,7 +25,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(endStrays)
 
 /** The keys as an executor keeps them. An unknown key is looked for at once. @param at the server behind the one address that it knows */
-const keptKeys = (at: () => Child, cacheMaxAge: number): JWTVerifyGetKey =>
+const cachedKeys = (at: () => Child, cacheMaxAge: number): JWTVerifyGetKey =>
   createRemoteJWKSet(new URL("https://runseal.example/.well-known/jwks.json"), {
     cooldownDuration: 0,
     cacheMaxAge,
@@ -55,11 +55,11 @@ describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
       return stdout
     }
-    const [long, short] = [keptKeys(() => server, Number.POSITIVE_INFINITY), keptKeys(() => server, KEPT_MS)]
+    const [long, short] = [cachedKeys(() => server, Number.POSITIVE_INFINITY), cachedKeys(() => server, KEPT_MS)]
     const redeemed = { redeem_required: true, valid_for_seconds: 3600 }
     const before = (await opened(server, redeemed)).body
     const retired = (await served(server))[0] ?? ""
-    for (const kept of [long, short]) expect(await judged(textAt(before, "permit"), kept, issuer)).toBe("accepted")
+    for (const cached of [long, short]) expect(await judged(textAt(before, "permit"), cached, issuer)).toBe("accepted")
 
     await keys("rotate", "service")
     // The running server shows both keys, and opens nothing under the one that it knows.
@@ -69,7 +69,8 @@ describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
     server = await startChild(options)
     const after = (await opened(server)).body
     for (const permit of [before, after])
-      for (const kept of [long, short]) expect(await judged(textAt(permit, "permit"), kept, issuer)).toBe("accepted")
+      for (const cached of [long, short])
+        expect(await judged(textAt(permit, "permit"), cached, issuer)).toBe("accepted")
 
     const listed = listAt(parseStrictJson(await keys("list", "--json")), "keys")
     const valid_to = listed.flatMap(key => (textAt(key, "key_id") === retired ? textAt(key, "valid_to") : []))

@@ -76,7 +76,7 @@ export type TracesSettings = {
 
 /** @returns undefined where no traces are exported. @throws StartupError with one sentence for a variable that cannot be used */
 export function readTracesSettings(env: Readonly<Record<string, string | undefined>>): TracesSettings | undefined {
-  // By the specification an empty variable is one that is not set.
+  // For OpenTelemetry an empty variable is one that is not set.
   const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== "")
   const isOff = env.OTEL_SDK_DISABLED?.toLowerCase() === "true" || env.OTEL_TRACES_EXPORTER === "none"
   if (isOff || !given.some(([name]) => /^OTEL_EXPORTER_OTLP_(?:TRACES_)?ENDPOINT$/.test(name))) return undefined
