@@ -86,7 +86,7 @@ export async function permitPage(visit: Visit): Promise<Response> {
     ["Act until", time(expires_at)],
     ["Close by", time(close_by)],
     ["Redeemed", redeemed_at === undefined ? "no" : time(redeemed_at)],
-    ["Ended", end && end.reason],
+    ["Ended", end?.reason],
     ["Run", run_id === undefined ? undefined : html`<a href="/console/runs/${run_id}">Run ${run_id}</a>`],
   ])}</section>`
   return show(visit, { title: `Permit ${id.slice(4, 12)}`, body })
