@@ -47,7 +47,11 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   /** Sealer, ledger and log in many orders of events. */
   simulation: ["lab/src/simulation"],
   /** Every kind of record, with each of its values changed; reports, with their bits changed. */
-  mutation: ["libs/core/test/mutation", "apps/server/spec/report-signature.test.ts"],
+  mutation: [
+    "libs/core/test/mutation",
+    "libs/core/test/outside-tiled.test.ts",
+    "apps/server/spec/report-signature.test.ts",
+  ],
   /** The published packages, packed and installed. */
   packages: ["tools/src/packing", "tools/src/supply-chain", "libs/sdk/test"],
   /** The Python package: wheel, types, tests, and both verifiers against each other. */
@@ -57,11 +61,11 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   /** Regular expressions, checked for input that makes them slow. */
   patterns: ["tools/src/patterns"],
   /** Mutated untrusted input. */
-  fuzz: ["lab/src/fuzz"],
+  fuzz: ["lab/src/fuzz", "apps/server/spec/openapi-fuzz.test.ts"],
   /** The tests of bench, load and gallery. */
   lab: ["lab/src/bench", "lab/src/load", "lab/src/gallery"],
   /** The doors, in front of servers and behind clients that others wrote. */
-  doors: ["apps/agents/test", "apps/mcp/test", "apps/server/spec/otlp"],
+  doors: ["apps/agents/test", "apps/mcp/test", "apps/server/spec/hooks.test.ts", "apps/server/spec/otlp"],
   /** Third-party programs: cosign, sigstore-go, Rekor, log auditors, witnesses, PyJWT, Express. */
   interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
 }
