@@ -20,6 +20,7 @@ import {
   verifyBundle,
   verifyPermit,
 } from "@runseal/sdk"
+import { decodeJwt } from "jose"
 import { beforeEach, describe, expect, test } from "vitest"
 import { standingService } from "./harness/test-service.ts"
 
@@ -141,8 +142,8 @@ describe("the payment service refuses", () => {
   })
 
   test("a permit that has expired", async () => {
-    const { permit, permit_id } = await opened({ valid_for_seconds: 1 })
-    await setTimeout(1100)
+    const { permit, permit_id } = await opened({ valid_for_seconds: 5 })
+    await setTimeout(1000 * (decodeJwt(permit).exp ?? 0) + 100 - Date.now())
     expect(await pay(permit)).toMatchObject({ status: 401, code: "expired" })
     await closed(permit_id)
   })

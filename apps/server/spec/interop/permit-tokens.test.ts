@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { promisify } from "node:util"
 import { sha256Hex, utf8Encode } from "@runseal/canonical"
-import { createRemoteJWKSet, jwtVerify } from "jose"
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Child, endStrays, runToEnd, startChild } from "../harness/child.ts"
 import { textAt } from "../harness/read-answer.ts"
@@ -96,8 +96,8 @@ test("jose alone accepts a permit, and its claims are those of docs/executors.md
     runseal: { program_id: PROGRAM, payload_hash: sha256Hex(utf8Encode(PAYLOAD)), reserve_tokens: 0 },
   })
   expect(await inJose(await open({ audience: "refunds" }))).toBe("ERR_JWT_CLAIM_VALIDATION_FAILED")
-  const expired = await open({ valid_for_seconds: 1 })
-  await setTimeout(1100)
+  const expired = await open({ valid_for_seconds: 5 })
+  await setTimeout(1000 * (decodeJwt(expired).exp ?? 0) + 100 - Date.now())
   expect(await inJose(expired)).toBe("ERR_JWT_EXPIRED")
 })
 
