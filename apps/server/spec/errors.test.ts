@@ -1,4 +1,5 @@
 /** docs/api.md, "Errors": codes, request ids, methods and trailing slashes. */
+import type { JsonObject } from "@runseal/canonical"
 import { ERROR_CODE_NAMES, ERROR_CODES, type ErrorCode } from "@runseal/core/wire/error-codes"
 import { beforeAll, describe, expect, test } from "vitest"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "./harness/key-holders.ts"
@@ -65,6 +66,40 @@ describe("the code of a refusal", () => {
     const denied = await admin.execute(request({ payload: EICAR }))
     expectRefused(await admin.get(`/runs/${denied.body.run_id}/allow-token`), 404, "other_outcome")
     expectRefused(await customer.get(`/runs/${denied.body.run_id}`), 404, "not_found")
+  })
+
+  test("is that of a wrong field for a member that a body of an administrator does not have: nothing is done", async () => {
+    const policy = { policy_id: "p", policy_name: "P", required_attested_fields: [], rules: [] }
+    const bodies: readonly (readonly [path: string, body: JsonObject, fields: string])[] = [
+      ["/admin/policies", { policy, dry_run: true }, "policy"],
+      ["/admin/policies/dry-run", { policy, latest: 5 }, "policy, last"],
+      ["/admin/runs/claim", { key_id: 1, keyid: 2 }, "key_id"],
+      ["/admin/destinations/1/rotate", { overlap: 60 }, "overlap_seconds"],
+      ["/admin/destinations/1/resume", { from: 1, to: 2 }, "from"],
+    ]
+    for (const [path, body, fields] of bodies) {
+      const answer = await admin.post(path, body)
+      expectRefused(answer, 400, "invalid_field")
+      expect(answer.body.error, path).toMatch(new RegExp(`^The body has no field \\w+; its fields are ${fields}\\.$`))
+    }
+  })
+
+  test("of a policy names the place in words of ours, and quotes nothing of it", async () => {
+    const policy = { policy_id: "p", policy_name: "P", required_attested_fields: [], rules: [] }
+    const refusals: readonly (readonly [change: JsonObject, reason: string])[] = [
+      [{ policy_id: 5 }, '"policy_id": must be a string'],
+      [{ rules: [{ id: "a", effect: "s3cret" }] }, '"rules.0.effect": must be "allow" or "deny"'],
+      [{ rules: [{ id: "a", effect: "allow", wen: "true" }] }, '"rules.0.wen": a key that does not belong here'],
+    ]
+    for (const [change, reason] of refusals) {
+      const answer = await admin.post("/admin/policies", { policy: { ...policy, ...change } })
+      expectRefused(answer, 400, "invalid_field")
+      expect(answer.body.error).toBe(`The policy document is refused at ${reason}.`)
+    }
+    const missing = await admin.post("/admin/policies", { policy: { policy_id: "p" } })
+    expect(missing.body.error).toBe('The policy document is refused at "policy_name": is required.')
+    const few = await admin.post("/admin/policies/dry-run", { policy, last: 0 })
+    expect(few.body.error).toBe("last: must be an integer from 1 to 1000.")
   })
 
   test("is not in a body whose run was refused: that is the outcome's own", async () => {

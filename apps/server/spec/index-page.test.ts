@@ -27,6 +27,7 @@ test("a browser gets a page without a script, which leads to an admin key while 
   expect(response.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; /)
   expect(page).not.toMatch(/<script|javascript:|\son\w+=|style=/i)
   expect(page).toContain('"scope": "admin"'.replaceAll('"', "&quot;"))
+  expect(page).toContain('<a href="console">')
   expect(page).toContain('<link rel="icon" href="data:,">')
   expect(page).toContain('<pre tabindex="0"><code>curl')
   for (const [, href = ""] of page.matchAll(/<a href="([^"]+)"/g))

@@ -29,6 +29,10 @@ test.each<readonly [words: string, sentence: string]>([
   expect(refused(...words.split(" "))).toBe(sentence)
 })
 
+test.each(["--data-dir", "--keys-dir"])("an empty %s is refused: it would be the folder that the command was started in", option => {
+  expect(refused(option, "")).toBe(`${option} must not be empty`)
+})
+
 const VARIABLES = ["RUNSEAL_LOG_LEVEL", "RUNSEAL_PORT"] as const
 afterEach(() => {
   for (const name of VARIABLES) delete process.env[name]

@@ -11,6 +11,7 @@ import { type OptionText, option } from "./option-row.ts"
 import { PERMIT_OPTIONS } from "./permit-options.ts"
 import { POLICY_OPTIONS } from "./policy-options.ts"
 import {
+  FOLDER,
   HOST_NAME,
   integer,
   LISTEN_HOST,
@@ -60,12 +61,12 @@ export const OPTIONS = v.object({
   dataDir: option(
     "--data-dir <folder>",
     "folder of the embedded database and the keys",
-    v.optional(v.string(), "data"),
+    v.optional(FOLDER, "data"),
   ),
   keysDir: option(
     "--keys-dir <folder>",
     "folder of the signing keys, shared by all processes of one database",
-    v.optional(v.string()),
+    v.optional(FOLDER),
     { otherwise: "`keys` in the data folder" },
   ),
   logOrigin: option(

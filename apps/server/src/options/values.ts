@@ -41,6 +41,9 @@ const readBy = <Value extends NonNullable<unknown>>(read: (text: string) => Valu
 /** An address to listen on; the system resolves a name. */
 export const LISTEN_HOST = word(/^[^\s]{1,253}$/, "a host name or address")
 
+/** A folder. An empty text, as an unset variable of a shell gives it, would be the folder that the command was started in. */
+export const FOLDER = v.pipe(v.string(), v.nonEmpty("must not be empty"))
+
 /** A host name without port. */
 export const HOST_NAME = word(
   /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/,

@@ -191,14 +191,14 @@ export const changeDestinationRequestSchema = v.object({
 /** The body of `PATCH /admin/destinations/{id}`: the members to change. */
 export type ChangeDestinationRequest = Shape<typeof changeDestinationRequestSchema>
 
-export const rotateDestinationRequestSchema = v.object({
+export const rotateDestinationRequestSchema = v.strictObject({
   /** How long the secret before still signs too. */
   overlap_seconds: opt(v.pipe(countSchema, v.maxValue(MAX_OVERLAP_SECONDS, `must be at most ${MAX_OVERLAP_SECONDS}`))),
 })
 /** The body of `POST /admin/destinations/{id}/rotate`. */
 export type RotateDestinationRequest = Shape<typeof rotateDestinationRequestSchema>
 
-export const resumeDestinationRequestSchema = v.object({
+export const resumeDestinationRequestSchema = v.strictObject({
   /** The next position to deliver. */
   from: countSchema,
 })

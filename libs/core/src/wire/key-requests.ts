@@ -241,7 +241,7 @@ export type RevokedKey = Shape<typeof revokedKeySchema>
 
 const NO_KEY_ID = "must be the id of a key"
 /** The body of `POST /admin/runs/claim`. Unknown keys are ignored. */
-export const claimRequestSchema = v.object({
+export const claimRequestSchema = v.strictObject({
   /** The key that reads the runs of open mode from then on. */
   key_id: v.pipe(v.number(NO_KEY_ID), v.safeInteger(NO_KEY_ID), v.minValue(1, NO_KEY_ID)),
 })

@@ -22,20 +22,28 @@ const ok = { ok: v.literal(true) }
 export const POLICY_SOURCES = ["built-in", "file", "api"] as const
 
 /** `POST /admin/policies`. The document is judged by its own strict schema. */
-export const loadPolicyRequestSchema = v.object({ policy: jsonObjectSchema })
+export const loadPolicyRequestSchema = v.strictObject({ policy: jsonObjectSchema })
 export type LoadPolicyRequest = Shape<typeof loadPolicyRequestSchema>
 
 /** Most runs that a dry run reads, and how many it reads unasked. */
 export const DRY_RUN_MAX = 1000
 export const DRY_RUN_DEFAULT = 200
+const DRY_RUN_LAST = `must be an integer from 1 to ${DRY_RUN_MAX}`
 /** Most runs that its answer lists, of those that would change and of those that were not judged. */
 export const DRY_RUN_LISTED_MAX = 200
 
 /** `POST /admin/policies/dry-run`. */
-export const dryRunRequestSchema = v.object({
+export const dryRunRequestSchema = v.strictObject({
   policy: jsonObjectSchema,
   /** The newest runs of all callers. */
-  last: opt(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(DRY_RUN_MAX, `must be at most ${DRY_RUN_MAX}`))),
+  last: opt(
+    v.pipe(
+      v.number(DRY_RUN_LAST),
+      v.integer(DRY_RUN_LAST),
+      v.minValue(1, DRY_RUN_LAST),
+      v.maxValue(DRY_RUN_MAX, DRY_RUN_LAST),
+    ),
+  ),
 })
 
 export type DryRunRequest = Shape<typeof dryRunRequestSchema>

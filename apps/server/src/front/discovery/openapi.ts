@@ -52,7 +52,8 @@ While no key was ever created every caller is anonymous; afterwards \`${KEY_HEAD
 refused request is \`{"ok": false, "error": "<one sentence>", "code": "<one of the list>", "request_id": "<id>"}\`; so is an unknown
 endpoint, with status 404, and a method that an endpoint does not have, with status 405. Every answer has \`${REQUEST_ID_HEADER}\`: the
 caller's, where it sent one of 1 to ${REQUEST_ID_MAX_LENGTH} letters, digits, \`_\`, \`-\` and \`=\`, otherwise a UUID. A query parameter that an endpoint does
-not have, or that is given twice, is refused with 400. Unknown top-level members of a body are ignored and named in the answer; \`POST /attest\` refuses them.
+not have, or that is given twice, is refused with 400. Unknown top-level members of a body are refused with 400, or ignored and named
+in the answer where its schema has \`ignored\`.
 
 | code | status | meaning |
 |---|---|---|

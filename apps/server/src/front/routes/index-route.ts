@@ -66,6 +66,7 @@ async function indexPage(c: Context, deps: Deps): Promise<PlainPage> {
 <p>This service executes runs behind gates, seals each result into a record and anchors it on a transparency log. A record is verified
 offline, with keys that you got from the operator.</p>
 <ul>
+<li><a href="console">Console</a>: find, explain and operate runs</li>
 <li><a href="${LINKS.docs}">API: read and try it</a>, or <a href="${LINKS.openapi}">its OpenAPI document</a></li>
 <li><a href="${LINKS.verify}">Verify a record</a> in your browser; nothing is uploaded</li>
 <li><a href="${LINKS.trust}">Trust document</a>, <a href="${LINKS.jwks}">keys that permits are checked with</a>, and <a href="${LINKS.checkpoint}">checkpoint of the log</a></li>

@@ -1,6 +1,7 @@
 /** Reads the policy document that an operator or an administrator gives. */
 
 import type { JsonValue } from "@runseal/canonical"
+import { issueReason } from "@runseal/core/artifacts/schema-issue"
 import { type PolicyDocument, policyDocumentSchema } from "@runseal/core/wire/policy-document-schema"
 import * as v from "valibot"
 
@@ -26,6 +27,6 @@ export function parsePolicyDocument(json: JsonValue): PolicyDocument {
   if (result.success) return result.output
   const [issue] = result.issues
   throw new PolicyError(
-    `The policy document is refused at "${v.getDotPath(issue) ?? "its top level"}": ${issue.message}.`,
+    `The policy document is refused at "${v.getDotPath(issue) ?? "its top level"}": ${issueReason(issue)}.`,
   )
 }
