@@ -78,7 +78,7 @@ export function createConsole({ fetch }: ConsoleParts): Hono {
   })
   for (const [path, make] of Object.entries(PAGES)) app.get(path, c => visited(c, fetch, make))
   for (const [path, make] of Object.entries(FORMS)) app.post(path, c => visited(c, fetch, make))
-  app.notFound(c => visited(c, fetch, visit => show(visit, { ...NOT_FOUND, status: 404 })))
+  app.notFound(c => withoutSlash(c) ?? visited(c, fetch, visit => show(visit, { ...NOT_FOUND, status: 404 })))
   app.onError((error, c) => {
     if (error instanceof ApiRefusal) return refusalPage(c, fetch, error.refusal)
     throw error
@@ -111,6 +111,13 @@ async function refuseForeignForms(c: Context, next: () => Promise<void>): Promis
 }
 
 const FOREIGN = html`<h1>This form came from another site</h1><p>Nothing was changed. <a href="/console">Open the console</a> and do it there.</p>`
+
+/** Leads from a path with a trailing slash to the page; a relative address never leads to another host. */
+function withoutSlash(c: Context): Response | undefined {
+  const { pathname, search } = new URL(c.req.url)
+  const [last, end] = pathname.split("/").slice(-2)
+  return c.req.method === "GET" && end === "" && last !== "" ? c.redirect(`../${last}${search}`, 308) : undefined
+}
 
 /** Shows a page to a visitor with a session; all others sign in first. */
 async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Response> {

@@ -37,6 +37,28 @@ export const seesAll = ({ session }: Visit): boolean => session.scope !== "custo
 /** Whether the visitor may change what administrators change. */
 export const administers = ({ session }: Visit): boolean => session.scope === "admin"
 
+/** A wrong filter is refused: without it a list would show everything. */
+export const wrongFilter = (error: string): ApiRefusal =>
+  new ApiRefusal({ status: 400, code: "invalid_parameter", error })
+
+/** @param names filters that a list has. @throws ApiRefusal for an address with another one */
+export function knownFilters({ req }: Context, names: readonly string[]): void {
+  if (Object.keys(req.query()).some(name => !names.includes(name)))
+    throw wrongFilter(`This list has no such filter; it has ${names.join(", ")}.`)
+}
+
+/** The value of a filter that takes one of some words; undefined where it is absent or empty. @throws ApiRefusal for any other */
+export function filterOf<Word extends string>(
+  { req }: Context,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const value = req.query(name) ?? ""
+  const word = words.find(one => one === value)
+  if (word === undefined && value !== "") throw wrongFilter(`${name} must be one of ${words.join(", ")}.`)
+  return word
+}
+
 /** A field of a form that was sent; "" where it is absent or a file. @throws ApiRefusal for a body that is no form */
 export async function formOf(c: Context): Promise<(name: string) => string> {
   const body = await c.req.parseBody().catch(() => {

@@ -202,6 +202,29 @@ describe("a method that an endpoint does not have", () => {
   })
 })
 
+describe("a list of the console", () => {
+  test.each([
+    ["runs?outcome_kind=pepg_deny", "This list has no such filter; it has "],
+    ["runs?status=denied", "status must be one of ok, pepg_deny, "],
+    ["runs?key=acme", "key must be a number."],
+    ["runs?before=first", "before must be a number."],
+    ["runs?from=yesterday", "from must be "],
+    ["runs.csv?actor=ada", "This list has no such filter; it has "],
+    ["runs.csv?from=yesterday", "from must be "],
+    ["permits?status=open", "This list has no such filter; it has state, before."],
+    ["permits?state=opened", "state must be one of open, closed, ended, refused."],
+  ])("is not shown whole for a filter that is wrong: %s", async (path, sentence) => {
+    const response = await open().request(`/console/${path}`)
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain(sentence)
+  })
+
+  test("takes its filters, also empty ones", async () => {
+    for (const path of ["runs?status=ok&key=&route_id=", "runs.csv?status=ok", "permits?state=open"])
+      expect((await open().request(`/console/${path}`)).status, path).toBe(200)
+  })
+})
+
 describe("a form of the console", () => {
   test.each([
     ["is cut off", 400, "multipart/form-data; boundary=x", "--x"],
@@ -229,6 +252,11 @@ describe("a trailing slash", () => {
       const response = await open().request(path, { method })
       expect([response.status, response.headers.get("location")]).toEqual([308, location])
     }
+  })
+
+  test("of a page of the console is followed", async () => {
+    const response = await open().request("/console/runs/?status=ok")
+    expect([response.status, response.headers.get("location")]).toEqual([308, "../runs?status=ok"])
   })
 
   test("is followed without a key only where the endpoint needs none", async () => {

@@ -6,7 +6,7 @@ import { html } from "hono/html"
 import { isRefusal, type Refusal } from "../api.ts"
 import { address, type Markup, number, shortHash, shortTime, time } from "../parts/format.ts"
 import { empty, facts, heading, refused, table } from "../parts/pieces.ts"
-import { seesAll, show, type Visit } from "../visit.ts"
+import { filterOf, knownFilters, seesAll, show, type Visit } from "../visit.ts"
 
 const PATH = "/console/permits"
 const PAGE_SIZE = 50
@@ -35,10 +35,10 @@ async function findPermits(
 }
 
 export async function permitsPage(visit: Visit): Promise<Response> {
-  const { req } = visit.c
-  const state = PERMIT_STATES.find(known => known === req.query("state"))
-  const before = req.query("before")
-  const found = await findPermits(visit, state, before)
+  const { c } = visit
+  knownFilters(c, ["state", "before"])
+  const state = filterOf(c, "state", PERMIT_STATES)
+  const found = await findPermits(visit, state, c.req.query("before"))
   const link = (one: State | undefined, text: string): Markup =>
     html`<li><a href="${address(PATH, { state: one })}" ${one === state ? html`aria-current="true"` : ""}>${text}</a></li>`
   const body = html`${heading("Permits", "A permit is the decision before the act; its close seals what became of it.")}

@@ -1,6 +1,7 @@
 /** The filters of a list of runs. They are in the address, so that a bookmark is a saved view. */
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { Context } from "hono"
+import { filterOf, knownFilters, wrongFilter } from "../visit.ts"
 
 /** Filters that the API has, with what people call them; most used first. */
 export const TEXT_FILTERS = [
@@ -26,21 +27,28 @@ export type RunView = {
   readonly before?: string
 }
 
-const BEFORE = /^\d{1,16}$/
+/** A filter that takes a number, as it is in the address; undefined where it is absent or empty. @throws ApiRefusal */
+function numberOf({ req }: Context, name: string): string | undefined {
+  const value = req.query(name) ?? ""
+  if (!/^\d{0,16}$/.test(value)) throw wrongFilter(`${name} must be a number.`)
+  return value === "" ? undefined : value
+}
 
-/** Reads the address of a list. What is not understood there is left out. */
-export function readView({ req }: Context): RunView {
-  const status = OUTCOME_KINDS.find(kind => kind === req.query("status"))
-  const key = req.query("key")
-  const before = req.query("before")
+/** Reads the address of a list. @throws ApiRefusal for a filter that is not known or has a wrong value */
+export function readView(c: Context): RunView {
+  knownFilters(c, ["status", "key", ...TEXT_FILTERS.map(({ name }) => name), "before"])
+  const { req } = c
+  const status = filterOf(c, "status", OUTCOME_KINDS)
+  const key = numberOf(c, "key")
+  const before = numberOf(c, "before")
   const texts = TEXT_FILTERS.flatMap(({ name }) => {
     const value = req.query(name)?.trim()
     return value === undefined || value === "" ? [] : [[name, value] as const]
   })
   return {
     ...(status === undefined ? {} : { status }),
-    ...(key !== undefined && BEFORE.test(key) ? { key } : {}),
-    ...(before !== undefined && BEFORE.test(before) ? { before } : {}),
+    ...(key === undefined ? {} : { key }),
+    ...(before === undefined ? {} : { before }),
     texts: Object.fromEntries(texts),
   }
 }

@@ -1,6 +1,6 @@
 /** A view of runs as a file: CSV for a spreadsheet, NDJSON for a program. The records themselves are exported by `GET /runs/export`. */
 import { stream } from "hono/streaming"
-import { isRefusal } from "../api.ts"
+import { ApiRefusal, isRefusal } from "../api.ts"
 import type { Visit } from "../visit.ts"
 import { readView } from "./run-filters.ts"
 import { findRuns, type ListedRun } from "./run-source.ts"
@@ -41,21 +41,26 @@ const FORMATS = {
   ndjson: { type: "application/x-ndjson", head: "", line: (run: ListedRun) => `${JSON.stringify(run)}\n` },
 } as const
 
-export function runsFile(visit: Visit, format: keyof typeof FORMATS): Response {
+/** @throws ApiRefusal for a wrong filter: nothing was sent by then */
+export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Promise<Response> {
   const { c } = visit
   const { type, head, line } = FORMATS[format]
+  const view = readView(c)
+  const first = await findRuns(visit, view, PAGE_SIZE)
+  if (isRefusal(first)) throw new ApiRefusal(first)
   c.header("Content-Type", type)
   c.header("Content-Disposition", `attachment; filename="runseal-runs.${format}"`)
   return stream(c, async file => {
     await file.write(head)
-    let view = readView(c)
-    for (let sent = 0; sent < MAX_RUNS && !file.aborted; sent += PAGE_SIZE) {
-      const found = await findRuns(visit, view, PAGE_SIZE)
-      // A file that ends early must not look whole: the connection breaks.
-      if (isRefusal(found)) throw new Error(found.error)
+    let found = first
+    for (let sent = 0; !file.aborted; ) {
       await file.write(found.runs.map(line).join(""))
-      if (found.next === undefined) return
-      view = { ...view, before: found.next }
+      sent += PAGE_SIZE
+      if (found.next === undefined || sent >= MAX_RUNS) return
+      const older = await findRuns(visit, { ...view, before: found.next }, PAGE_SIZE)
+      // A file that ends early must not look whole: the connection breaks.
+      if (isRefusal(older)) throw new Error(older.error)
+      found = older
     }
   })
 }

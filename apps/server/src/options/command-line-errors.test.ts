@@ -29,9 +29,12 @@ test.each<readonly [words: string, sentence: string]>([
   expect(refused(...words.split(" "))).toBe(sentence)
 })
 
-test.each(["--data-dir", "--keys-dir"])("an empty %s is refused: it would be the folder that the command was started in", option => {
-  expect(refused(option, "")).toBe(`${option} must not be empty`)
-})
+test.each(["--data-dir", "--keys-dir"])(
+  "an empty %s is refused: it would be the folder that the command was started in",
+  option => {
+    expect(refused(option, "")).toBe(`${option} must not be empty`)
+  },
+)
 
 const VARIABLES = ["RUNSEAL_LOG_LEVEL", "RUNSEAL_PORT"] as const
 afterEach(() => {

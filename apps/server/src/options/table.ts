@@ -58,11 +58,7 @@ export const OPTIONS = v.object({
   ),
   host: option("--host <host>", "address to listen on", v.optional(LISTEN_HOST, "127.0.0.1")),
   port: option("--port <port>", "port to listen on; 0 lets the system choose", v.optional(PORT, "8080")),
-  dataDir: option(
-    "--data-dir <folder>",
-    "folder of the embedded database and the keys",
-    v.optional(FOLDER, "data"),
-  ),
+  dataDir: option("--data-dir <folder>", "folder of the embedded database and the keys", v.optional(FOLDER, "data")),
   keysDir: option(
     "--keys-dir <folder>",
     "folder of the signing keys, shared by all processes of one database",

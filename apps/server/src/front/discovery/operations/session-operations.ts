@@ -84,7 +84,11 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     summary: "A page of the console, or a file of one",
     path_parameters: { page: PAGE },
     any_parameters: true,
-    answers: { 200: bytes("*/*", "The page, or the file."), ...REFUSALS },
+    answers: {
+      ...REFUSALS,
+      200: bytes("*/*", "The page, or the file."),
+      308: { description: "To the page, from its path with a trailing slash." },
+    },
   },
   {
     tag: TAG,
