@@ -1,6 +1,6 @@
 /** A `tools/call` as the agent sent it: what the permit is asked for, and the text that is forwarded, made of the same value. */
-import { canonicalize, type JsonObject } from "@runseal/canonical"
-import { errorResponse, type Id, INVALID_PARAMS, idOf, isObject, objectAt, type Refused, textAt } from "./json-rpc.ts"
+import { canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
+import { errorResponse, type Id, INVALID_PARAMS, isObject, objectAt, type Refused, textAt } from "./json-rpc.ts"
 
 export type CallRequest = {
   readonly id: Id
@@ -19,10 +19,9 @@ const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 const TASKS = "io.modelcontextprotocol/tasks"
 
 export function readCallRequest(message: JsonObject): CallRequest | Refused {
-  const id = idOf(message)
-  const refuse = (sentence: string): Refused => ({ refused: errorResponse(id ?? null, INVALID_PARAMS, sentence) })
-  const { params } = message
-  if (id === undefined) return refuse("a tools/call needs an id")
+  const { id, params } = message
+  const refuse = (sentence: string): Refused => ({ refused: errorResponse(id, INVALID_PARAMS, sentence) })
+  if (typeof id !== "string" && typeof id !== "number") return refuse("a tools/call needs an id")
   if (!isObject(params)) return refuse("a tools/call needs parameters")
   const tool = textAt(params, "name")
   if (tool === undefined || tool === "" || tool.length > TOOL_MAX_LENGTH || /\p{Cc}/u.test(tool))
@@ -43,9 +42,8 @@ export function readCallRequest(message: JsonObject): CallRequest | Refused {
 }
 
 /** A server answers with a task only where the client says that it follows tasks. */
-function withoutTasks(meta: JsonObject[string]): JsonObject[string] {
+function withoutTasks(meta: JsonValue): JsonValue {
   if (!isObject(meta) || !isObject(meta[CAPABILITIES])) return meta
   const { [TASKS]: tasks, ...extensions } = objectAt(meta[CAPABILITIES], "extensions")
-  if (tasks === undefined) return meta
-  return { ...meta, [CAPABILITIES]: { ...meta[CAPABILITIES], extensions } }
+  return tasks === undefined ? meta : { ...meta, [CAPABILITIES]: { ...meta[CAPABILITIES], extensions } }
 }

@@ -1,6 +1,6 @@
 /** What became of every tool call. Each call is counted once when it arrives, and once when it ends. */
 
-export const ENDS = {
+const ENDS = {
   sealed: "sealed as completed",
   failed: "sealed as failed",
   refused: "refused before the call, with a receipt",
@@ -11,25 +11,19 @@ export const ENDS = {
   unconfirmed: "CALLED, AND THE SERVICE DID NOT CONFIRM THE RECORD",
 } as const
 export type End = keyof typeof ENDS
+export type Counts = ReturnType<typeof createCounts>
 
-export type Counts = {
-  readonly arrived: () => void
-  readonly ended: (end: End) => void
-  /** Calls that were forwarded and have no confirmed record, so far. */
-  readonly missing: () => number
-  /** One line for people. */
-  readonly summary: () => string
-}
-
-export function createCounts(): Counts {
+export function createCounts() {
   let calls = 0
   const ended = new Map<End, number>()
   const of = (end: End): number => ended.get(end) ?? 0
   return {
-    arrived: () => void calls++,
-    ended: end => void ended.set(end, of(end) + 1),
-    missing: () => of("unsealed") + of("unconfirmed"),
-    summary: () => {
+    arrived: (): void => void calls++,
+    ended: (end: End): void => void ended.set(end, of(end) + 1),
+    /** Calls that were forwarded and have no confirmed record, so far. */
+    missing: (): number => of("unsealed") + of("unconfirmed"),
+    /** One line for people. */
+    summary: (): string => {
       const parts = [...ended].map(([end, count]) => `${count} ${ENDS[end]}`)
       return `${calls} tool calls${parts.length === 0 ? "" : `: ${parts.join("; ")}`}`
     },

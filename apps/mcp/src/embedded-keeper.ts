@@ -4,17 +4,20 @@
  * folder can be opened once.
  */
 import { spawn } from "node:child_process"
-import { createWriteStream, mkdirSync, readFileSync, rmSync } from "node:fs"
-import { createServer, type Socket } from "node:net"
+import { createWriteStream, mkdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { fileURLToPath } from "node:url"
 import { createClient } from "@runseal/sdk"
-import { filesIn, readPlace, readText, writeWhole } from "./embedded-files.ts"
+import { filesIn, readPlace } from "./embedded-service.ts"
+import { withoutOurs } from "./stdio-server.ts"
+import { readText, writeWhole } from "./whole-files.ts"
 
 /** Milliseconds without a lease after which the service stops. */
 const IDLE_MS = 30_000
 /** Requests a minute; the caller is the user of this machine. */
 const RATE_LIMIT = "10000000"
 
-const [, , dataDir = "", keepIdleMs = `${IDLE_MS}`] = process.argv
+const [, , dataDir = ""] = process.argv
 const files = filesIn(dataDir)
 mkdirSync(files.records, { recursive: true, mode: 0o700 })
 
@@ -22,64 +25,58 @@ mkdirSync(files.records, { recursive: true, mode: 0o700 })
 function serverProgram(): string {
   const manifest = new URL(import.meta.resolve("@runseal/server/package.json"))
   const { bin } = JSON.parse(readFileSync(manifest, "utf8"))
-  return new URL(bin["runseal-server"], manifest).pathname
+  return fileURLToPath(new URL(bin["runseal-server"], manifest))
 }
 
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RUNSEAL_")))
-const limits = ["--rate-limit", RATE_LIMIT, "--anonymous-rate-limit", RATE_LIMIT, "--permit-rate-limit", RATE_LIMIT]
+const limits = ["--rate-limit", "--anonymous-rate-limit", "--permit-rate-limit"].flatMap(name => [name, RATE_LIMIT])
 /** The port of the start before, so that addresses in receipts stay right. */
-const lastPort =
-  new URL(readPlace(files.place)?.url ?? readText(`${files.place}.last`) ?? "http://127.0.0.1:0").port || "0"
-const service = spawn(
-  process.execPath,
-  [serverProgram(), "--host", "127.0.0.1", "--port", lastPort, "--data-dir", files.records, ...limits],
-  { env, stdio: ["ignore", "pipe", "pipe"] },
-)
+const port = new URL(readPlace(dataDir)?.url ?? "http://127.0.0.1:0").port || "0"
+const words = ["--host", "127.0.0.1", "--port", port, "--data-dir", files.records, ...limits]
+const service = spawn(process.execPath, [serverProgram(), ...words], {
+  env: withoutOurs(process.env),
+  stdio: ["ignore", "pipe", "pipe"],
+})
 const log = createWriteStream(files.log, { mode: 0o600 })
 service.stderr.pipe(log, { end: false })
+service.once("close", code => process.exit(code ?? 1))
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => service.kill("SIGTERM"))
 
-let started = false
 let output = ""
+let url: string | undefined
 service.stdout.setEncoding("utf8").on("data", (text: string) => {
   log.write(text)
-  if (started) return
+  if (url !== undefined) return
   output += text
-  const url = /"url":"(http:[^"]+)".*"msg":"listening"/.exec(output)?.[1]
-  if (url === undefined) return
-  started = true
-  serve(url).catch(() => service.kill("SIGTERM"))
+  url = /"url":"(http:[^"]+)".*"msg":"listening"/.exec(output)?.[1]
+  if (url !== undefined) serve(url).catch(() => service.kill("SIGTERM"))
 })
-service.once("close", code => {
-  if (readPlace(files.place)?.pid === process.pid) rmSync(files.place, { force: true })
-  process.exit(code ?? 1)
-})
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => service.kill("SIGTERM"))
 
 /** Locks the service on its first start, stores its trust document, and takes leases. */
 async function serve(url: string): Promise<void> {
   if (readText(files.key) === undefined) {
     const open = createClient({ baseUrl: url })
+    writeWhole(files.trust, (await open.trust()).text)
     const { secret } = await open.createKey({ name: "mcp gateway", tier: "production" })
     writeWhole(files.key, `${secret}\n`)
-    writeWhole(files.trust, (await open.trust()).text)
   }
-  const leases = new Set<Socket>()
-  const stopWhenIdle = (): NodeJS.Timeout =>
-    setTimeout(() => leases.size === 0 && service.kill("SIGTERM"), Number(keepIdleMs))
-  let idle = stopWhenIdle()
-  const server = createServer(socket => {
+  let leases = 0
+  let idle: NodeJS.Timeout | undefined
+  const stopWhenIdle = (): void => {
     clearTimeout(idle)
-    leases.add(socket)
+    idle = setTimeout(() => leases === 0 && service.kill("SIGTERM"), IDLE_MS)
+  }
+  const server = createServer(socket => {
+    leases++
     socket.on("error", () => undefined).resume()
+    socket.write(`${url}\n`)
     socket.once("close", () => {
-      leases.delete(socket)
-      clearTimeout(idle)
-      if (leases.size === 0) idle = stopWhenIdle()
+      leases--
+      stopWhenIdle()
     })
   })
+  stopWhenIdle()
   await new Promise<void>(listening => server.listen(0, "127.0.0.1", listening))
   const address = server.address()
   if (address === null || typeof address === "string") throw new Error("no port for leases")
-  writeWhole(`${files.place}.last`, url)
-  writeWhole(files.place, `${JSON.stringify({ url, lease_port: address.port, pid: process.pid })}\n`)
+  writeWhole(files.place, `${JSON.stringify({ url, lease_port: address.port })}\n`)
 }

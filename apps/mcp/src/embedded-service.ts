@@ -2,81 +2,110 @@
 import { spawn } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { connect, type Socket } from "node:net"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
-import { filesIn, type Place, readPlace, readText } from "./embedded-files.ts"
+import * as v from "valibot"
+import { readText } from "./whole-files.ts"
 
 /** The first start makes the database. */
 const START_DEADLINE_MS = 60_000
+/** A keeper that does not serve by then lost a race to another, or cannot start. */
+const RETRY_MS = 20_000
 const POLL_MS = 50
-/** A keeper that ends at once lost a race, or cannot start: then the next attempt waits. */
-const RETRY_MS = 2_000
+const GREETING_MS = 2_000
+
+export const filesIn = (dataDir: string) => ({
+  /** Database and keys of the service. */
+  records: join(dataDir, "records"),
+  place: join(dataDir, "service.json"),
+  /** The API key of the gateways. */
+  key: join(dataDir, "service-key"),
+  /** The service's public keys, as they were at its first start. */
+  trust: join(dataDir, "trust.json"),
+  log: join(dataDir, "service.log"),
+})
+
+/** Where the service runs or ran; `lease_port` takes the connections of gateways, as long as which it runs. */
+const placeSchema = v.pipe(v.string(), v.parseJson(), v.object({ url: v.string(), lease_port: v.number() }))
+export function readPlace(dataDir: string): v.InferOutput<typeof placeSchema> | undefined {
+  const parsed = v.safeParse(placeSchema, readText(filesIn(dataDir).place))
+  return parsed.success ? parsed.output : undefined
+}
 
 export type EmbeddedService = { readonly url: string; readonly apiKey: string; readonly release: () => void }
 
 /** @throws Error with a sentence for the user */
 export async function useEmbeddedService(dataDir: string, warn: (sentence: string) => void): Promise<EmbeddedService> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const files = filesIn(dataDir)
-  let lease: Socket | undefined
+  let lease: Socket
   let released = false
-  const obtain = async (): Promise<Place> => {
-    const taken = await takeLease(dataDir)
-    lease = taken.socket
-    lease.unref()
+  const obtain = async (): Promise<string> => {
+    const { url, socket } = await takeLease(dataDir)
+    lease = socket.unref()
     lease.once("close", () => {
       if (released) return
       warn("the embedded service has ended and is started again")
       obtain().then(
-        ({ url }) => url !== taken.place.url && warn(`the embedded service moved to ${url}: start this gateway again`),
+        place => place !== url && warn(`the embedded service moved to ${place}: start this gateway again`),
         (error: unknown) => warn(error instanceof Error ? error.message : "the embedded service does not start"),
       )
     })
-    return taken.place
+    return url
   }
-  const { url } = await obtain()
-  const apiKey = readText(files.key)
-  if (apiKey === undefined) throw new Error(`the embedded service has no key: ${files.key} is missing`)
-  return {
-    url,
-    apiKey,
-    release: () => {
-      released = true
-      lease?.destroy()
-    },
+  const url = await obtain()
+  const { key } = filesIn(dataDir)
+  const apiKey = readText(key)
+  if (apiKey === undefined) throw new Error(`the embedded service has no key: ${key} is missing`)
+  const release = (): void => {
+    released = true
+    lease.destroy()
   }
+  return { url, apiKey, release }
 }
 
-async function takeLease(dataDir: string): Promise<{ readonly socket: Socket; readonly place: Place }> {
-  const files = filesIn(dataDir)
+type Lease = { readonly url: string; readonly socket: Socket }
+
+async function takeLease(dataDir: string): Promise<Lease> {
   const deadline = Date.now() + START_DEADLINE_MS
   let nextStart = 0
   while (Date.now() < deadline) {
-    const place = readPlace(files.place)
-    const socket = place === undefined ? undefined : await connected(place.lease_port)
-    if (place !== undefined && socket !== undefined) return { socket, place }
+    const lease = await leaseOf(dataDir)
+    if (lease !== undefined) return lease
     if (Date.now() >= nextStart) {
       startKeeper(dataDir)
-      nextStart = Date.now() + (nextStart === 0 ? START_DEADLINE_MS / 3 : RETRY_MS)
+      nextStart = Date.now() + RETRY_MS
     }
     await sleep(POLL_MS)
   }
-  throw new Error(`the embedded service did not start: ${files.log} says why. Or name a service in RUNSEAL_URL`)
+  throw new Error(
+    `the embedded service did not start: ${filesIn(dataDir).log} says why. Or name a service in RUNSEAL_URL`,
+  )
 }
 
-const connected = (port: number): Promise<Socket | undefined> =>
-  new Promise(resolve => {
-    const socket = connect(port, "127.0.0.1")
-    socket.once("connect", () => resolve(socket))
-    socket.on("error", () => resolve(undefined))
+/** The keeper greets with the service's address: after a crash, another program may have its port. */
+function leaseOf(dataDir: string): Promise<Lease | undefined> {
+  const place = readPlace(dataDir)
+  if (place === undefined) return Promise.resolve(undefined)
+  const { url, lease_port } = place
+  return new Promise(resolve => {
+    const socket = connect(lease_port, "127.0.0.1")
+    const give = (lease?: Lease): void => {
+      socket.setTimeout(0)
+      if (lease === undefined) socket.destroy()
+      resolve(lease)
+    }
+    socket.setTimeout(GREETING_MS, () => give())
+    socket.on("error", () => give())
+    socket.once("end", () => give())
+    socket.once("data", greeting => give(`${greeting}` === `${url}\n` ? { url, socket } : undefined))
   })
+}
 
 /** Detached, so that it outlives this gateway while others need it. */
 function startKeeper(dataDir: string): void {
-  const idle = process.env.RUNSEAL_MCP_IDLE_MS
   const keeper = fileURLToPath(new URL("./embedded-keeper.ts", import.meta.url))
-  const words = [keeper, dataDir, ...(idle === undefined ? [] : [idle])]
-  const child = spawn(process.execPath, words, { detached: true, stdio: "ignore" })
+  const child = spawn(process.execPath, [keeper, dataDir], { detached: true, stdio: "ignore" })
   child.on("error", () => undefined)
   child.unref()
 }

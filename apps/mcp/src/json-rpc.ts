@@ -1,6 +1,7 @@
 /**
- * JSON-RPC 2.0 messages as the gateway reads them. A message of the agent is read strictly, since a server must not read another call in it
- * than the one that was permitted: RFC 7493 without duplicate members, and no member whose name differs from a known one in case alone.
+ * JSON-RPC 2.0 messages as the gateway reads them. Both sides are untrusted: neither may get a message in which it reads another call or another
+ * answer than the gateway does. So members have exactly the names of JSON-RPC, a message is one of request, notification, result or
+ * error, and a message of the agent is I-JSON (RFC 7493), in which no member is there twice.
  */
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 
@@ -17,8 +18,10 @@ export const INVALID_PARAMS = -32_602
 export const INTERNAL_ERROR = -32_603
 
 const MEMBERS: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params", "result", "error"])
+const KINDS = ["method", "result", "error"]
 
-export type Refused = { readonly message?: undefined; readonly refused: JsonObject }
+/** The error that answers a message which is not forwarded. */
+export type Refused = { readonly refused: JsonObject }
 
 export const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -34,59 +37,53 @@ export function textAt(value: JsonValue | undefined, name: string): string | und
   return typeof member === "string" ? member : undefined
 }
 
-export function idOf(message: JsonObject): Id | undefined {
-  const { id } = message
-  return typeof id === "string" || typeof id === "number" ? id : undefined
-}
+/** A key for an id, since the id 1 is not the id "1"; undefined for what is no id. */
+export const keyOf = (id: JsonValue | undefined): string | undefined =>
+  typeof id === "string" || typeof id === "number" ? JSON.stringify(id) : undefined
 
-export const isResponse = (message: JsonObject): boolean => !("method" in message) && idOf(message) !== undefined
-
-/** A key for an id: the id 1 is not the id "1". */
-export const idKey = (id: Id): string => JSON.stringify(id)
-
-export const errorResponse = (id: Id | null, code: number, message: string): JsonObject => ({
+export const errorResponse = (id: JsonValue | undefined, code: number, message: string): JsonObject => ({
   jsonrpc: "2.0",
-  id,
+  id: id ?? null,
   error: { code, message: `Runseal: ${message}` },
 })
 
-/** A message of the agent, or the error that answers it. */
-export type AgentMessage = { readonly message: JsonObject; readonly refused?: undefined } | Refused
-
-export function readAgentMessage(text: string): AgentMessage {
-  let value: JsonValue
+/** The value of a text that programs in every language read alike; undefined for every other. */
+function readStrict(text: string): JsonValue | undefined {
   try {
-    value = parseStrictJson(text, { acceptsNegativeZero: true, maxBytes: MESSAGE_MAX_BYTES })
+    return parseStrictJson(text, { acceptsNegativeZero: true, maxBytes: MESSAGE_MAX_BYTES })
   } catch (error) {
-    if (!(error instanceof StrictJsonError)) throw error
-    return { refused: errorResponse(null, PARSE_ERROR, "the message is not strict I-JSON (RFC 7493)") }
+    if (error instanceof StrictJsonError) return undefined
+    throw error
   }
-  if (Array.isArray(value)) return { refused: errorResponse(null, INVALID_REQUEST, "batches are not forwarded") }
-  if (!isObject(value)) return { refused: errorResponse(null, INVALID_REQUEST, "a message is an object") }
-  const id = idOf(value) ?? null
-  if (Object.keys(value).some(name => !MEMBERS.has(name)))
-    return { refused: errorResponse(id, INVALID_REQUEST, "a message has no members besides those of JSON-RPC") }
-  return { message: value }
 }
 
-/** The messages of a server's text: several for a batch, none for what is no JSON-RPC. */
-export function readServerMessages(text: string): readonly JsonObject[] {
-  let value: JsonValue
+const isMessage = (message: JsonObject): boolean =>
+  Object.keys(message).every(name => MEMBERS.has(name)) && KINDS.filter(name => name in message).length === 1
+
+export function readAgentMessage(text: string): JsonObject | Refused {
+  const value = readStrict(text)
+  if (value === undefined) return { refused: errorResponse(null, PARSE_ERROR, "the message is not I-JSON (RFC 7493)") }
+  if (!isObject(value)) return { refused: errorResponse(null, INVALID_REQUEST, "a message is one object, not a batch") }
+  if (isMessage(value)) return value
+  return { refused: errorResponse(value.id, INVALID_REQUEST, "the message is not one of JSON-RPC 2.0") }
+}
+
+export type ServerMessage = { readonly message: JsonObject; readonly isStrict: boolean; readonly text: string }
+
+/** The messages of a server's text: several for a batch, none for what is no JSON-RPC. What is not I-JSON is written again, so that it has one meaning. */
+export function readServerMessages(text: string): readonly ServerMessage[] {
+  const strict = readStrict(text)
+  let value = strict
   try {
-    value = JSON.parse(text)
+    value ??= JSON.parse(text)
   } catch {
     return []
   }
-  return (Array.isArray(value) ? value : [value]).filter(isObject)
-}
-
-/** Whether a server's text is I-JSON, which a program in any language reads alike. */
-export function isStrict(text: string): boolean {
-  try {
-    parseStrictJson(text, { acceptsNegativeZero: true, maxBytes: MESSAGE_MAX_BYTES })
-    return true
-  } catch (error) {
-    if (error instanceof StrictJsonError) return false
-    throw error
-  }
+  const isStrict = strict !== undefined
+  const messages = (Array.isArray(value) ? value : [value]).filter(isObject).filter(isMessage)
+  return messages.map(message => ({
+    message,
+    isStrict,
+    text: isStrict && message === value ? text : JSON.stringify(message),
+  }))
 }

@@ -1,17 +1,17 @@
 /** The gateway process: options, the service, the server behind it, signals, the summary. */
+import { join } from "node:path"
 import { createClient } from "@runseal/sdk"
 import { createCounts } from "./counts.ts"
-import { filesIn } from "./embedded-files.ts"
-import { type EmbeddedService, useEmbeddedService } from "./embedded-service.ts"
-import { HELP, OptionError, type Options, readOptions } from "./gateway-options.ts"
-import { runHttpGateway } from "./http-gateway.ts"
+import { filesIn, useEmbeddedService } from "./embedded-service.ts"
+import { HELP, type Options, readOptions } from "./gateway-options.ts"
+import { type Route, runHttpGateway } from "./http-gateway.ts"
 import { connectHttpServer } from "./http-server.ts"
 import type { Sealing } from "./sealing.ts"
 import type { Server } from "./servers.ts"
-import { runStdioGateway } from "./stdio-gateway.ts"
+import { type Gateway, runStdioGateway } from "./stdio-gateway.ts"
 import { startStdioServer } from "./stdio-server.ts"
-import { createServerFacts, type ServerFacts } from "./tool-definitions.ts"
-import { openToolPins } from "./tool-pins.ts"
+import { createServerFacts } from "./tool-definitions.ts"
+import { openToolPins, type ToolPins } from "./tool-pins.ts"
 import type { Upstream } from "./upstream.ts"
 
 /** Standard output belongs to the protocol. */
@@ -19,19 +19,15 @@ const say = (sentence: string): void => void process.stderr.write(`runseal-mcp: 
 
 type Service = { readonly url: string; readonly apiKey: string | undefined; readonly release: () => void }
 
-async function findService({ dataDir }: Options): Promise<Service> {
+async function findService(dataDir: string): Promise<Service> {
   const { RUNSEAL_URL: url, RUNSEAL_API_KEY: apiKey } = process.env
   if (url !== undefined && url !== "") return { url: url.replace(/\/+$/, ""), apiKey, release: () => undefined }
   const embedded = await useEmbeddedService(dataDir, say)
-  sayWhere(dataDir, embedded)
-  return embedded
-}
-
-function sayWhere(dataDir: string, { url }: EmbeddedService): void {
   const { key, trust, records } = filesIn(dataDir)
-  say(`records of tool calls are in ${records}, served at ${url}. To verify one:`)
-  say(`  curl -s ${url}/runs/1/artifacts -H "X-Service-Key: $(cat '${key}')" -o bundle.json`)
+  say(`records of tool calls are in ${records}, served at ${embedded.url}. To verify one:`)
+  say(`  curl -s ${embedded.url}/runs/1/artifacts -H "X-Service-Key: $(cat '${key}')" -o bundle.json`)
   say(`  npx @runseal/verifier bundle.json --trust '${trust}'`)
+  return embedded
 }
 
 function saySettings({ mode, fail, pin, content }: Options): void {
@@ -48,20 +44,13 @@ function saySettings({ mode, fail, pin, content }: Options): void {
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2), process.env)
   if (options === undefined) return void process.stdout.write(HELP)
-  if (options.printConfig !== undefined) return printConfig(options, options.printConfig)
-  const pins = openToolPins(options.pinsFile)
-  const service = await findService(options)
+  if (options.printed !== undefined) return printConfig(options.servers, options.printed)
+  const pins = openToolPins(join(options.dataDir, "pins.json"))
+  const service = await findService(options.dataDir)
   saySettings(options)
   const counts = createCounts()
-  const sealing: Sealing = {
-    ...options,
-    client: createClient({ baseUrl: service.url, apiKey: service.apiKey }),
-    address: service.url,
-    counts,
-    warn: say,
-  }
-  const factsOf = ({ name }: Server): ServerFacts => createServerFacts(name, pins, options.pin, say)
-  const gateway = await start(options, sealing, factsOf)
+  const client = createClient({ baseUrl: service.url, apiKey: service.apiKey })
+  const gateway = await start(options, { ...options, client, address: service.url, counts, warn: say }, pins)
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, gateway.stop)
   process.exitCode = await gateway.done
   say(counts.summary())
@@ -70,37 +59,30 @@ async function main(): Promise<void> {
   process.stdin.destroy()
 }
 
-type Gateway = { readonly done: Promise<number>; readonly stop: () => void }
-
-async function start(
-  { servers, pin, listen }: Options,
-  sealing: Sealing,
-  factsOf: (server: Server) => ServerFacts,
-): Promise<Gateway> {
-  const partsOf = (server: Server) => ({ sealing, refuseChanged: pin === "refuse", facts: factsOf(server) })
+async function start({ servers, pin, listen }: Options, sealing: Sealing, pins: ToolPins): Promise<Gateway> {
+  const partsOf = ({ name }: Server) => ({ sealing, facts: createServerFacts(name, pins, pin, say) })
   const [first] = servers
-  if (first === undefined) throw new OptionError("there is no server")
+  if (first === undefined) throw new Error("there is no server")
   if (listen === undefined) {
     const { how } = first
-    const agent = { input: process.stdin, output: process.stdout }
     const connect = (receive: (text: string) => void): Upstream =>
       "command" in how ? startStdioServer(how, receive) : connectHttpServer(how, receive)
-    return runStdioGateway(agent, connect, partsOf(first))
+    return runStdioGateway({ input: process.stdin, output: process.stdout }, connect, partsOf(first))
   }
-  const routes = servers.flatMap(server => {
+  const routes = servers.flatMap((server): (readonly [string, Route])[] => {
     if ("command" in server.how) return []
     const route = { ...partsOf(server), server: server.how }
-    const paths = servers.length === 1 ? ["", "/mcp", `/${server.name}`] : [`/${server.name}`]
-    return paths.map(path => [path, route] as const)
+    // One server alone is also at the root, and where clients look for a server.
+    const paths = servers.length === 1 ? ["/", "/mcp", `/${server.name}`] : [`/${server.name}`]
+    return paths.map(path => [path, route])
   })
   const gateway = await runHttpGateway(listen, new Map(routes))
-  for (const [path] of routes)
-    if (path !== "/mcp" && (path !== "" || servers.length === 1)) say(`listening on ${gateway.url}${path}`)
+  for (const { name } of servers) say(`listening on ${gateway.url}${servers.length === 1 ? "" : `/${name}`}`)
   return gateway
 }
 
 /** The servers of a file, each behind the gateway; their own settings and secrets stay in that file. */
-function printConfig({ servers }: Options, config: string): void {
+function printConfig(servers: readonly Server[], config: string): void {
   const entries = servers.map(({ name }) => [
     name,
     { command: "npx", args: ["-y", "@runseal/mcp", "--config", config, "--server", name] },

@@ -1,7 +1,6 @@
 /** A tool call at the service: the permit before it, the close after it, and what to do when the service does not answer. */
 import { randomUUID } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
-import { sha256Hex } from "@runseal/canonical"
 import { type Client, type ExecuteResult, HttpStatusError, type PermitClosing, type RefusedRun } from "@runseal/sdk"
 import type { Counts } from "./counts.ts"
 import { fitsRequest } from "./reviewed-text.ts"
@@ -26,11 +25,10 @@ export type Sealing = {
 
 /** A call as the service is asked for it. */
 export type Act = {
-  readonly programId: string
-  readonly routeId: string
-  readonly definitionHash: string
-  /** What is known of the definition: pinned, changed, unlisted, unpinned. */
-  readonly definition: string
+  readonly program_id: string
+  readonly route_id: string
+  /** Hash of the tool's definition. */
+  readonly registry_record_hash: string
   /** RFC 8785 text of tool and arguments. */
   readonly payload: string
 }
@@ -41,34 +39,31 @@ export type Opening =
   | { readonly kind: "undecided"; readonly reason: string }
 
 /** Longer than the service needs, shorter than an agent waits. */
-const OPEN_DEADLINE_MS = 20_000
+const OPEN_OPTIONS = { deadlineMs: 20_000, timeoutMs: 10_000 }
 /** Longer than that of an opening: the act is done. */
-const CLOSE_DEADLINE_MS = 30_000
-const TIMEOUT_MS = 10_000
+const CLOSE_OPTIONS = { deadlineMs: 30_000, timeoutMs: 10_000 }
 
-/** Asks for a permit. Never throws. */
-export async function openPermit(sealing: Sealing, act: Act): Promise<Opening> {
+/** Asks for a permit. Never throws. @param definition what is known of it: pinned, changed, unlisted, unpinned */
+export async function openPermit(sealing: Sealing, act: Act, definition: string): Promise<Opening> {
   if (!fitsRequest(act.payload))
     return { kind: "undecided", reason: "the arguments are too large for a request of 1 MiB" }
+  const missing = sealing.counts.missing()
   try {
     const opened = await sealing.client.permits.open(
       {
-        program_id: act.programId,
-        route_id: act.routeId,
-        registry_record_hash: act.definitionHash,
-        payload: act.payload,
-        audience: act.routeId.slice(0, 256),
+        ...act,
+        audience: act.route_id.slice(0, 256),
         reserve_tokens: 0,
         valid_for_seconds: sealing.callSeconds,
         reproducibility_context: {
           door: "mcp",
-          tool_definition: act.definition,
+          tool_definition: definition,
           // Calls of this gateway without a record: the gap is in the next record.
-          ...(sealing.counts.missing() === 0 ? {} : { calls_without_record: sealing.counts.missing() }),
+          ...(missing === 0 ? {} : { calls_without_record: missing }),
         },
         ...(sealing.mode === "observe" ? { enforcement: "observe" } : {}),
       },
-      { idempotencyKey: randomUUID(), deadlineMs: OPEN_DEADLINE_MS, timeoutMs: TIMEOUT_MS },
+      { idempotencyKey: randomUUID(), ...OPEN_OPTIONS },
     )
     return opened.outcome_kind === "opened"
       ? { kind: "permitted", permitId: opened.permit_id }
@@ -85,15 +80,12 @@ export async function closePermit(
   closing: PermitClosing,
 ): Promise<ExecuteResult | undefined> {
   try {
-    return await client.permits.close(permitId, closing, { deadlineMs: CLOSE_DEADLINE_MS, timeoutMs: TIMEOUT_MS })
+    return await client.permits.close(permitId, closing, CLOSE_OPTIONS)
   } catch (error) {
     warn(`the close of ${permitId} is not confirmed: ${reasonOf(error)}`)
     return undefined
   }
 }
-
-/** What was given back, as the service may see it. */
-export const outputOf = ({ content }: Sealing, text: string): string => (content ? text : sha256Hex(text))
 
 function reasonOf(error: unknown): string {
   if (error instanceof HttpStatusError) return `the service answered ${error.status}: ${error.message}`
@@ -101,7 +93,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** The rule that refused a run. */
-export function ruleOf(run: RefusedRun): string {
+function ruleOf(run: RefusedRun): string {
   switch (run.outcome_kind) {
     case "pepg_deny":
       return `${run.deny_receipt.fired_rule_id} (${run.deny_receipt.decision_reason_code})`
@@ -117,6 +109,12 @@ export function ruleOf(run: RefusedRun): string {
       return `stage ${run.error_stage} failed`
   }
 }
+
+/** By what a run was refused, as the agent reads it. */
+export const refusedBy = (sealing: Sealing, run: RefusedRun): string => `by ${ruleOf(run)}. ${whereIs(sealing, run)}`
+
+export const whereIs = ({ address }: Sealing, { run_id }: ExecuteResult): string =>
+  `Receipt: run ${run_id}, ${address}/runs/${run_id}`
 
 /** The receipt that an agent gets, as far as it is known. */
 export function receiptOf(sealing: Sealing, permitId: string | undefined, run: ExecuteResult | undefined): JsonObject {

@@ -1,44 +1,43 @@
 /** Which server is wrapped: from the command line, or an entry of a configuration file in the `mcpServers` shape of MCP clients. */
-import { readFileSync } from "node:fs"
 import { basename } from "node:path"
 import * as v from "valibot"
+import { readText } from "./whole-files.ts"
 
-const texts = v.record(v.string(), v.string())
+/** Values with `${NAME}` replaced by the variable of the environment, as MCP clients do. */
+const texts = v.record(
+  v.string(),
+  v.pipe(
+    v.string(),
+    v.transform(value => value.replace(/\$\{(\w+)\}/g, (whole, name: string) => process.env[name] ?? whole)),
+  ),
+)
 const stdioSchema = v.object({
   command: v.pipe(v.string(), v.minLength(1)),
   args: v.exactOptional(v.array(v.string())),
   env: v.exactOptional(texts),
   cwd: v.exactOptional(v.string()),
 })
-const httpSchema = v.object({ url: v.pipe(v.string(), v.url()), headers: v.exactOptional(texts) })
-const configSchema = v.object({ mcpServers: v.record(v.string(), v.union([stdioSchema, httpSchema])) })
+export const httpSchema = v.object({
+  url: v.pipe(v.string(), v.url(), v.regex(/^https?:/)),
+  headers: v.exactOptional(texts),
+})
+/** A name is a part of a route and of an address. */
+export const nameSchema = v.pipe(v.string(), v.regex(/^[\w.-]{1,64}$/))
+const configSchema = v.object({ mcpServers: v.record(nameSchema, v.union([stdioSchema, httpSchema])) })
 
 export type StdioServer = v.InferOutput<typeof stdioSchema>
 export type HttpServer = v.InferOutput<typeof httpSchema>
 export type Server = { readonly name: string; readonly how: StdioServer | HttpServer }
 
-/** A name is a part of a route and of an address. */
-export const SERVER_NAME = /^[\w.-]{1,64}$/
-
 /** @throws Error with a sentence for the user */
 export function readServers(file: string): readonly Server[] {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), configSchema), readFileSync(file, "utf8"))
-  if (!parsed.success) throw new Error(`${file} has no mcpServers, each with a command or a url`)
-  return Object.entries(parsed.output.mcpServers).map(([name, how]) => {
-    if (!SERVER_NAME.test(name))
-      throw new Error(`a server's name in ${file} has characters besides letters, digits, . _ -`)
-    return { name, how: "url" in how ? { ...how, headers: expanded(how.headers) } : { ...how, env: expanded(how.env) } }
-  })
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), configSchema), readText(file))
+  if (!parsed.success)
+    throw new Error(
+      `${file} needs mcpServers, each with a command or an http address, under a name of 1 to 64 letters, digits, . _ -`,
+    )
+  return Object.entries(parsed.output.mcpServers).map(([name, how]) => ({ name, how }))
 }
-
-/** Values with `${NAME}` replaced by the variable of the environment, as MCP clients do. */
-const expanded = (values: Readonly<Record<string, string>> = {}): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      name,
-      value.replace(/\$\{(\w+)\}/g, (whole, variable: string) => process.env[variable] ?? whole),
-    ]),
-  )
 
 /** Programs that start others. */
 const RUNNERS = /^(?:npx|npm|exec|pnpm|yarn|dlx|bunx?|x|deno|run|node|uvx?|tool|pipx|python[\d.]*|docker|sh|env)$/

@@ -2,107 +2,85 @@
 import { randomUUID } from "node:crypto"
 import type { Readable, Writable } from "node:stream"
 import type { JsonObject } from "@runseal/canonical"
-import { type ConversationParts, createConversation, type FromAgent } from "./conversation.ts"
-import { errorResponse, type Id, INTERNAL_ERROR, idKey, idOf, isResponse, textAt } from "./json-rpc.ts"
+import { type ConversationParts, createConversation } from "./conversation.ts"
+import { errorResponse, INTERNAL_ERROR, readServerMessages } from "./json-rpc.ts"
 import { readLines } from "./stdio-server.ts"
 import type { ToolCall } from "./tool-call.ts"
-import { type Upstream, UpstreamError } from "./upstream.ts"
+import { LOST, type Upstream, unanswered } from "./upstream.ts"
 
-export type StdioGateway = {
+export type Gateway = {
   /** Resolves with an exit code once agent or server have gone and every call has ended. */
   readonly done: Promise<number>
   readonly stop: () => void
 }
 
-type Connect = (receive: (text: string) => void) => Upstream
-
 export function runStdioGateway(
   agent: { readonly input: Readable; readonly output: Writable },
-  connect: Connect,
+  connect: (receive: (text: string) => void) => Upstream,
   parts: Omit<ConversationParts, "ask">,
-): StdioGateway {
-  const asked = new Map<string, (response: JsonObject) => void>()
-  const toAgent = (message: JsonObject): void => void agent.output.write(`${JSON.stringify(message)}\n`)
+): Gateway {
+  const toAgent = (text: string): void => void agent.output.write(`${text}\n`)
+  /** The gateway's own requests. */
+  const asked = new Map<unknown, (response: JsonObject) => void>()
   const ask = async (request: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
     const id = `runseal-${randomUUID()}`
     const answer = new Promise<JsonObject>((resolve, reject) => {
-      asked.set(idKey(id), resolve)
+      asked.set(id, resolve)
       signal.addEventListener("abort", () => reject(new Error("no answer in time")), { once: true })
     })
-    // Rejects with the same reason when the server does not get it.
-    await Promise.race([upstream.send(JSON.stringify({ ...request, id })), answer])
-    return await answer.finally(() => asked.delete(idKey(id)))
+    try {
+      await Promise.race([upstream.send(JSON.stringify({ ...request, id })), answer])
+      return await answer
+    } finally {
+      asked.delete(id)
+    }
   }
   const session = createConversation({ ...parts, ask })
   const upstream = connect(text => {
-    for (const received of session.fromServer(text)) {
-      // The answer of a call is written once it is settled, by the call itself.
-      if (received.kind === "call") continue
-      const own = isResponse(received.message) ? asked.get(idKey(idOf(received.message) ?? "")) : undefined
-      if (own === undefined) agent.output.write(`${received.text}\n`)
-      else own(received.message)
-    }
+    if (asked.size > 0) for (const { message } of readServerMessages(text)) asked.get(message.id)?.(message)
+    // The answer of a call is written once it is settled, by the call itself.
+    for (const received of session.fromServer(text)) if (received.kind === "forward") toAgent(received.text)
   })
-  const forward = (text: string, message: JsonObject): void => {
+  const forward = (text: string, { id, method }: JsonObject): void => {
     upstream.send(text).catch((error: unknown) => {
-      const id = idOf(message)
-      if (id !== undefined && textAt(message, "method") !== undefined)
-        toAgent(errorResponse(id, INTERNAL_ERROR, error instanceof Error ? error.message : "the server has gone"))
+      if (id === undefined || method === undefined) return
+      toAgent(JSON.stringify(errorResponse(id, INTERNAL_ERROR, unanswered(error).message)))
     })
   }
-  const handle = (from: FromAgent): void => {
-    if (from.kind === "answer") toAgent(from.message)
-    else if (from.kind === "forward") forward(from.text, from.message)
-    else {
-      carry(from.call, idOf(from.message) ?? "", upstream)
-      from.call.settled.then(
-        answer => answer !== undefined && toAgent(answer),
-        () => undefined,
-      )
-    }
-  }
-  readLines(agent.input, text => handle(session.fromAgent(text)))
+  readLines(agent.input, text => {
+    const from = session.fromAgent(text)
+    if (from.kind === "answer") return toAgent(JSON.stringify(from.message))
+    if (from.kind === "forward") return forward(from.text, from.message)
+    carry(from.call, from.message.id, upstream).catch((error: unknown) => from.call.fail(unanswered(error)))
+    from.call.settled.then(answer => answer !== undefined && toAgent(JSON.stringify(answer))).catch(() => undefined)
+  })
 
-  const ended = async (call: ToolCall): Promise<unknown> => await call.settled.catch(() => undefined)
   const finish = async (code: number): Promise<number> => {
-    await Promise.all(session.open().map(ended))
+    await Promise.all(session.open().map(call => call.settled))
     await upstream.stop()
     return code
   }
-  const left = new Promise<void>(resolve => {
-    for (const event of ["end", "close", "error"]) agent.input.once(event, resolve)
-  })
-  const stopped = Promise.withResolvers<void>()
+  const left = Promise.withResolvers<void>()
+  for (const event of ["end", "close", "error"]) agent.input.once(event, left.resolve)
   const done = Promise.race([
     upstream.gone.then(code => {
-      for (const call of session.open()) call.fail({ code: "EXECUTOR_FAILED", sentence: "the server has ended" })
+      for (const call of session.open()) call.fail({ code: "EXECUTOR_FAILED", message: "the server has ended" })
       return finish(code)
     }),
-    Promise.race([left, stopped.promise]).then(() => {
+    left.promise.then(() => {
       for (const call of session.open()) call.cancel()
       return finish(0)
     }),
   ])
-  return { done, stop: () => stopped.resolve() }
+  return { done, stop: left.resolve }
 }
 
 /** Sends a call once it is permitted, and tells the server when nobody waits for it any more. */
-function carry(call: ToolCall, id: Id, upstream: Upstream): void {
-  const send = async (): Promise<void> => {
-    const text = await call.forwarded
-    if (text === undefined) return
-    call.signal.addEventListener("abort", () => {
-      const params = { requestId: id, reason: "Runseal: nobody waits for the answer" }
-      upstream
-        .send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params }))
-        .catch(() => undefined)
-    })
-    const lost = (): void => call.fail({ code: "EXECUTOR_FAILED", sentence: "the server ended its answer too early" })
-    await upstream.send(text, { signal: call.signal, lost })
-  }
-  send().catch((error: unknown) => {
-    const { code, message } =
-      error instanceof UpstreamError ? error : new UpstreamError("EXECUTOR_FAILED", "the server did not take the call")
-    call.fail({ code, sentence: message })
-  })
+async function carry(call: ToolCall, requestId: JsonObject[string] | undefined, upstream: Upstream): Promise<void> {
+  const text = await call.forwarded
+  if (text === undefined) return
+  const params = { requestId, reason: "Runseal: nobody waits for the answer" }
+  const cancelled = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params })
+  call.signal.addEventListener("abort", () => void upstream.send(cancelled).catch(() => undefined))
+  await upstream.send(text, { signal: call.signal, lost: () => call.fail(LOST) })
 }

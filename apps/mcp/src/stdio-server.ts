@@ -1,12 +1,14 @@
 /** A server as a child process, one message a line. Its environment has no variable of Runseal, so it never sees the API key. */
 import { spawn } from "node:child_process"
 import type { Readable } from "node:stream"
+import { setTimeout as sleep } from "node:timers/promises"
 import { MESSAGE_MAX_BYTES } from "./json-rpc.ts"
 import type { StdioServer } from "./servers.ts"
 import { type Upstream, UpstreamError } from "./upstream.ts"
 
 /** Milliseconds that a server has to end after its input ended, and then after SIGTERM. */
 const END_MS = 1_500
+const IS_WINDOWS = process.platform === "win32"
 
 /** Calls `line` for each line, without a copy of what came before. Lines end with LF alone. @throws Error for a line beyond the bound */
 export function readLines(stream: Readable, line: (text: string) => void): void {
@@ -29,7 +31,7 @@ export function readLines(stream: Readable, line: (text: string) => void): void 
   })
 }
 
-const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+export const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("RUNSEAL_")))
 
 export function startStdioServer(
@@ -40,25 +42,35 @@ export function startStdioServer(
     env: { ...withoutOurs(process.env), ...env },
     stdio: ["pipe", "pipe", "inherit"],
     ...(cwd === undefined ? {} : { cwd }),
-    shell: process.platform === "win32",
+    shell: IS_WINDOWS,
+    // A group of its own: `npx` and `uvx` start the server as a process that does not end with them.
+    detached: !IS_WINDOWS,
   })
+  const kill = (signal: NodeJS.Signals): void => {
+    try {
+      if (IS_WINDOWS || child.pid === undefined) child.kill(signal)
+      else process.kill(-child.pid, signal)
+    } catch {
+      // The whole group has ended.
+    }
+  }
   const gone = new Promise<number>(resolve => {
     child.once("error", () => resolve(127))
     child.once("close", code => resolve(code ?? 1))
   })
   readLines(child.stdout, receive)
-  child.stdout.on("error", () => child.kill("SIGTERM"))
+  child.stdout.on("error", () => kill("SIGTERM"))
   child.stdin.on("error", () => undefined)
-  let stopping: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     child.stdin.end()
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-      const timer = setTimeout(() => child.kill(signal), END_MS)
-      const ended = await Promise.race([gone.then(() => true), new Promise(later => setTimeout(later, END_MS + 100))])
-      clearTimeout(timer)
-      if (ended === true) return
+      const ended = await Promise.race([gone.then(() => true), sleep(END_MS, false, { ref: false })])
+      if (ended) return
+      kill(signal)
     }
+    child.stdout.destroy()
   }
+  let stopping: Promise<void> | undefined
   return {
     send: text =>
       new Promise((resolve, reject) => {

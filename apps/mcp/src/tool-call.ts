@@ -1,26 +1,24 @@
 /** One `tools/call`, from its arrival to the answer that the agent gets. It is forwarded under a permit, and its result is released by the close. */
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
-import type { ExecuteResult, PermitClosing } from "@runseal/sdk"
+import type { PermitClosing } from "@runseal/sdk"
 import type { CallRequest } from "./call-request.ts"
 import type { End } from "./counts.ts"
-import { errorResponse, INVALID_PARAMS, isObject, isStrict, METHOD_NOT_FOUND, objectAt, textAt } from "./json-rpc.ts"
-import { reviewedText } from "./reviewed-text.ts"
 import {
-  type Act,
-  closePermit,
-  openPermit,
-  outputOf,
-  RECEIPT_META,
-  receiptOf,
-  ruleOf,
-  type Sealing,
-} from "./sealing.ts"
-import type { KnownTool, ServerFacts } from "./tool-definitions.ts"
+  errorResponse,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  isObject,
+  METHOD_NOT_FOUND,
+  objectAt,
+  textAt,
+} from "./json-rpc.ts"
+import { reviewedText } from "./reviewed-text.ts"
+import { closePermit, openPermit, RECEIPT_META, receiptOf, refusedBy, type Sealing, whereIs } from "./sealing.ts"
+import type { ServerFacts } from "./tool-definitions.ts"
+import type { Failure } from "./upstream.ts"
 
-type FailureCode = NonNullable<PermitClosing["code"]>
-type Failure = { readonly code: FailureCode; readonly sentence: string }
 /** How the forwarded call ended. */
-type Ending = { readonly response: JsonObject; readonly strict: boolean } | Failure
+type Ending = { readonly response: JsonObject; readonly isStrict: boolean } | Failure
 
 export type ToolCall = {
   /** The text to send to the server, once it is permitted; undefined when it must not be sent. */
@@ -29,68 +27,64 @@ export type ToolCall = {
   readonly settled: Promise<JsonObject | undefined>
   /** Aborts when nobody waits for the server any more, by timeout or cancellation. */
   readonly signal: AbortSignal
-  readonly receive: (response: JsonObject, text: string) => void
+  readonly receive: (response: JsonObject, isStrict: boolean) => void
   readonly fail: (failure: Failure) => void
   /** The agent does not want an answer any more. */
   readonly cancel: () => void
 }
 
 /** What a call needs to know. */
-export type CallParts = {
+type CallParts = {
   readonly sealing: Sealing
   readonly facts: ServerFacts
-  /** Lists the server's tools where they are not known; fails when the server does. */
-  readonly learnTools: () => Promise<void>
-  readonly refuseChanged: boolean
+  /** Asks the server for its tools; fails when the server does. */
+  readonly listTools: () => Promise<void>
 }
 
-const TIMED_OUT: Failure = { code: "TIMED_OUT", sentence: "the server did not answer in time" }
-const CANCELLED: Failure = { code: "TIMED_OUT", sentence: "the call was cancelled" }
+const CANCELLED: Failure = { code: "TIMED_OUT", message: "the call was cancelled" }
 
 export function startCall(request: CallRequest, parts: CallParts): ToolCall {
-  const { sealing } = parts
+  const { counts, callSeconds, warn } = parts.sealing
   const stop = new AbortController()
   const forwarded = Promise.withResolvers<string | undefined>()
   const ending = Promise.withResolvers<Ending>()
   let cancelled = false
-  sealing.counts.arrived()
   let ended = false
+  counts.arrived()
   const fail = (failure: Failure): void => {
     if (ended) return
     ended = true
     ending.resolve(failure)
     stop.abort()
   }
-  const forward = async (): Promise<Ending> => {
+  const forward: Forward = async () => {
     if (stop.signal.aborted) return await ending.promise
-    const timer = setTimeout(() => fail(TIMED_OUT), sealing.callSeconds * 1000)
+    const late: Failure = { code: "TIMED_OUT", message: "the server did not answer in time" }
+    const timer = setTimeout(() => fail(late), callSeconds * 1000)
     forwarded.resolve(request.text)
+    return await ending.promise.finally(() => clearTimeout(timer))
+  }
+  const settle = async (): Promise<JsonObject | undefined> => {
     try {
-      return await ending.promise
+      const { answer, end } = await decide(request, parts, stop.signal, forward)
+      counts.ended(end)
+      return cancelled ? undefined : answer
+    } catch (error) {
+      // Only a bug comes here: the agent gets no result that was not decided.
+      warn(`a call could not be handled: ${error instanceof Error ? error.message : "unknown"}`)
+      counts.ended("unconfirmed")
+      return errorResponse(request.id, INTERNAL_ERROR, "the call could not be handled")
     } finally {
-      clearTimeout(timer)
+      forwarded.resolve(undefined)
     }
   }
-  const settled = decide(request, parts, stop.signal, forward).then(
-    ({ answer, end }) => {
-      sealing.counts.ended(end)
-      return cancelled ? undefined : answer
-    },
-    (error: unknown) => {
-      // Only a bug comes here: the agent gets no result that was not decided.
-      sealing.warn(`a call could not be handled: ${error instanceof Error ? error.message : "unknown"}`)
-      sealing.counts.ended("unconfirmed")
-      return errorResponse(request.id, INVALID_PARAMS, "the call could not be handled")
-    },
-  )
-  settled.finally(() => forwarded.resolve(undefined)).catch(() => undefined)
   return {
     forwarded: forwarded.promise,
-    settled,
+    settled: settle(),
     signal: stop.signal,
-    receive: (response, text) => {
+    receive: (response, isStrict) => {
       ended = true
-      ending.resolve({ response, strict: isStrict(text) })
+      ending.resolve({ response, isStrict })
     },
     fail,
     cancel: () => {
@@ -106,36 +100,41 @@ type Forward = () => Promise<Ending>
 async function decide(request: CallRequest, parts: CallParts, signal: AbortSignal, forward: Forward): Promise<Decided> {
   const { sealing, facts } = parts
   const { mode, fail, warn } = sealing
-  await parts.learnTools().catch(() => warn(`${facts.name} did not list its tools`))
+  const enforces = mode === "enforce"
+  const answer = (sentence: string, receipt?: JsonObject): JsonObject => refusal(request, sentence, receipt)
+  const known = facts.tool(request.tool).state !== "unlisted"
+  if (!known) await parts.listTools().catch(() => warn(`${facts.name} did not list its tools`))
   const tool = facts.tool(request.tool)
-  const act = actOf(request, facts, tool)
-  const opened = await openPermit(sealing, act)
+  const route_id = `mcp/${facts.name}/${request.tool}`
+  const act = { program_id: facts.programId(), route_id, registry_record_hash: tool.hash, payload: request.payload }
+  const opened = await openPermit(sealing, act, tool.state)
   if (opened.kind === "undecided") {
-    if (mode === "enforce" && fail === "closed")
-      return {
-        end: "stopped",
-        answer: refusal(request, `the call was not made, since there is no decision: ${opened.reason}`),
-      }
-    warn(`${act.routeId} is called without a record: ${opened.reason}`)
+    if (enforces && fail === "closed")
+      return { end: "stopped", answer: answer(`the call was not made, since there is no decision: ${opened.reason}`) }
+    warn(`${route_id} is called without a record: ${opened.reason}`)
     return { end: "unsealed", answer: plainAnswer(request, await forward()) }
   }
   if (opened.kind === "refused") {
     const receipt = receiptOf(sealing, undefined, opened.run)
-    if (mode === "enforce") {
-      const sentence = `the call was refused before it was made, by ${ruleOf(opened.run)}. ${whereIs(sealing, opened.run)}`
-      return { end: "refused", answer: refusal(request, sentence, receipt) }
-    }
-    return { end: "observed", answer: withReceipt(plainAnswer(request, await forward()), receipt) }
+    if (!enforces) return { end: "observed", answer: withReceipt(plainAnswer(request, await forward()), receipt) }
+    const sentence = `the call was refused before it was made, ${refusedBy(sealing, opened.run)}`
+    return { end: "refused", answer: answer(sentence, receipt) }
   }
   const { permitId } = opened
-  const problem = mode === "enforce" ? pinProblem(parts, request.tool, tool) : undefined
-  if (problem !== undefined || signal.aborted) {
-    const code = problem === undefined ? "NOT_EXECUTED" : "EXECUTOR_REFUSED"
-    const run = await closePermit(sealing, permitId, { outcome: "failed", code })
-    const sentence = `the call was not made: ${problem ?? CANCELLED.sentence}.${run === undefined ? "" : ` ${whereIs(sealing, run)}`}`
-    return { end: "failed", answer: refusal(request, sentence, receiptOf(sealing, permitId, run)) }
-  }
-  return await release(request, sealing, permitId, await forward())
+  const problem = enforces && facts.refuses ? PIN_PROBLEMS[tool.state] : undefined
+  if (problem === undefined && !signal.aborted) return await release(request, sealing, permitId, await forward())
+  const code = problem === undefined ? "NOT_EXECUTED" : "EXECUTOR_REFUSED"
+  const run = await closePermit(sealing, permitId, { outcome: "failed", code })
+  const where = run === undefined ? "" : ` ${whereIs(sealing, run)}`
+  const sentence = `the call was not made: ${problem ?? CANCELLED.message}.${where}`
+  return { end: "failed", answer: answer(sentence, receiptOf(sealing, permitId, run)) }
+}
+
+const PIN_PROBLEMS = {
+  pinned: undefined,
+  unpinned: undefined,
+  changed: "the tool's definition is not the pinned one",
+  unlisted: "the server does not list the tool",
 }
 
 /** Closes the permit with what became of the call, and gives the agent what may be released. */
@@ -144,73 +143,48 @@ async function release(request: CallRequest, sealing: Sealing, permitId: string,
   const { closing, problem } = closingOf(sealing, ending, open)
   const run = await closePermit(sealing, permitId, closing)
   const receipt = receiptOf(sealing, permitId, run)
-  const withhold = (end: End, sentence: string): Decided => ({
-    end,
+  const end = run === undefined ? "unconfirmed" : closing.outcome === "completed" ? "sealed" : "failed"
+  const withhold = (sentence: string, how: End = end): Decided => ({
+    end: how,
     answer: refusal(request, `the call was made, and its result is withheld, ${sentence}`, receipt),
   })
-  if (run === undefined && !open)
-    return withhold("unconfirmed", `since the service did not confirm its record (permit ${permitId})`)
+  if (run === undefined && !open) return withhold(`since the service did not confirm its record (permit ${permitId})`)
   if (run !== undefined && run.outcome_kind !== "ok" && sealing.mode === "enforce")
-    return withhold("withheld", `by ${ruleOf(run)}. ${whereIs(sealing, run)}`)
-  if (problem !== undefined && !open) return withhold(endOf(run, closing), `since it ${problem}`)
-  return { end: endOf(run, closing), answer: withReceipt(plainAnswer(request, ending), receipt) }
-}
-
-const whereIs = ({ address }: Sealing, { run_id }: ExecuteResult): string =>
-  `Receipt: run ${run_id}, ${address}/runs/${run_id}`
-
-function endOf(run: ExecuteResult | undefined, closing: PermitClosing): End {
-  if (run === undefined) return "unconfirmed"
-  return closing.outcome === "completed" ? "sealed" : "failed"
+    return withhold(refusedBy(sealing, run), "withheld")
+  if (problem !== undefined && !open) return withhold(`since it ${problem}`)
+  return { end, answer: withReceipt(plainAnswer(request, ending), receipt) }
 }
 
 type Closing = { readonly closing: PermitClosing; readonly problem?: string }
 
 /** What is sealed of an ending, and why a result must not be released without a review. */
-function closingOf(sealing: Sealing, ending: Ending, open: boolean): Closing {
+function closingOf({ content }: Sealing, ending: Ending, open: boolean): Closing {
   if ("code" in ending) return { closing: { outcome: "failed", code: ending.code } }
-  const { response, strict } = ending
-  const body = isObject(response.result) ? response.result : objectAt(response, "error")
-  const succeeded = isObject(response.result) && response.result.isError !== true && !isTask(body)
+  const { response, isStrict } = ending
+  const body = objectAt(response, "result" in response ? "result" : "error")
+  // A task ends out of the gateway's sight.
+  const isTask = body.resultType === "task" || isObject(body.task)
+  const succeeded = isObject(response.result) && body.isError !== true && !isTask
   const outcome = succeeded
     ? ({ outcome: "completed" } as const)
     : ({ outcome: "failed", code: failureCode(response) } as const)
-  const text = strict ? reviewedText(body) : undefined
+  const text = isStrict ? reviewedText(body) : undefined
   if (text !== undefined)
     return {
-      closing: { ...outcome, ai_output_text: outputOf(sealing, text) },
-      ...(isTask(body) ? { problem: "is a task, which the gateway does not follow" } : {}),
+      closing: { ...outcome, ai_output_text: content ? text : sha256Hex(text) },
+      ...(isTask ? { problem: "is a task, which the gateway does not follow" } : {}),
     }
   const unreviewed = { output_sha256: sha256Hex(JSON.stringify(body)), output_reviewed: false, output_released: open }
   return {
     closing: { ...outcome, reproducibility_context: unreviewed },
-    problem: strict ? "is too large to be reviewed" : "is not strict I-JSON (RFC 7493)",
+    problem: isStrict ? "is too large to be reviewed" : "is not I-JSON (RFC 7493)",
   }
 }
-
-/** A task ends out of the gateway's sight. */
-const isTask = (result: JsonObject): boolean => result.resultType === "task" || isObject(result.task)
 
 /** A server that knows no such tool, or refuses the arguments, has not started. */
-function failureCode(response: JsonObject): FailureCode {
+function failureCode(response: JsonObject): Failure["code"] {
   const { code } = objectAt(response, "error")
   return code === METHOD_NOT_FOUND || code === INVALID_PARAMS ? "EXECUTOR_REFUSED" : "EXECUTOR_FAILED"
-}
-
-function actOf(request: CallRequest, facts: ServerFacts, tool: KnownTool): Act {
-  return {
-    programId: facts.programId(),
-    routeId: `mcp/${facts.name}/${request.tool}`,
-    definitionHash: tool.hash,
-    definition: tool.state,
-    payload: request.payload,
-  }
-}
-
-function pinProblem({ refuseChanged }: CallParts, name: string, { state }: KnownTool): string | undefined {
-  if (!refuseChanged) return undefined
-  if (state === "changed") return `the definition of ${JSON.stringify(name)} is not the pinned one`
-  return state === "unlisted" ? `the server does not list ${JSON.stringify(name)}` : undefined
 }
 
 /** A tool error, which the agent's model reads. */
@@ -227,11 +201,8 @@ function refusal({ id, modern }: CallRequest, sentence: string, receipt?: JsonOb
   }
 }
 
-function plainAnswer(request: CallRequest, ending: Ending): JsonObject {
-  return "code" in ending
-    ? refusal(request, `the call failed: ${ending.sentence}`)
-    : { ...ending.response, id: request.id }
-}
+const plainAnswer = (request: CallRequest, ending: Ending): JsonObject =>
+  "code" in ending ? refusal(request, `the call failed: ${ending.message}`) : ending.response
 
 /** The server's answer with the receipt: in the result's `_meta`, or in the error's data where that is an object or absent. */
 function withReceipt(answer: JsonObject, receipt: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
-/** What a server is known to be and to offer: its name and version, its tools and their hashes, and which of them changed. */
-import { digest, type JsonObject, type JsonValue, sha256Hex } from "@runseal/canonical"
+/** What a server is known to be and to offer: its name and version, its tools and the hashes of their definitions, and which of them changed. */
+import { digest, type JsonObject, sha256Hex } from "@runseal/canonical"
 import { isObject, objectAt, textAt } from "./json-rpc.ts"
 import type { PinMode, ToolPins } from "./tool-pins.ts"
 
@@ -12,6 +12,8 @@ export type KnownTool = {
 export type ServerFacts = {
   /** The configured name. */
   readonly name: string
+  /** Whether a call of a tool that is changed or not listed is refused. */
+  readonly refuses: boolean
   /** SHA-256 of `{door, server}`: of what the server says of itself, or of its configured name until it does. */
   readonly programId: () => string
   /** Reads who the server is from the result of `initialize` or `server/discover`. */
@@ -20,13 +22,10 @@ export type ServerFacts = {
   readonly listed: (result: JsonObject) => JsonObject
   /** The definitions may have changed: the next call asks for them. */
   readonly forget: () => void
-  /** Whether the tool was listed, or all tools were. */
-  readonly isKnown: (tool: string) => boolean
-  readonly wasListed: () => void
   readonly tool: (name: string) => KnownTool
 }
 
-export const PIN_META = "dev.runseal/pin"
+const PIN_META = "dev.runseal/pin"
 const UNLISTED: KnownTool = { hash: sha256Hex("null"), state: "unlisted" }
 
 export function createServerFacts(
@@ -36,23 +35,11 @@ export function createServerFacts(
   warn: (sentence: string) => void,
 ): ServerFacts {
   let server: JsonObject = { name }
-  let complete = false
   const tools = new Map<string, KnownTool>()
   const reported = new Set<string>()
-
-  const stateOf = (changed: ReadonlyMap<string, string>, tool: string, hash: string): KnownTool => {
-    if (mode === "off") return { hash, state: "unpinned" }
-    return { hash, state: changed.has(tool) ? "changed" : "pinned" }
-  }
-  const tell = (tool: string, hash: string): void => {
-    if (reported.has(`${tool} ${hash}`)) return
-    reported.add(`${tool} ${hash}`)
-    warn(
-      `the definition of ${JSON.stringify(tool)} of ${name} is not the pinned one: ${mode === "refuse" ? "refused" : "marked"}`,
-    )
-  }
   return {
     name,
+    refuses: mode === "refuse",
     programId: () => digest({ door: "mcp", server }),
     introduce: result => {
       const info = isObject(result.serverInfo)
@@ -62,41 +49,31 @@ export function createServerFacts(
       if (serverName !== undefined) server = { name: serverName, ...(version === undefined ? {} : { version }) }
     },
     listed: result => {
-      const listed = (Array.isArray(result.tools) ? result.tools : []).flatMap(definition => named(definition))
-      const hashes = new Map(listed.map(({ tool, definition }) => [tool, definitionHash(definition)]))
-      const changed = mode === "off" ? new Map<string, string>() : pins.compare(name, hashes)
-      const shown = listed.flatMap(({ tool, definition }): JsonObject[] => {
-        const hash = hashes.get(tool) ?? ""
-        tools.set(tool, stateOf(changed, tool, hash))
-        const pinned = changed.get(tool)
-        if (pinned === undefined) return [definition]
-        tell(tool, hash)
+      const listed = (Array.isArray(result.tools) ? result.tools : []).flatMap(definition => {
+        const tool = textAt(definition, "name")
+        return tool === undefined || !isObject(definition) ? [] : [{ tool, definition, hash: hashOf(definition) }]
+      })
+      const pinned = mode === "off" ? [] : pins.compare(name, listed)
+      const shown = listed.flatMap(({ tool, definition, hash }, at): JsonObject[] => {
+        const before = pinned[at]
+        tools.set(tool, { hash, state: mode === "off" ? "unpinned" : before === undefined ? "pinned" : "changed" })
+        if (before === undefined) return [definition]
+        const sentence = `the definition of ${JSON.stringify(tool)} of ${name} is not the pinned one, and ${mode === "refuse" ? "refused" : "marked"}`
+        if (!reported.has(`${sentence} ${hash}`)) warn(sentence)
+        reported.add(`${sentence} ${hash}`)
         if (mode === "refuse") return []
-        return [
-          { ...definition, _meta: { ...objectAt(definition, "_meta"), [PIN_META]: { changed: true, pinned, hash } } },
-        ]
+        const mark = { [PIN_META]: { changed: true, pinned: before, hash } }
+        return [{ ...definition, _meta: { ...objectAt(definition, "_meta"), ...mark } }]
       })
       return { ...result, tools: shown }
     },
-    forget: () => {
-      complete = false
-      tools.clear()
-    },
-    isKnown: tool => complete || tools.has(tool),
-    wasListed: () => {
-      complete = true
-    },
+    forget: () => tools.clear(),
     tool: tool => tools.get(tool) ?? UNLISTED,
   }
 }
 
-function named(definition: JsonValue): readonly { readonly tool: string; readonly definition: JsonObject }[] {
-  const tool = textAt(definition, "name")
-  return tool === undefined || !isObject(definition) ? [] : [{ tool, definition }]
-}
-
 /** Of the RFC 8785 text; of the text that the agent gets where there is none, as for a bound of 2^64 in a schema. */
-function definitionHash(definition: JsonObject): string {
+function hashOf(definition: JsonObject): string {
   try {
     return digest(definition)
   } catch {

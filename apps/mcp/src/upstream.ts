@@ -1,3 +1,6 @@
+/** A server behind the gateway, whatever carries its messages. */
+import type { PermitClosing } from "@runseal/sdk"
+
 export type SendOptions = {
   /** Aborts when nobody waits for the answer any more. */
   readonly signal?: AbortSignal
@@ -5,7 +8,6 @@ export type SendOptions = {
   readonly lost?: () => void
 }
 
-/** A server behind the gateway, whatever carries its messages. */
 export type Upstream = {
   /** Sends one message. Rejects with an UpstreamError when it did not arrive, or the server refused it. */
   readonly send: (text: string, options?: SendOptions) => Promise<void>
@@ -14,11 +16,15 @@ export type Upstream = {
   readonly stop: () => Promise<void>
 }
 
-/** Why a message was not answered: never started where the server could not be reached, refused, or failed. */
-export class UpstreamError extends Error {
-  readonly code: "NOT_EXECUTED" | "EXECUTOR_REFUSED" | "EXECUTOR_FAILED"
+/** Why a call has no answer. */
+export type Failure = { readonly code: NonNullable<PermitClosing["code"]>; readonly message: string }
 
-  constructor(code: UpstreamError["code"], message: string) {
+export const LOST: Failure = { code: "EXECUTOR_FAILED", message: "the server ended its answer too early" }
+
+export class UpstreamError extends Error implements Failure {
+  readonly code: Failure["code"]
+
+  constructor(code: Failure["code"], message: string) {
     super(message)
     this.code = code
   }
@@ -26,13 +32,14 @@ export class UpstreamError extends Error {
 
 /** Statuses with which a server refuses a request. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 406, 413, 415, 429])
-export const codeOfStatus = (status: number): UpstreamError["code"] =>
-  REFUSALS.has(status) ? "EXECUTOR_REFUSED" : "EXECUTOR_FAILED"
+export const refusedWith = (status: number): UpstreamError =>
+  new UpstreamError(REFUSALS.has(status) ? "EXECUTOR_REFUSED" : "EXECUTOR_FAILED", `the server answered ${status}`)
 
 const UNREACHED: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH"])
 
 /** The error of a request that got no answer. */
 export function unanswered(error: unknown): UpstreamError {
+  if (error instanceof UpstreamError) return error
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined
   return UNREACHED.has(code)

@@ -1,0 +1,129 @@
+/** Servers that try to reach the agent past the gateway. What they say is never read by an agent before it was sealed. */
+import { spawn } from "node:child_process"
+import { createServer, type Server } from "node:http"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  countedRecords,
+  type Folder,
+  gatewayWords,
+  newFolder,
+  type Running,
+  run,
+  type Service,
+  startService,
+  until,
+} from "./gateway-fixture.ts"
+import { answersTo } from "./hostile-server.ts"
+
+const SERVER = fileURLToPath(new URL("hostile-server.ts", import.meta.url))
+const FORMS = ["id as text", "other case", "no JSON", "two kinds", "id twice"]
+const callOf = (id: number, form?: string): string =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "act", arguments: { form } } })
+
+let folder: Folder
+let service: Service
+let server: Server
+let upstream: string
+let gateway: Running
+let url: string
+/** Requests that reached the server at its second address. */
+let elsewhere = 0
+
+beforeAll(async () => {
+  folder = newFolder()
+  service = await startService(`${folder.path}/records`)
+  server = createServer((request, response) => {
+    let body = ""
+    request.on("data", chunk => (body += chunk))
+    request.once("end", () => {
+      if (request.url === "/moved") {
+        response.writeHead(307, { location: `${upstream}/elsewhere` }).end()
+      } else if (request.url === "/refusing" && body.includes("tools/call")) {
+        response.writeHead(400, { "content-type": "application/json" })
+        response.end('{"error":"POISON"}')
+      } else {
+        if (request.url === "/elsewhere") elsewhere++
+        const texts = request.method === "POST" ? answersTo(body) : []
+        response.writeHead(texts.length === 0 ? 202 : 200, { "content-type": "text/event-stream" })
+        response.end(texts.map(text => `data: ${text}\n\n`).join(""))
+      }
+    })
+  }).listen(0, "127.0.0.1")
+  await new Promise(listening => server.once("listening", listening))
+  const address = server.address()
+  upstream = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`
+  const config = folder.file(
+    "mcp.json",
+    JSON.stringify({
+      mcpServers: Object.fromEntries(
+        ["plain", "moved", "refusing"].map(name => [name, { url: `${upstream}/${name}` }]),
+      ),
+    }),
+  )
+  gateway = run(gatewayWords("--data-dir", folder.path, "--config", config, "--listen", "0"), {
+    ...process.env,
+    RUNSEAL_URL: service.url,
+  })
+  url = await until(() => /listening on (http:\/\/127\.0\.0\.1:\d+)\//.exec(gateway.output())?.[1])
+})
+afterAll(async () => {
+  gateway.child.kill("SIGTERM")
+  await gateway.ended
+  server.close()
+  await service?.stop()
+  folder.remove()
+})
+
+const post = (path: string, body: string): Promise<Response> =>
+  fetch(`${url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body,
+  })
+
+describe("over stdio", () => {
+  test("an answer in a form that clients read differently does not reach the agent, and the server goes with the gateway", async () => {
+    // Behind a shell, as behind npx: the gateway's child is not the server.
+    const words = gatewayWords("--data-dir", folder.path, "--name", "stdio", "--", "sh", "-c")
+    const command = `'${process.execPath}' '${SERVER}' stdio; true`
+    const child = spawn(words[0] ?? "", [...words.slice(1), command], {
+      env: { ...process.env, RUNSEAL_URL: service.url },
+      stdio: ["pipe", "pipe", "ignore"],
+    })
+    let output = ""
+    child.stdout.setEncoding("utf8").on("data", text => (output += text))
+    for (const [at, form] of FORMS.entries()) child.stdin.write(`${callOf(at + 1, form)}\n`)
+    await until(() => (output.split("clean").length > FORMS.length ? true : undefined))
+    expect(output).not.toContain("POISON")
+    child.stdin.write('{"jsonrpc":"2.0","id":99,"method":"tools/list"}\n')
+    await until(() => (output.includes('"id":99') ? true : undefined))
+    expect(output).toContain("reads")
+    expect(output).not.toContain("POISON")
+    child.stdin.end()
+    await new Promise(ended => child.once("close", ended))
+  })
+})
+
+describe("over HTTP", () => {
+  test.each(FORMS)("%s", async form => {
+    const text = await (await post("/plain", callOf(1, form))).text()
+    expect(text).toContain("clean")
+    expect(text).not.toContain("POISON")
+  })
+
+  test("a redirect is not passed on: an agent would follow it past the gateway", async () => {
+    const answer = await post("/moved", '{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    expect(answer.status).toBe(502)
+    expect(await answer.text()).toContain(`redirects to ${upstream}/elsewhere: give the gateway that address`)
+    expect(elsewhere).toBe(0)
+  })
+
+  test("the body of a refusal is no way around the review", async () => {
+    const before = (await countedRecords(service.runseal)).failed ?? 0
+    const answer = await post("/refusing", callOf(1))
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).not.toContain("POISON")
+    expect((await countedRecords(service.runseal)).failed).toBe(before + 1)
+  })
+})
