@@ -3,8 +3,8 @@ import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import { type Api, ApiRefusal, type Refusal } from "./api.ts"
 import type { AssetName } from "./assets/asset-names.ts"
-import type { Markup } from "./parts/format.ts"
 import { page } from "./parts/layout.ts"
+import type { Markup } from "./parts/markup.ts"
 
 export type Visit = {
   readonly c: Context

@@ -50,6 +50,15 @@ function cell(className: string, ...pieces: readonly (Node | string)[]): HTMLEle
   return made
 }
 
+/** As `clipped` of the server's pages makes it. */
+function clipped(text: string): HTMLElement {
+  const made = document.createElement("span")
+  made.className = "clip"
+  made.title = text
+  made.textContent = printable(text)
+  return made
+}
+
 function rowOf({ id, outcome, route, key, at, took }: Run): HTMLElement {
   const link = document.createElement("a")
   link.href = `/console/runs/${id}`
@@ -60,11 +69,11 @@ function rowOf({ id, outcome, route, key, at, took }: Run): HTMLElement {
   const name = document.querySelector(`select[name="key"] option[value="${key}"]`)?.textContent ?? `key ${key}`
   const made = document.createElement("tr")
   made.className = "new"
-  const keyCell = key === undefined ? [] : [cell("long", name.replace(/ \(\d+\)$/, ""))]
+  const keyCell = key === undefined ? [] : [cell("key", clipped(name.replace(/ \(\d+\)$/, "")))]
   made.append(
     cell("", link),
-    cell("", label),
-    cell("long", route),
+    cell("outcome-cell", label),
+    cell("long", clipped(route)),
     ...keyCell,
     cell("nowrap", at.slice(0, 16).replace("T", " ")),
     cell("figure", duration(took)),

@@ -9,6 +9,7 @@ import {
   verdictTone,
 } from "@runseal/core/presentation/account"
 import { MAX_TRUST_BYTES, trustRows } from "@runseal/core/presentation/trust-rows"
+import type { CheckResult } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { byId, element, facts, fill, list, section } from "@runseal/verify-page/page/elements"
 import { judge, type Reading } from "@runseal/verify-page/page/judge-document"
@@ -29,7 +30,13 @@ async function read(address: string, maxBytes: number): Promise<Uint8Array> {
 function show({ report }: Reading, keys: TrustedKeys): void {
   const { verdict, checks, limitations, anchors } = report
   const tone = verdictTone(verdict)
-  const passed = checks.filter(({ result }) => result === "pass").length
+  const of = (wanted: CheckResult): number => checks.filter(({ result }) => result === wanted).length
+  const other = [
+    [of("fail"), "failed"],
+    [of("withheld"), "of withheld sections"],
+    [of("absent"), of("absent") === 1 ? "does not apply to it" : "do not apply to it"],
+  ] as const
+  const counts = [`${of("pass")} checks passed`, ...other.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`]))]
   const status = element(
     "p",
     `verdict ${tone}`,
@@ -51,7 +58,7 @@ function show({ report }: Reading, keys: TrustedKeys): void {
     element(
       "p",
       "",
-      `${genuineMeaning(report) ?? "The record is not genuine, or not complete."} ${passed} of ${checks.length} checks passed, here and now.`,
+      `${genuineMeaning(report) ?? "The record is not genuine, or not complete."} ${counts.join(", ")}, here and now.`,
     ),
     element("details", "", element("summary", "", "Every check"), element("ul", "checks", ...items)),
     element(

@@ -14,9 +14,9 @@ import {
   destinationListSchema,
   rotatedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
-import { html } from "hono/html"
 import { isRefusal } from "../api.ts"
-import { type Markup, number, plural, seconds, shortTime, time } from "../parts/format.ts"
+import { number, plural, seconds, shortTime, time } from "../parts/format.ts"
+import { html, type Markup } from "../parts/markup.ts"
 import { empty, facts, heading, notice, refused, secretNotice, table } from "../parts/pieces.ts"
 import { administers, formOf, show, type Visit } from "../visit.ts"
 import { destinationForms, newDestinationForm, newDestinationRequest, typedNumber } from "./destination-forms.ts"

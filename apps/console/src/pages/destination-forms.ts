@@ -2,8 +2,7 @@
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import type { Delivery } from "@runseal/core/wire/delivery-messages"
 import { DESTINATION_KINDS, type Destination, EVENT_FORMATS } from "@runseal/core/wire/event-messages"
-import { html } from "hono/html"
-import type { Markup } from "../parts/format.ts"
+import { html, type Markup } from "../parts/markup.ts"
 import { OUTCOME_NAMES } from "../parts/outcome-names.ts"
 import { csrfField } from "../parts/pieces.ts"
 

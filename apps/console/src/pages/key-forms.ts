@@ -1,7 +1,6 @@
 /** The forms of a key, and how what was typed in them becomes a request. An empty field means: none, as every key has it. */
 import type { ListedKey } from "@runseal/core/wire/key-requests"
-import { html } from "hono/html"
-import type { Markup } from "../parts/format.ts"
+import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { csrfField } from "../parts/pieces.ts"
 
 type Field = (name: string) => string
@@ -18,8 +17,8 @@ const numberInput = (name: string, label: string, value: number | undefined): Ma
 
 const settings = (key: Partial<ListedKey>): Markup => html`<div class="fields">
 ${NUMBERS.map(({ name, label }) => numberInput(name, label, key[name]))}
-<label>Expires (UTC)<input name="expires_at" value="${key.expires_at ?? ""}" placeholder="never, or 2027-01-31T00:00:00Z"></label>
-<label class="wide">Notes<input name="notes" value="${key.notes ?? ""}" maxlength="2000"></label>
+<label>Expires (UTC)<input name="expires_at" type="datetime-local" step="1" value="${key.expires_at?.slice(0, 19) ?? ""}"></label>
+<label class="wide">Notes<input name="notes" value="${verbatim(key.notes ?? "")}" maxlength="2000"></label>
 </div>`
 
 export const newKeyForm = (
@@ -27,15 +26,16 @@ export const newKeyForm = (
 ): Markup => html`<form method="post" action="/console/keys">${csrfField(csrf)}
 <div class="fields"><label>Name<input name="name" required maxlength="128" autocomplete="off"></label>
 <label>Scope<select name="scope"><option value="">customer</option><option value="auditor">auditor, reads only</option><option value="admin">administrator</option></select></label>
-<label>Tier<select name="tier"><option value="">usual</option><option>trial</option><option>production</option></select></label></div>
-<details><summary>Limits, expiry and notes</summary>${settings({})}</details>
+<label>Tier<select name="tier"><option value="">usual: trial for a customer</option><option>trial</option><option>production</option></select></label></div>
+<details><summary>Limits, expiry and notes</summary>${settings({})}
+<div class="fields"><label class="wide">An auditor reads the runs of keys<input name="reads" placeholder="all, or ids such as 2, 5" autocomplete="off"></label></div></details>
 <p class="buttons"><button>Make a key</button></p></form>`
 
 export const changeKeyForm = (
   key: ListedKey,
   csrf: string | undefined,
 ): Markup => html`<form method="post" action="/console/keys/${key.id}">${csrfField(csrf)}<input type="hidden" name="action" value="change">
-<div class="fields"><label>Name<input name="name" required maxlength="128" value="${key.name.replace(/^customer:/, "")}"></label></div>${settings(key)}
+<div class="fields"><label>Name<input name="name" required maxlength="128" value="${verbatim(key.name.replace(/^customer:/, ""))}"></label></div>${settings(key)}
 <p class="buttons"><button>Save</button></p></form>`
 
 export const rotateForm = (
@@ -55,12 +55,18 @@ export const revokeForm = (
 /** What was typed; a number that is none goes on as it is, and the API says what is wrong with it. */
 const typed = (text: string): number | string => (/^\d{1,16}$/.test(text) ? Number(text) : text)
 
+/** A time that was picked has no zone, and is meant in UTC. */
+const utcOf = (text: string): string => {
+  const [, minute, second = ":00"] = /^([\d-]{10}T\d\d:\d\d)(:[\d.]+)?$/.exec(text) ?? []
+  return minute === undefined ? text : `${minute}${second}Z`
+}
+
 /** @param absent what an empty field becomes: left out of a new key, null to take a setting away */
 function settingsOf(field: Field, absent: null | undefined): object {
   const made: Record<string, number | string | null> = {}
   for (const name of [...NUMBERS.map(({ name }) => name), "expires_at", "notes"]) {
     const text = field(name)
-    if (text !== "") made[name] = name === "notes" ? text : typed(text)
+    if (text !== "") made[name] = name === "notes" ? text : name === "expires_at" ? utcOf(text) : typed(text)
     else if (absent === null) made[name] = null
   }
   return made
@@ -71,6 +77,13 @@ export const newKeyRequest = (field: Field): object => ({
   ...(field("scope") === "" ? {} : { scope: field("scope") }),
   ...(field("scope") === "admin" ? { confirm_admin_scope: true } : {}),
   ...(field("tier") === "" ? {} : { tier: field("tier") }),
+  ...(field("reads") === ""
+    ? {}
+    : {
+        reads: field("reads")
+          .split(/[\s,]+/)
+          .map(typed),
+      }),
   ...settingsOf(field, undefined),
 })
 

@@ -7,10 +7,10 @@ import {
   revokedKeySchema,
   rotatedKeySchema,
 } from "@runseal/core/wire/key-requests"
-import { html } from "hono/html"
 import { isRefusal } from "../api.ts"
-import { address, type Markup, number, shortTime, time } from "../parts/format.ts"
-import { empty, facts, heading, notice, refused, secretNotice, table } from "../parts/pieces.ts"
+import { address, number, shortTime, time } from "../parts/format.ts"
+import { html, type Markup } from "../parts/markup.ts"
+import { clipped, empty, facts, heading, notice, refused, secretNotice, table } from "../parts/pieces.ts"
 import { administers, formOf, show, type Visit } from "../visit.ts"
 import { changeKeyForm, changeKeyRequest, newKeyForm, newKeyRequest, revokeForm, rotateForm } from "./key-forms.ts"
 
@@ -25,7 +25,7 @@ const stateLabel = (key: ListedKey): Markup => {
 }
 
 const row = (key: ListedKey): Markup =>
-  html`<tr><td><a href="${PATH}/${key.id}">${key.id}</a></td><td class="long">${key.name}</td><td>${key.scope}</td><td>${key.tier}</td><td>${stateLabel(key)}</td><td class="figure">${number(key.run_count)}</td><td class="nowrap">${key.last_used_at === null ? html`<span class="quiet">never</span>` : shortTime(key.last_used_at)}</td></tr>`
+  html`<tr><td><a href="${PATH}/${key.id}">${key.id}</a></td><td class="long">${clipped(key.name)}</td><td>${key.scope}</td><td>${key.tier}</td><td>${stateLabel(key)}</td><td class="figure">${number(key.run_count)}</td><td class="nowrap">${key.last_used_at === null ? html`<span class="quiet">never</span>` : shortTime(key.last_used_at)}</td></tr>`
 
 export const keysPage = (visit: Visit): Promise<Response> => showKeys(visit)
 
@@ -66,7 +66,10 @@ const keyFacts = (key: ListedKey): Markup =>
   facts([
     ["Scope", key.scope],
     ["Tier", key.tier],
-    ["Runs", html`<a href="${address("/console/runs", { key: key.id })}">${number(key.run_count)}</a>`],
+    [
+      "Runs",
+      html`<a href="${address("/console/runs", { key: key.id })}">${number(key.run_count)}</a> · <a href="${address("/admin/runs/export", { key: key.id })}" download="runseal-key-${key.id}.ndjson">sealed records, for the verifier</a>`,
+    ],
     ["Made", html`${time(key.created_at)}${key.created_by === undefined ? "" : html` by ${key.created_by}`}`],
     ["Last used", key.last_used_at === null ? "never" : time(key.last_used_at)],
     ["Secret rotated", key.rotated_at && time(key.rotated_at)],

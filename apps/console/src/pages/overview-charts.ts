@@ -1,10 +1,10 @@
 /** The charts of the overview, as SVG. Each has its figures in a table beside it, for those who do not see it. */
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { OverviewAnswer } from "@runseal/core/wire/overview-answer"
-import { html } from "hono/html"
-import { address, compact, type Markup, number, shortTime } from "../parts/format.ts"
+import { address, compact, number, shortTime } from "../parts/format.ts"
+import { html, type Markup } from "../parts/markup.ts"
 import { OUTCOME_NAMES, toneOf } from "../parts/outcome-names.ts"
-import { table } from "../parts/pieces.ts"
+import { clipped, table } from "../parts/pieces.ts"
 
 type Steps = OverviewAnswer["steps"]
 type Step = Steps[number]
@@ -74,7 +74,7 @@ export type Bar = { readonly name: string; readonly runs: number; readonly link:
 export function bars(items: readonly Bar[]): Markup {
   const most = Math.max(1, ...items.map(({ runs }) => runs))
   const item = ({ name, runs, link, tone }: Bar): Markup =>
-    html`<li><a href="${link}"><span class="long">${name}</span><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="100" height="10" class="track"/><rect width="${((100 * runs) / most).toFixed(2)}" height="10" class="fill ${tone}"/></svg><span class="figure">${compact(runs)}</span></a></li>`
+    html`<li><a href="${link}">${clipped(name)}<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="100" height="10" class="track"/><rect width="${((100 * runs) / most).toFixed(2)}" height="10" class="fill ${tone}"/></svg><span class="figure">${compact(runs)}</span></a></li>`
   return html`<ul class="bars">${items.map(item)}</ul>`
 }
 

@@ -10,11 +10,11 @@ import {
   overviewAnswerSchema,
 } from "@runseal/core/wire/overview-answer"
 import { indexAnswerSchema, readyAnswerSchema } from "@runseal/core/wire/service-answers"
-import { html } from "hono/html"
 import { isRefusal, type Refusal } from "../api.ts"
-import { address, compact, type Markup, number, plural, seconds, shortTime } from "../parts/format.ts"
+import { address, compact, number, plural, seconds, shortTime } from "../parts/format.ts"
+import { html, type Markup } from "../parts/markup.ts"
 import { outcomeLabel } from "../parts/outcome.ts"
-import { empty, heading, meter, notice, refused } from "../parts/pieces.ts"
+import { clipped, empty, heading, meter, notice, refused } from "../parts/pieces.ts"
 import { seesAll, show, type Visit } from "../visit.ts"
 import { shareOf } from "./budgets-page.ts"
 import { witnessed } from "./log-page.ts"
@@ -65,7 +65,7 @@ export async function overviewPage(visit: Visit): Promise<Response> {
   const backlog = outside.logs.reduce((sum, log) => sum + log.backlog, 0)
   const faults = outside.logs.filter(({ fault }) => fault !== undefined).length
   const figures = html`<ul class="figures-row">
-${deployment === undefined ? "" : deploymentFigures(deployment)}
+${deployment === undefined ? ownFigure(latest) : deploymentFigures(deployment)}
 ${figure("Log entries", index.log.size, "/console/log")}
 ${seen === undefined ? "" : figure("Entries without a witness", Math.max(0, index.log.size - seen.size), "/console/log")}
 ${outside.logs.length === 0 ? "" : figure("Not yet in outside logs", backlog, "/console/log", faults > 0 ? "bad" : undefined)}
@@ -86,6 +86,10 @@ const figure = (label: string, value: number, link: string, tone?: "bad"): Marku
 
 const rangeLinks = (range: OverviewRange): Markup =>
   html`<ul class="chips" aria-label="Time">${OVERVIEW_RANGE_NAMES.map(name => html`<li><a href="${address("/console", { range: name })}" ${name === range ? html`aria-current="true"` : ""}>${RANGE_NAMES[name]}</a></li>`)}</ul>`
+
+/** A customer's own runs. */
+const ownFigure = (latest: RunsFound | Refusal): Markup | "" =>
+  isRefusal(latest) || latest.total === undefined ? "" : figure("Runs", latest.total, "/console/runs")
 
 /** Where the first step of an overview begins. */
 const beginOf = ({ steps }: OverviewAnswer): string => steps[0]?.from ?? ""
@@ -134,7 +138,7 @@ ${budgets(usage.keys)}
 
 function latestRuns({ runs }: RunsFound): Markup {
   if (runs.length === 0) return empty("No run was made yet.", html`<a href="/docs">Send the first one</a>`)
-  return html`<ul class="latest">${runs.map(({ id, outcome_kind, route_id, created_at }) => html`<li><a href="/console/runs/${id}">${id}</a> ${outcomeLabel(outcome_kind)} <span class="long">${route_id}</span> <span class="quiet nowrap">${shortTime(created_at)}</span></li>`)}</ul><p><a href="/console/runs">All runs</a></p>`
+  return html`<ul class="latest">${runs.map(({ id, outcome_kind, route_id, created_at }) => html`<li><a href="/console/runs/${id}">${id}</a> ${outcomeLabel(outcome_kind)} ${clipped(route_id)} <span class="quiet nowrap">${shortTime(created_at)}</span></li>`)}</ul><p><a href="/console/runs">All runs</a></p>`
 }
 
 /** The fullest windows. */
@@ -144,7 +148,7 @@ function budgets(keys: readonly KeyUsage[]): Markup {
   const shown = sorted.filter(({ window }) => window.total > 0).slice(0, MAX_BUDGETS)
   const rows = shown.map(
     ({ key_id, name, window }) =>
-      html`<li><a href="${address("/console/runs", { key: key_id })}">${name}</a>${meter(`Window of ${name}`, window.total, window.cap)}</li>`,
+      html`<li><a href="${address("/console/runs", { key: key_id, from: window.window_start })}">${clipped(name)}</a>${meter(`Window of ${name}`, window.total, window.cap)}</li>`,
   )
   return html`<section class="card"><h2>Budgets</h2><p>${near === 0 ? "No window is near its cap." : html`<strong>${plural(near, "window")}</strong> at 80 % of the cap or more.`}</p>${rows.length === 0 ? "" : html`<ul class="plain-list meters">${rows}</ul>`}<p><a href="/console/budgets">All budgets</a></p></section>`
 }

@@ -10,9 +10,9 @@ import {
   type PolicyVersion,
   policiesPageSchema,
 } from "@runseal/core/wire/policy-requests"
-import { html } from "hono/html"
 import { isRefusal } from "../api.ts"
-import { address, type Markup, time } from "../parts/format.ts"
+import { address, time } from "../parts/format.ts"
+import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { csrfField, facts, heading, notice, refused } from "../parts/pieces.ts"
 import { administers, formOf, show, type Visit } from "../visit.ts"
 import { policyDiff, policyText, trialResult } from "./policy-trial.ts"
@@ -58,7 +58,7 @@ function history(policies: readonly PolicyVersion[]): Markup {
 const tryForm = (visit: Visit, text: string): Markup => html`<section class="card"><h2>Try another</h2>
 <p>It is held against the newest runs. Nothing changes by it.</p>
 <form method="post" action="${PATH}">${csrfField(visit.session.csrf_token)}
-<label>Policy<textarea name="policy" rows="22" spellcheck="false" required>${text}</textarea></label>
+<label>Policy<textarea name="policy" rows="22" spellcheck="false" required>${verbatim(text)}</textarea></label>
 <label>Newest runs<input name="last" inputmode="numeric" pattern="[0-9]+" value="${DRY_RUN_DEFAULT}" aria-describedby="last-note"></label><p id="last-note" class="quiet">At most ${DRY_RUN_MAX}.</p>
 <p class="buttons"><button name="action" value="try">What would change?</button></p></form></section>`
 

@@ -1,17 +1,20 @@
 /** *Run*: what happened first, then why, what was declared, and the proof, which the visitor's own browser checks. */
 
+import type { JsonObject } from "@runseal/canonical"
 import { type Bundle, bundleSchema, durationMs } from "@runseal/core/artifacts/bundle-schema"
 import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
 import { bundleFacts } from "@runseal/core/verify/record-facts"
+import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/key-requests"
+import { policiesPageSchema } from "@runseal/core/wire/policy-requests"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
-import { html } from "hono/html"
 import { isRefusal } from "../api.ts"
 import { duration } from "../parts/duration.ts"
-import { address, type Markup, number, shortHash, time } from "../parts/format.ts"
+import { address, plural, shortHash, time } from "../parts/format.ts"
+import { html, type Markup } from "../parts/markup.ts"
 import { SIGNS, toneOf } from "../parts/outcome-names.ts"
-import { csrfField, facts, meter, notice, readable, refused } from "../parts/pieces.ts"
+import { csrfField, facts, meter, notice, readable, refused, whole } from "../parts/pieces.ts"
 import { administers, formOf, seesAll, show, type Visit } from "../visit.ts"
 import { timeline } from "./run-timeline.ts"
 
@@ -27,15 +30,15 @@ async function showRun(visit: Visit, news?: Markup): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
   const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
   const title = `Run ${bundle.run.run_id} ${OUTCOMES[bundle.run.outcome_kind].words.ending}`
-  const body = html`${outcome(bundle, title)}
+  const body = html`${outcome(bundle, title, await denyingRule(visit, bundle))}
 ${news ?? ""}
 <div class="columns"><div>
 ${section("Stages and gates", timeline(bundle))}
 ${section("Declared by the caller", declared(bundle))}
 </div><div>
 ${section("Verified in this browser", verification(visit, bundle))}
-${section("Facts", runFacts(bundle))}
-${budgets(bundle)}
+${section("Facts", runFacts(visit, bundle))}
+${budgets(visit, bundle)}
 ${section("Log entries", anchors(bundle))}
 ${section("Hand it on", handOn(visit, bundle))}
 </div></div>`
@@ -45,7 +48,23 @@ ${section("Hand it on", handOn(visit, bundle))}
 const section = (title: string, content: Markup): Markup =>
   html`<section class="card"><h2>${title}</h2>${content}</section>`
 
-function outcome(bundle: Bundle, title: string): Markup {
+/** The rule that denied a run, as the policy of its record has it; undefined where the visitor may not read policies. */
+async function denyingRule(visit: Visit, { run, sections }: Bundle): Promise<JsonObject | undefined> {
+  const decided = sections.policy_evaluation
+  if (run.outcome_kind !== "pepg_deny" || decided === undefined || !seesAll(visit)) return undefined
+  const found = await visit.api.ask(address("/admin/policies", { limit: POLICIES_READ }), policiesPageSchema)
+  if (isRefusal(found)) return undefined
+  const rules = found.policies.find(({ policy_hash }) => policy_hash === decided.policy_hash)?.policy.rules
+  if (!Array.isArray(rules)) return undefined
+  return rules.filter(isObject).find(({ id }) => id === decided.fired_rule_id)
+}
+/** Newest policies in which the rule of a run is looked for. */
+const POLICIES_READ = 20
+
+const ruleText = ({ description, when }: JsonObject): Markup =>
+  html`${typeof description === "string" ? html`<p>${description}</p>` : ""}${typeof when === "string" ? html`<p>The rule: <code>${when}</code></p>` : ""}`
+
+function outcome(bundle: Bundle, title: string, rule: JsonObject | undefined): Markup {
   const { run } = bundle
   const { sentence } = OUTCOMES[run.outcome_kind]
   const { cause, permit } = bundleFacts(bundle)
@@ -57,7 +76,7 @@ function outcome(bundle: Bundle, title: string): Markup {
   const tone = toneOf(run.outcome_kind)
   return html`<div class="outcome ${tone}"><p class="back"><a href="/console/runs">Runs</a></p>
 <h1><span aria-hidden="true">${SIGNS[tone]}</span> ${title}</h1>
-${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${observed}${act}${run.outcome_kind === "ok" ? "" : html`<p>${sentence}</p>`}</div>`
+${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${observed}${act}${rule === undefined ? "" : ruleText(rule)}${run.outcome_kind === "ok" ? "" : html`<p>${sentence}</p>`}</div>`
 }
 
 /** Whether the run was observed and not enforced: a mark of its envelope. */
@@ -65,13 +84,22 @@ function isObserved({ sections: { envelope } }: Bundle): boolean {
   return envelope !== undefined && "enforcement" in envelope && envelope.enforcement === "observe"
 }
 
-function runFacts({ run, sections }: Bundle): Markup {
+/** Number of the key that made a run; 0 for open mode. */
+const keyOf = ({ run: { tenant_id } }: Bundle): number => Number(/^api-key-(\d{1,16})$/.exec(tenant_id)?.[1] ?? 0)
+
+function runFacts(visit: Visit, bundle: Bundle): Markup {
+  const { run, sections } = bundle
   const { envelope, payload, policy_evaluation: policy } = sections
   const similar = (text: string, name: string, value: string): Markup =>
-    html`${text} <a class="quiet" href="${address("/console/runs", { [name]: value })}">similar runs</a>`
+    html`${whole(text)} <a class="quiet" href="${address("/console/runs", { [name]: value })}">similar runs</a>`
   return facts([
     ["Route", similar(run.route_id, "route_id", run.route_id)],
-    ["Made by", run.tenant_id],
+    [
+      "Made by",
+      seesAll(visit)
+        ? html`<a href="${address("/console/runs", { key: keyOf(bundle) })}">${run.tenant_id}</a>`
+        : run.tenant_id,
+    ],
     ["Sealed", time(run.created_at)],
     ["Took", duration(durationMs(run))],
     ["Policy", policy && html`${policy.policy_name} ${shortHash(policy.policy_hash)}`],
@@ -82,7 +110,7 @@ function runFacts({ run, sections }: Bundle): Markup {
     ],
     ["Program", shortHash(run.program_id)],
     ["Register entry", envelope && shortHash(envelope.registry_record_hash)],
-    ["Payload", html`${shortHash(payload.payload_hash)}, ${number(payload.payload_bytes)} bytes, not stored`],
+    ["Payload", html`${shortHash(payload.payload_hash)}, ${plural(payload.payload_bytes, "byte")}, not stored`],
     [
       "AI output",
       payload.ai_output_hash === undefined ? undefined : html`${shortHash(payload.ai_output_hash)}, not stored`,
@@ -96,7 +124,8 @@ function runFacts({ run, sections }: Bundle): Markup {
   ])
 }
 
-function budgets({ sections: { budget_snapshot: budget } }: Bundle): Markup | string {
+function budgets(visit: Visit, bundle: Bundle): Markup | string {
+  const { budget_snapshot: budget } = bundle.sections
   if (budget === undefined) return ""
   const { declared_tokens, run_limit, window } = budget
   return section(
@@ -104,7 +133,11 @@ function budgets({ sections: { budget_snapshot: budget } }: Bundle): Markup | st
     facts([
       ["This run", meter("Tokens of this run", declared_tokens, run_limit)],
       ["Window after it", window && meter("Tokens of the window", window.total_after, window.cap)],
-      ["Window began", window && time(window.window_start)],
+      [
+        "Window began",
+        window &&
+          html`${time(window.window_start)} <a class="quiet" href="${address("/console/runs", { key: seesAll(visit) ? keyOf(bundle) : undefined, from: window.window_start, to: bundle.run.created_at })}">runs in it until this one</a>`,
+      ],
     ]),
   )
 }
@@ -153,10 +186,13 @@ function anchors({ anchors: found }: Bundle): Markup {
   return html`${facts(rows)}${outside === 0 ? "" : html`<p>Also in ${outside} outside ${outside === 1 ? "log" : "logs"}.</p>`}<p class="quiet">Witnesses sign the whole log, not one entry: <a href="/console/log">log health</a>.</p>`
 }
 
-function handOn(visit: Visit, { run }: Bundle): Markup {
+/** An administrator publishes its own runs, and those of open mode that it was given; it withdraws any. */
+function handOn(visit: Visit, bundle: Bundle): Markup {
+  const { run } = bundle
+  const isOwn = [0, visit.session.key_id].includes(keyOf(bundle))
   const publish = administers(visit)
-    ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${csrfField(visit.session.csrf_token)}<button name="action" value="publish">Publish</button> <button name="action" value="unpublish" class="plain">Withdraw</button></form>
-<p class="quiet">Published, everybody with its address reads and verifies the record.</p>`
+    ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${csrfField(visit.session.csrf_token)}${isOwn ? html`<button name="action" value="publish">Publish</button>` : ""} <button name="action" value="unpublish" class="plain">Withdraw</button></form>
+<p class="quiet">Published, everybody with its address reads and verifies the record.${isOwn ? "" : " Only the key that made it publishes it."}</p>`
     : ""
   return html`<ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
 ${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${publish}`

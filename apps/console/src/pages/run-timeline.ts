@@ -3,8 +3,8 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { GATES, KERNELS } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS, type StepResult, type TranscriptStep, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
-import { html } from "hono/html"
-import { type Markup, number, plural, shortHash, time } from "../parts/format.ts"
+import { number, plural, shortHash, time } from "../parts/format.ts"
+import { html, type Markup } from "../parts/markup.ts"
 
 type Explain = (bundle: Bundle) => Markup | string | undefined
 
@@ -19,7 +19,7 @@ const EXPLANATIONS: Readonly<Partial<Record<TranscriptStep, Explain>>> = {
       : html`Missing: ${gap.missing_fields.map((name, i) => html`${i > 0 ? ", " : ""}<code>${name}</code>`)}`,
   PEPG: ({ sections: { policy_evaluation: found, mcd_finding: match } }) =>
     found &&
-    html`${match === undefined || found.decision_reason_code !== "MCD_SIGNATURE_MATCH" ? html`Rule <code>${found.fired_rule_id}</code>` : html`Signature <code>${found.fired_rule_id}</code> matched in <code>${match.matched_in}</code>`} of policy <code>${found.policy_id}</code>: ${found.decision}`,
+    html`${match === undefined || found.decision_reason_code !== "MCD_SIGNATURE_MATCH" ? html`Rule <code>${found.fired_rule_id}</code>` : html`Signature <code>${found.fired_rule_id}</code> (${match.category.replaceAll("_", " ")}, ${match.severity}) matched in <code>${match.matched_in}</code>`} of policy <code>${found.policy_id}</code>: ${found.decision}`,
   DKEC: ({ sections: { efa } }) => efa && kernelsText(efa.kernels),
   CCV: ({ sections: { budget_snapshot: budget } }) =>
     budget &&

@@ -1,11 +1,12 @@
 /** A view of runs as a file: CSV for a spreadsheet, NDJSON for a program. The records themselves are exported by `GET /runs/export`. */
 import { stream } from "hono/streaming"
 import { ApiRefusal, isRefusal } from "../api.ts"
+import { address } from "../parts/format.ts"
 import type { Visit } from "../visit.ts"
-import { readView } from "./run-filters.ts"
+import { readView, viewParameters } from "./run-filters.ts"
 import { findRuns, type ListedRun } from "./run-source.ts"
 
-/** Runs of one file; the last line says when there are more. */
+/** Runs of one file; its last line says where the next one is, if there are more. */
 const MAX_RUNS = 50_000
 const PAGE_SIZE = 500
 
@@ -37,14 +38,20 @@ const FORMATS = {
     type: "text/csv; charset=utf-8",
     head: `${COLUMNS.join(",")}\r\n`,
     line: (run: ListedRun) => `${csvLine(run)}\r\n`,
+    more: (next: string) => `${cell(`more runs: ${next}`)}\r\n`,
   },
-  ndjson: { type: "application/x-ndjson", head: "", line: (run: ListedRun) => `${JSON.stringify(run)}\n` },
+  ndjson: {
+    type: "application/x-ndjson",
+    head: "",
+    line: (run: ListedRun) => `${JSON.stringify(run)}\n`,
+    more: (next: string) => `${JSON.stringify({ next })}\n`,
+  },
 } as const
 
 /** @throws ApiRefusal for a wrong filter: nothing was sent by then */
 export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Promise<Response> {
   const { c } = visit
-  const { type, head, line } = FORMATS[format]
+  const { type, head, line, more } = FORMATS[format]
   const view = readView(c)
   const first = await findRuns(visit, view, PAGE_SIZE)
   if (isRefusal(first)) throw new ApiRefusal(first)
@@ -55,8 +62,12 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
     let found = first
     for (let sent = 0; !file.aborted; ) {
       await file.write(found.runs.map(line).join(""))
+      if (found.next === undefined) return
       sent += PAGE_SIZE
-      if (found.next === undefined || sent >= MAX_RUNS) return
+      if (sent >= MAX_RUNS) {
+        await file.write(more(address(c.req.path, { ...viewParameters(view), before: found.next })))
+        return
+      }
       const older = await findRuns(visit, { ...view, before: found.next }, PAGE_SIZE)
       // A file that ends early must not look whole: the connection breaks.
       if (isRefusal(older)) throw new Error(older.error)

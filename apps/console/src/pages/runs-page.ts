@@ -1,13 +1,13 @@
 /** *Runs*: a list with filters. */
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { type UsageAnswer, usageAnswerSchema } from "@runseal/core/wire/admin-answers"
-import { html } from "hono/html"
 import { isRefusal } from "../api.ts"
 import { duration } from "../parts/duration.ts"
-import { address, type Markup, number, plural, shortTime } from "../parts/format.ts"
+import { address, number, plural, shortTime } from "../parts/format.ts"
+import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { outcomeLabel } from "../parts/outcome.ts"
 import { OUTCOME_NAMES } from "../parts/outcome-names.ts"
-import { empty, heading, refused, table } from "../parts/pieces.ts"
+import { clipped, empty, heading, refused, table } from "../parts/pieces.ts"
 import { seesAll, show, type Visit } from "../visit.ts"
 import { type RunView, readView, TEXT_FILTERS, viewParameters } from "./run-filters.ts"
 import { findRuns, type ListedRun, type RunsFound } from "./run-source.ts"
@@ -55,7 +55,7 @@ function outcomeFilter(view: RunView, counts: Counts | undefined): Markup {
 
 function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
   const field = ({ name, label, hint }: (typeof TEXT_FILTERS)[number]): Markup =>
-    html`<label>${label}<input name="${name}" value="${view.texts[name] ?? ""}" placeholder="${hint}" autocomplete="off" spellcheck="false"></label>`
+    html`<label>${label}<input name="${name}" value="${verbatim(view.texts[name] ?? "")}" placeholder="${hint}" autocomplete="off" spellcheck="false"></label>`
   const hidden = TEXT_FILTERS.slice(SHOWN_FILTERS)
   const isOpen = hidden.some(({ name }) => view.texts[name] !== undefined)
   const keys =
@@ -76,7 +76,7 @@ const row = (
   { id, created_at, outcome_kind, route_id, key_id, duration_ms, closing_outcome }: ListedRun,
   names: ReadonlyMap<number, string>,
 ): Markup =>
-  html`<tr><td><a href="${PATH}/${id}">${id}</a></td><td>${outcomeLabel(outcome_kind)}${closing_outcome === "failed" ? html` <span class="label bad">act failed</span>` : ""}</td><td class="long">${route_id}</td>${key_id === undefined ? "" : html`<td class="long">${names.get(key_id) ?? `key ${key_id}`}</td>`}<td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
+  html`<tr><td><a href="${PATH}/${id}">${id}</a></td><td class="outcome-cell">${outcomeLabel(outcome_kind)}${closing_outcome === "failed" ? html` <span class="label bad">act failed</span>` : ""}</td><td class="long">${clipped(route_id)}</td>${key_id === undefined ? "" : html`<td class="key">${clipped(names.get(key_id) ?? `key ${key_id}`)}</td>`}<td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
 
 function list(
   view: RunView,
@@ -100,6 +100,7 @@ ${table(
   "Runs, newest first",
   columns,
   runs.map(run => row(run, names)),
+  "runs",
 )}
 <nav class="pages" aria-label="Pages">${newest}${older}</nav>`
 }

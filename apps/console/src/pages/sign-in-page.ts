@@ -1,10 +1,9 @@
 /** Signing in with a key, and signing out. The key goes to the service once, and is neither in the page nor in the browser afterwards. */
 import { closedSessionSchema, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
-import { html } from "hono/html"
 import { type Api, isRefusal, type Refusal } from "../api.ts"
-import type { Markup } from "../parts/format.ts"
 import { page } from "../parts/layout.ts"
+import { html, type Markup } from "../parts/markup.ts"
 import { refused } from "../parts/pieces.ts"
 import { formOf, statusOf } from "../visit.ts"
 

@@ -1,8 +1,5 @@
 /** How figures, times and hashes are written. */
-import { html } from "hono/html"
-
-/** What a template of `hono/html` gives: text in which every value is escaped. */
-export type Markup = ReturnType<typeof html>
+import { html, type Markup } from "./markup.ts"
 
 const NUMBER = new Intl.NumberFormat("en-US")
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 })

@@ -1,9 +1,8 @@
 /** The frame of every page: head, navigation, content. No page has a script or style of its own in it, as its policy demands. */
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
-import { html } from "hono/html"
 import type { AssetName } from "../assets/asset-names.ts"
 import { consoleAssets } from "../assets/assets.ts"
-import type { Markup } from "./format.ts"
+import { html, type Markup } from "./markup.ts"
 
 /** Nothing but what this service serves; no text of a record becomes markup, because the browser itself refuses that. */
 export const POLICY: string = [

@@ -1,7 +1,6 @@
 /** An outcome as a small label. */
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { html } from "hono/html"
-import type { Markup } from "./format.ts"
+import { html, type Markup } from "./markup.ts"
 import { OUTCOME_NAMES, SIGNS, toneOf } from "./outcome-names.ts"
 
 export const outcomeLabel = (kind: OutcomeKind): Markup => {

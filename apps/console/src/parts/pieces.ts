@@ -1,8 +1,8 @@
 /** Pieces that several pages have: headings, lists of facts, notices, tables, empty states. */
 import type { JsonValue } from "@runseal/canonical"
-import { html } from "hono/html"
 import type { Refusal } from "../api.ts"
-import { type Markup, number } from "./format.ts"
+import { number } from "./format.ts"
+import { html, type Markup } from "./markup.ts"
 
 /** The heading of a page, with what it says below it and what can be done beside it. */
 export const heading = (title: string, lead?: Markup | string, actions?: Markup): Markup => html`<div class="heading">
@@ -33,8 +33,8 @@ export const secretNotice = (title: string, secret: string): Markup =>
   )
 
 /** A table that scrolls by itself on a narrow screen, and can be reached by keyboard to do so. */
-export const table = (caption: string, columns: readonly string[], rows: readonly Markup[]): Markup =>
-  html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption class="unseen">${caption}</caption>
+export const table = (caption: string, columns: readonly string[], rows: readonly Markup[], className = ""): Markup =>
+  html`<div class="scroll ${className}" role="region" aria-label="${caption}" tabindex="0"><table><caption class="unseen">${caption}</caption>
 <thead><tr>${columns.map(column => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
 
 /** A share of a whole as a bar with its figures in words. */
@@ -49,10 +49,22 @@ const MAX_LEVELS = 6
 /** Items of a list that are laid out. */
 const MAX_ITEMS = 50
 
+/** UTF-16 units of a text that are shown before it is opened. */
+const MAX_SHOWN = 300
+
+/** A text of any length: of a long one its beginning, which opens. */
+export const whole = (text: string): Markup | string =>
+  text.length <= MAX_SHOWN
+    ? text
+    : html`<details class="whole"><summary><span class="cut">${text.slice(0, MAX_SHOWN)}…</span> <span class="more">all ${number(text.length)} characters</span></summary>${text}</details>`
+
+/** A text in a list, in at most two lines; its title is the whole. */
+export const clipped = (text: string): Markup => html`<span class="clip" title="${text}">${text}</span>`
+
 /** A JSON value to be read: members as labelled values, lists as lists. */
 export function readable(value: JsonValue, level = 0): Markup {
-  if (value === null || typeof value !== "object") return html`<span class="value">${scalar(value)}</span>`
-  if (level >= MAX_LEVELS) return html`<code>${JSON.stringify(value)}</code>`
+  if (value === null || typeof value !== "object") return html`<span class="value">${whole(scalar(value))}</span>`
+  if (level >= MAX_LEVELS) return html`<code>${whole(JSON.stringify(value))}</code>`
   if (Array.isArray(value)) {
     if (value.length === 0) return html`<span class="quiet">none</span>`
     const more = value.length - MAX_ITEMS
@@ -60,7 +72,7 @@ export function readable(value: JsonValue, level = 0): Markup {
   }
   const members = Object.entries(value)
   if (members.length === 0) return html`<span class="quiet">nothing</span>`
-  return html`<dl class="tree">${members.map(([name, member]) => html`<div><dt>${name.replaceAll("_", " ")}</dt><dd>${readable(member, level + 1)}</dd></div>`)}</dl>`
+  return html`<dl class="tree">${members.map(([name, member]) => html`<div><dt>${clipped(name.replaceAll("_", " "))}</dt><dd>${readable(member, level + 1)}</dd></div>`)}</dl>`
 }
 
 const scalar = (value: string | number | boolean | null): string =>
