@@ -23,6 +23,8 @@ const WHOLE_DEADLINE_MS = 180_000
 /** How often the leader is looked for, and how long a member may take to say whether it is; as an HAProxy before Patroni would. */
 const CHECK_MS = 500
 const CHECK_TIMEOUT_MS = 1000
+/** After how many checks in a row without a leader the address leads nowhere: on a busy machine one check may come too late. */
+const FALL = 3
 
 export type PatroniCluster = {
   /** Folder of the cluster, which is removed with it. */
@@ -85,9 +87,11 @@ async function findLeader(members: readonly Member[]): Promise<Member | undefine
 function followLeader(members: readonly Member[], front: SwitchingProxy): () => Promise<void> {
   let stopped = false
   const follow = async (): Promise<void> => {
-    let current: Member | undefined
+    let [current, misses]: [Member | undefined, number] = [undefined, 0]
     while (!stopped) {
-      const leader = await findLeader(members)
+      const found = await findLeader(members)
+      misses = found === undefined ? misses + 1 : 0
+      const leader: Member | undefined = found ?? (misses < FALL ? current : undefined)
       if (leader !== current) front.switchTo(leader?.url)
       current = leader
       await sleep(CHECK_MS)
