@@ -5,7 +5,7 @@
 import type { McdSeverity } from "./decision-codes.ts"
 
 /** Digest of the shipped library. */
-export const SHIPPED_LIBRARY_HASH = "17b2ab99797633fe3fa535c1a4d8cfa213216ccb6d938db0fb79c501687912fa"
+export const SHIPPED_LIBRARY_HASH = "fa47740af73dc798f4a8465fea25c257a53d1dfa654f3cf9c2b45c4b8339007e"
 
 const SHIPPED: Readonly<Record<McdSeverity, string>> = {
   low: "DA-022",

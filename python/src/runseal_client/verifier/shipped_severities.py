@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LIBRARY_HASH = "17b2ab99797633fe3fa535c1a4d8cfa213216ccb6d938db0fb79c501687912fa"
+LIBRARY_HASH = "fa47740af73dc798f4a8465fea25c257a53d1dfa654f3cf9c2b45c4b8339007e"
 _ROWS = {
     "critical": (
         "DA 001 002 003 004 005 007 008 010 012 013 015 016 021; FE 003 004 007 010 011 012 015; PI 006 "
