@@ -35,12 +35,15 @@ export type KeyClaim = Pick<IdempotencyKeyRow, "key_hash" | "request_digest">
 /** The state of a key. */
 export type KeyState = Omit<IdempotencyKeyRow, "kept_at">
 
-/** The states of these keys; a key that was never used, or whose retention has ended, has no row. */
+/**
+ * The states of these keys; a key that was never used, or whose retention has ended, has no row. The hashes are compared as an array, here and
+ * in `updateKeys`: then the index is used, where a planner that joins them as rows of an unknown number reads every key.
+ */
 export function findKeys(source: Source, hashes: readonly string[]): Promise<readonly KeyState[]> {
   return source.read(
     async ({ sql }) => sql<KeyState[]>`
       select key_hash, request_digest, charge_id, record_id from idempotency_key
-      where key_hash in (select json_array_elements_text(${JSON.stringify(hashes)}::text::json))`,
+      where key_hash = any(array(select json_array_elements_text(${JSON.stringify(hashes)}::text::json)))`,
   )
 }
 
@@ -69,11 +72,15 @@ export async function lockKeys(
 export async function updateKeys({ sql }: Tx, keys: readonly IdempotencyKeyRow[]): Promise<void> {
   if (keys.length === 0) return
   await sql`
+    with next as (
+      select * from json_to_recordset(${JSON.stringify(keys)}::text::json)
+        as state(key_hash text, request_digest text, charge_id text, record_id text, kept_at bigint)
+    )
     update idempotency_key set request_digest = next.request_digest, charge_id = next.charge_id,
       record_id = next.record_id, kept_at = next.kept_at
-    from json_to_recordset(${JSON.stringify(keys)}::text::json)
-      as next(key_hash text, request_digest text, charge_id text, record_id text, kept_at bigint)
-    where idempotency_key.key_hash = next.key_hash`
+    from next
+    where idempotency_key.key_hash = next.key_hash
+      and idempotency_key.key_hash = any(array(select key_hash from next))`
 }
 
 /** Removes at most `limit` keys whose retention started at `before` or earlier; the records they name stay. */

@@ -63,7 +63,7 @@ async function findCharges({ sql }: Tx, keys: readonly KeyState[]): Promise<Map<
   const rows = await sql<TokenMovementRow[]>`
     select charge_id, kind, tenant_id, window_seconds, window_start, ordinal, tokens, total_after, moved_at
     from token_movement
-    where charge_id in (select json_array_elements_text(${JSON.stringify(ids)}::text::json)) and kind = 'charge'`
+    where charge_id = any(array(select json_array_elements_text(${JSON.stringify(ids)}::text::json))) and kind = 'charge'`
   return new Map(rows.map(row => [row.charge_id, row]))
 }
 

@@ -97,7 +97,10 @@ export type LockedPermit = Pick<
   | "opening_hash"
 >
 
-/** Locks permits until the transaction ends, always in the same order; no statement for none. */
+/**
+ * Locks permits until the transaction ends, always in the same order; no statement for none. The ids are compared as an array, here and in
+ * `settlePermits`: then the index is used, where a planner that joins them as rows of an unknown number reads every permit.
+ */
 export async function lockPermits(
   { sql }: Tx,
   permitIds: readonly string[],
@@ -106,7 +109,7 @@ export async function lockPermits(
   const rows = await sql<LockedPermit[]>`
     select permit_id, owner, state, charge_id, window_seconds, window_start, cap, reserved, close_by,
       redeemed_at, opening_hash
-    from permit where permit_id in (select json_array_elements_text(${JSON.stringify(permitIds)}::text::json))
+    from permit where permit_id = any(array(select json_array_elements_text(${JSON.stringify(permitIds)}::text::json)))
     order by permit_id collate "C"
     for update`
   return new Map(rows.map(row => [row.permit_id, row]))
@@ -148,10 +151,12 @@ export type PermitOutcome = Pick<PermitRow, "permit_id" | "state" | "run_id" | "
 export async function settlePermits({ sql }: Tx, outcomes: readonly PermitOutcome[]): Promise<void> {
   if (outcomes.length === 0) return
   await sql`
-    update permit set state = next.state, run_id = next.run_id, end_ordinal = next.end_ordinal
-    from json_to_recordset(${JSON.stringify(outcomes)}::text::json)
-      as next(permit_id text, state text, run_id bigint, end_ordinal bigint)
-    where permit.permit_id = next.permit_id`
+    with next as (
+      select * from json_to_recordset(${JSON.stringify(outcomes)}::text::json)
+        as outcome(permit_id text, state text, run_id bigint, end_ordinal bigint)
+    )
+    update permit set state = next.state, run_id = next.run_id, end_ordinal = next.end_ordinal from next
+    where permit.permit_id = next.permit_id and permit.permit_id = any(array(select permit_id from next))`
 }
 
 /**
