@@ -107,6 +107,14 @@ describe.skipIf("why" in python)(`the Python program of docs/executors.md${absen
     expect(await inPython(permit)).toBe(idOf(permit))
   })
 
+  test("refuses a permit that must be redeemed, since it redeems none, and one without a key id", async () => {
+    const permit = await open({ redeem_required: true })
+    expect(await inPython(permit)).toBe("InvalidTokenError")
+    const [, claims, signature] = permit.split(".")
+    const header = Buffer.from('{"alg":"ES256","typ":"runseal-permit+jwt"}').toString("base64url")
+    expect(await inPython([header, claims, signature].join("."))).toBe("PyJWKClientError")
+  })
+
   test("refuses another payload, route, program, audience and type, and a changed permit", async () => {
     const permit = await open()
     expect(await inPython(permit, `${PAYLOAD} `)).toBe("InvalidTokenError")
