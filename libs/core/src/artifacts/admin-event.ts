@@ -30,6 +30,7 @@ export const ADMIN_ACTIONS = [
   "webhook.create",
   "webhook.change",
   "webhook.rotate",
+  "webhook.resume",
   "webhook.delete",
   "signing_keys.rotate",
   "signing_key.revoke",

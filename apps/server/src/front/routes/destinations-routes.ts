@@ -206,9 +206,10 @@ function addActions(app: Hono, { db, nowMs, deliveries, originSecret, adminEvent
     adminKeyOf(c)
     const id = readDestinationId(c.req.param("id"))
     const { from } = readResumeDestinationBody(await readJsonObject(c))
-    const position = await resumeDestination(db, id, from)
+    const position = await resumeDestination(db, id, from, actOf(c, { nowMs }, "webhook.resume"))
     if (position === undefined) throw noSuchDestination()
     deliveries.wake()
+    void adminEvents.sweep()
     return c.json({ ok: true, id, position } satisfies ResumedDestination)
   })
 }

@@ -10,7 +10,7 @@ import { MAX_DESTINATIONS } from "@runseal/core/wire/event-messages"
 import { and, asc, eq, sql as fragment } from "drizzle-orm"
 import { boolean, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
-import type { Sink, Source } from "../driver/session.ts"
+import type { Source } from "../driver/session.ts"
 import { type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
 import { number, type RowOf } from "./column-types.ts"
 
@@ -194,16 +194,24 @@ export function rotateSecret(
  * Sets the next position to deliver, at most the end of the log, and ends the lease: a delivery under way does not move it any more.
  * @returns the position; undefined when there is no such destination
  */
-export async function resumeDestination(sink: Sink, id: number, from: number): Promise<number | undefined> {
-  const [moved] = await sink.write(({ orm }) =>
-    orm
+export function resumeDestination(
+  db: Pick<Database, "transaction">,
+  id: number,
+  from: number,
+  act: DestinationAct,
+): Promise<number | undefined> {
+  return db.transaction(async tx => {
+    const [before] = await tx.orm.select({ position }).from(destination).where(isThere(id)).for("update")
+    const [after] = await tx.orm
       .update(destination)
       .set({
         position: fragment`least(${from}::bigint, (select size from log_head))`,
         ...{ failures: 0, fault: "", fault_status: 0, failing_since: 0, next_try_at: 0, holder: "", lease_until: 0 },
       })
       .where(isThere(id))
-      .returning({ position }),
-  )
-  return moved?.position
+      .returning({ position })
+    if (before === undefined || after === undefined) return undefined
+    await recordAdminEvent(tx, { ...act, subject: subjectOf(id), before, after })
+    return after.position
+  })
 }
