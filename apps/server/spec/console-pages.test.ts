@@ -10,21 +10,35 @@ let admin: Holder
 let customer: Holder
 let cookie = ""
 
-const pageOf = async (path: string): Promise<string> => {
-  const answer = await service().request(path, { headers: { Cookie: cookie } })
+const pageOf = async (path: string, as = cookie): Promise<string> => {
+  const answer = await service().request(path, { headers: { Cookie: as } })
   expect(answer.status, path).toBe(200)
   return answer.text()
+}
+
+const signIn = async ({ secret }: Holder): Promise<string> => {
+  const session = await service().request("/session", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ key: secret }),
+  })
+  return (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
 }
 
 beforeAll(async () => {
   admin = await mint(service(), ADMIN)
   customer = await mint(service(), CUSTOMER, admin)
-  const session = await service().request("/session", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ key: admin.secret }),
-  })
-  cookie = (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
+  cookie = await signIn(admin)
+})
+
+test("an auditor of named keys is led to no page that is refused to it", async () => {
+  const auditor = await mint(service(), { name: "audit", scope: "auditor", reads: [customer.id] }, admin)
+  const as = await signIn(auditor)
+  const page = await pageOf("/console", as)
+  expect(page).toContain("auditor of 1 key")
+  const places = [...page.matchAll(/<li><a href="(\/console[^"?]*)"/g)].flatMap(([, path]) => path ?? [])
+  expect(places).toContain("/console/budgets")
+  for (const path of places) await pageOf(path, as)
 })
 
 test("a text of a caller cannot change the order of a line or hide in it", async () => {

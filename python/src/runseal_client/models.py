@@ -181,6 +181,7 @@ class Session(Answer):
     key_id: int
     name: str
     scope: Literal["admin", "customer", "auditor", "anonymous"]
+    reads: list[int] | None = None
     csrf_token: str | None = None
     idle_ends_at: str | None = None
     ends_at: str | None = None

@@ -64,11 +64,13 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
       await file.write(found.runs.map(line).join(""))
       if (found.next === undefined) return
       sent += PAGE_SIZE
-      if (sent >= MAX_RUNS) {
-        await file.write(more(address(c.req.path, { ...viewParameters(view), before: found.next })))
+      const next = { ...view, before: found.next }
+      const older = sent < MAX_RUNS ? await findRuns(visit, next, PAGE_SIZE) : undefined
+      // The rate limit of the visitor's key is reached: the next file goes on from here.
+      if (older === undefined || (isRefusal(older) && older.status === 429)) {
+        await file.write(more(address(c.req.path, { ...viewParameters(view), before: next.before })))
         return
       }
-      const older = await findRuns(visit, { ...view, before: found.next }, PAGE_SIZE)
       // A file that ends early must not look whole: the connection breaks.
       if (isRefusal(older)) throw new Error(older.error)
       found = older

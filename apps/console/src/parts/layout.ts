@@ -2,6 +2,7 @@
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { AssetName } from "../assets/asset-names.ts"
 import { consoleAssets } from "../assets/assets.ts"
+import { plural } from "./format.ts"
 import { html, type Markup } from "./markup.ts"
 
 /** Nothing but what this service serves; no text of a record becomes markup, because the browser itself refuses that. */
@@ -21,7 +22,13 @@ export const POLICY: string = [
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='8' fill='%231d5c8f'/%3E%3Cpath d='M4 8.5l3 3 5-6' fill='none' stroke='%23fff' stroke-width='2'/%3E%3C/svg%3E"
 
-type Place = { readonly path: string; readonly name: string; readonly for: readonly SessionAnswer["scope"][] }
+type Place = {
+  readonly path: string
+  readonly name: string
+  readonly for: readonly SessionAnswer["scope"][]
+  /** Of all keys: an auditor of named keys does not see it. */
+  readonly ofAllKeys?: true
+}
 
 const ALL = ["admin", "auditor", "customer", "anonymous"] as const
 const DEPLOYMENT = ["admin", "auditor", "anonymous"] as const
@@ -32,11 +39,11 @@ const PLACES: readonly Place[] = [
   { path: "/console/runs", name: "Runs", for: ALL },
   { path: "/console/permits", name: "Permits", for: ALL },
   { path: "/console/budgets", name: "Budgets", for: DEPLOYMENT },
-  { path: "/console/policies", name: "Policies", for: DEPLOYMENT },
+  { path: "/console/policies", name: "Policies", for: DEPLOYMENT, ofAllKeys: true },
   { path: "/console/keys", name: "Keys", for: ["admin", "anonymous"] },
   { path: "/console/log", name: "Log health", for: ALL },
-  { path: "/console/deliveries", name: "Deliveries", for: DEPLOYMENT },
-  { path: "/console/audit", name: "Admin audit", for: DEPLOYMENT },
+  { path: "/console/deliveries", name: "Deliveries", for: DEPLOYMENT, ofAllKeys: true },
+  { path: "/console/audit", name: "Admin audit", for: DEPLOYMENT, ofAllKeys: true },
 ]
 
 const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
@@ -47,15 +54,16 @@ const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
 }
 
 /** The navigation of a session. @param here path of the page */
-function navigation({ scope, name, csrf_token }: SessionAnswer, here: string): Markup {
-  const items = PLACES.filter(place => place.for.includes(scope)).map(({ path, name: text }) => {
+function navigation({ scope, reads, name, csrf_token }: SessionAnswer, here: string): Markup {
+  const seen = PLACES.filter(place => place.for.includes(scope) && (reads === undefined || place.ofAllKeys !== true))
+  const items = seen.map(({ path, name: text }) => {
     const current = path === "/console" ? here === path : here === path || here.startsWith(`${path}/`)
     return html`<li><a href="${path}" ${current ? html`aria-current="page"` : ""}>${text}</a></li>`
   })
   return html`<header class="bar">
 <a class="brand" href="/console"><svg viewBox="0 0 16 16" width="22" height="22" aria-hidden="true"><circle cx="8" cy="8" r="8" class="seal"/><path d="M4 8.5l3 3 5-6" class="tick"/></svg>Runseal</a>
 <nav aria-label="Console"><ul>${items}</ul></nav>
-<div class="who"><p><strong>${name}</strong><span class="quiet">${SCOPES[scope]}</span></p>
+<div class="who"><p><strong>${name}</strong><span class="quiet">${reads === undefined ? SCOPES[scope] : `auditor of ${plural(reads.length, "key")}`}</span></p>
 ${
   csrf_token === undefined
     ? ""

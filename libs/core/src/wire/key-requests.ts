@@ -68,7 +68,8 @@ const expiresAtSchema = v.pipe(
   v.metadata({ format: "date-time" }),
 )
 const rateLimitSchema = v.pipe(ordinalSchema, v.maxValue(KEY_RATE_LIMIT_MAX, `must be at most ${KEY_RATE_LIMIT_MAX}`))
-const readsSchema = v.pipe(
+/** The keys whose runs an auditor reads. */
+export const readsSchema = v.pipe(
   v.array(ordinalSchema),
   v.minLength(1, "must name a key; without it the auditor reads those of all keys"),
   v.maxLength(AUDITED_KEYS_MAX, `must name at most ${AUDITED_KEYS_MAX} keys`),

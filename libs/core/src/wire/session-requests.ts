@@ -1,7 +1,7 @@
 /** Sessions of people in a browser on the wire. docs/api.md, "Sessions". */
 import * as v from "valibot"
 import { clockSchema, countSchema, nonEmptySchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
-import { KEY_SCOPES } from "./key-requests.ts"
+import { KEY_SCOPES, readsSchema } from "./key-requests.ts"
 
 /** The header that a request with a session cookie needs for every method but GET and HEAD. */
 export const CSRF_HEADER = "X-CSRF-Token"
@@ -21,6 +21,8 @@ export const sessionAnswerSchema = v.strictObject({
   key_id: countSchema,
   name: nonEmptySchema,
   scope: v.picklist([...KEY_SCOPES, "anonymous"]),
+  /** The keys that an auditor reads; absent: all, or it is none. */
+  reads: v.exactOptional(readsSchema),
   /** The rest is absent for a caller without a session: one with a key in the header, or in open mode. What `X-CSRF-Token` must be. */
   csrf_token: v.exactOptional(sha256Schema),
   /** When the session ends unless it is used before. */

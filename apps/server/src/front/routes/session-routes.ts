@@ -14,11 +14,15 @@ import { readSessionBody } from "../http/request-bodies.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
-const sessionAnswer = ({ api_key_id, scope, authentication }: Caller, session: Session | undefined): SessionAnswer => ({
+const sessionAnswer = (
+  { api_key_id, scope, reads, authentication }: Caller,
+  session: Session | undefined,
+): SessionAnswer => ({
   ok: true,
   key_id: api_key_id,
   name: authentication.api_key_name ?? "anonymous",
   scope,
+  ...(reads === undefined ? {} : { reads: [...reads] }),
   ...(session === undefined
     ? {}
     : {
