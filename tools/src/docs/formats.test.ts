@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { SECTION_SCHEMAS } from "@runseal/core/artifacts/sections"
 import { runStatement } from "@runseal/core/formulas/run-statement-text"
+import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
 import { readBundle } from "@runseal/core/verify/document"
 import { FINDING_IDS, VERDICTS } from "@runseal/core/verify/report"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
@@ -101,6 +102,12 @@ test("the examples on the page are those of the vectors", () => {
     const value = place.split(".").reduce<JsonValue | undefined>(member, document)
     expect(parseStrictJson(json)).toEqual(kind === "statement" ? expected : value)
   }
+})
+
+test("every verdict is a line of docs/verifier.md", () => {
+  const verifier = readFileSync(new URL("../../../docs/verifier.md", import.meta.url), "utf8")
+  for (const verdict of [...Object.values(VERDICTS), ...Object.values(COMPLETENESS_VERDICTS)])
+    expect(verifier).toContain(`\`${verdict}\``)
 })
 
 test("every version marker, check and verdict is on the page", () => {
