@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-MAX_PERMIT_CHARACTERS = 8_192
+MAX_PERMIT_CHARACTERS = 16_384
+MAX_LEEWAY_SECONDS = 30
 
 
 class PermitInvalid(Exception):
@@ -58,51 +60,89 @@ def _object(data: bytes) -> dict[str, Any]:
 def _key(jwks: bytes, kid: object) -> ec.EllipticCurvePublicKey:
     keys = _object(jwks).get("keys", [])
     key = next((each for each in keys if each.get("kid") == kid and each.get("crv") == "P-256"), None)
-    if key is None:
+    if key is None or not isinstance(kid, str):
         raise PermitInvalid("No key in force signed it.")
     x, y = (int.from_bytes(_decoded(key[name]), "big") for name in ("x", "y"))
     return ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
 
 
 def verify_permit(
-    permit: str, jwks: bytes, *, issuer: str, audience: str, payload: bytes, now: float | None = None
+    permit: str,
+    jwks: bytes,
+    *,
+    issuer: str,
+    audience: str,
+    route_id: str,
+    program_id: str | Collection[str],
+    payload: bytes,
+    tenant_id: str | None = None,
+    redeems: bool = False,
+    leeway: float = 5,
+    now: float | None = None,
 ) -> VerifiedPermit:
-    """Whether this payload may be acted on now, by this audience.
+    """Whether this act may be done now. What is expected is the knowledge of the party that acts, never what a request says.
 
-    `jwks` is what /.well-known/jwks.json answers, `issuer` the origin of the trust document, `payload` the bytes that will
-    be acted on, `now` Unix seconds. A permit with `redeem_required` permits the act only once it was redeemed. Raises
-    PermitInvalid.
+    `jwks` is what /.well-known/jwks.json answers, `issuer` the origin of the trust document, `audience` one's own name,
+    `route_id` the kind of act, `program_id` who may ask for it, one or several, and `payload` the bytes that will be acted
+    on. `tenant_id` says whose permits count; without it those of every key of the service. A permit that must be redeemed
+    is refused unless `redeems` is true: then redeem it before the act. `leeway` is by how many seconds the clocks may
+    differ, at most 30; `now` is in Unix seconds. Raises PermitInvalid, and ValueError for a leeway out of its bounds.
     """
+    if not 0 <= leeway <= MAX_LEEWAY_SECONDS:
+        raise ValueError(f"leeway is 0 to {MAX_LEEWAY_SECONDS} seconds")
+    claims = _signed_claims(permit, jwks)
+    try:
+        verified = _verified(claims)
+        payload_hash = claims["runseal"]["payload_hash"]
+        not_before, issued_by, acts = claims["nbf"], claims["iss"], claims["aud"]
+    except (KeyError, TypeError):
+        raise PermitInvalid("It is no permit.") from None
+    if issued_by != issuer or acts != audience:
+        raise PermitInvalid("It is of another service, or for another audience.")
+    if type(not_before) is not int or type(verified.expires_at) is not int:
+        raise PermitInvalid("It is no permit.")
+    at = time.time() if now is None else now
+    if not not_before - leeway <= at < verified.expires_at + leeway:
+        raise PermitInvalid("It is not valid now.")
+    programs = [program_id] if isinstance(program_id, str) else program_id
+    if verified.route_id != route_id or verified.program_id not in programs:
+        raise PermitInvalid("It permits another act, or another program.")
+    if tenant_id is not None and verified.tenant_id != tenant_id:
+        raise PermitInvalid("It is of another tenant.")
+    if payload_hash != hashlib.sha256(payload).hexdigest():
+        raise PermitInvalid("It permits another payload.")
+    if verified.redeem_required is not False and not redeems:
+        raise PermitInvalid("It permits the act only to who redeems it.")
+    return verified
+
+
+def _signed_claims(permit: str, jwks: bytes) -> dict[str, Any]:
+    """The claims that a key in force signed. The header chooses nothing but that key."""
     parts = permit.split(".") if len(permit) <= MAX_PERMIT_CHARACTERS else []
     if len(parts) != 3:
         raise PermitInvalid("It is no permit.")
     header, claims, signature = _object(_decoded(parts[0])), _object(_decoded(parts[1])), _decoded(parts[2])
-    if header.get("alg") != "ES256" or header.get("typ") != "runseal-permit+jwt" or len(signature) != 64:
+    kid = header.get("kid")
+    if header != {"alg": "ES256", "typ": "runseal-permit+jwt", "kid": kid} or len(signature) != 64:
         raise PermitInvalid("It is no permit.")
     pair = encode_dss_signature(int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big"))
     try:
         signed = f"{parts[0]}.{parts[1]}".encode()
-        _key(jwks, header.get("kid")).verify(pair, signed, ec.ECDSA(hashes.SHA256()))
+        _key(jwks, kid).verify(pair, signed, ec.ECDSA(hashes.SHA256()))
     except InvalidSignature:
         raise PermitInvalid("Its signature is wrong.") from None
-    at = time.time() if now is None else now
-    if claims.get("iss") != issuer or claims.get("aud") != audience:
-        raise PermitInvalid("It is of another service, or for another audience.")
-    try:
-        if not claims["nbf"] <= at < claims["exp"]:
-            raise PermitInvalid("It is not valid now.")
-        act = claims["runseal"]
-        if act["payload_hash"] != hashlib.sha256(payload).hexdigest():
-            raise PermitInvalid("It permits another payload.")
-        return VerifiedPermit(
-            claims["jti"],
-            claims["sub"],
-            act["program_id"],
-            act["route_id"],
-            act["reserve_tokens"],
-            claims["exp"],
-            act.get("redeem_required", False),
-            claims,
-        )
-    except (KeyError, TypeError):
-        raise PermitInvalid("It is no permit.") from None
+    return claims
+
+
+def _verified(claims: dict[str, Any]) -> VerifiedPermit:
+    act = claims["runseal"]
+    return VerifiedPermit(
+        claims["jti"],
+        claims["sub"],
+        act["program_id"],
+        act["route_id"],
+        act["reserve_tokens"],
+        claims["exp"],
+        act.get("redeem_required", False),
+        claims,
+    )
