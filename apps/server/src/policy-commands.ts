@@ -106,7 +106,7 @@ function check(config: Config, document: PolicyDocument, policy: CompiledPolicy)
     passed: true,
     json: { ok: true, policy_id, policy_hash, rules: document.rules.length, warnings: [...warnings], examples },
     lines: [
-      `${policy_id}: ${document.rules.length} rules, every one of them can apply`,
+      `${policy_id}: ${document.rules.length} ${document.rules.length === 1 ? "rule, which" : "rules, each of which"} can apply`,
       `policy_hash ${policy_hash}`,
       ...warnings.map(warning => `warning: ${warning}`),
       ...examples.map(({ run, ...judgement }) => `${run}: ${inWords(judgement)}`),
