@@ -20,7 +20,9 @@ import type { Sealing } from "./sealing.ts"
 import { startCall, type ToolCall } from "./tool-call.ts"
 import type { ServerFacts } from "./tool-definitions.ts"
 
-/** Calls that are remembered: those under way, and the last of the others, since a resumed stream has their answers again. */
+/** Calls of a gateway that are under way at a time. */
+const OPEN_MAX = 1_024
+/** Calls of a conversation that are remembered: those under way, and the last others, since a resumed stream has their answers again. */
 const CALLS_MAX = 256
 /** Other requests that are remembered, whose answers may come. */
 const REQUESTS_MAX = 4_096
@@ -31,6 +33,8 @@ const LIST_TIMEOUT_MS = 20_000
 export type ConversationParts = {
   readonly sealing: Sealing
   readonly facts: ServerFacts
+  /** Calls of the gateway that have not ended. */
+  readonly open: Set<ToolCall>
   /** Sends a request of the gateway's own; resolves with the response. */
   readonly ask: (request: JsonObject, signal: AbortSignal) => Promise<JsonObject>
 }
@@ -47,14 +51,11 @@ export type FromServer =
 export type Conversation = {
   readonly fromAgent: (text: string) => FromAgent
   readonly fromServer: (text: string) => readonly FromServer[]
-  /** Calls that have not ended. */
-  readonly open: () => readonly ToolCall[]
 }
 
 export function createConversation(parts: ConversationParts): Conversation {
-  const { facts } = parts
+  const { facts, open } = parts
   const calls = new Map<string, ToolCall>()
-  const open = new Set<ToolCall>()
   /** Methods of the agent's other requests. */
   const requests = new Map<string, string>()
 
@@ -63,7 +64,7 @@ export function createConversation(parts: ConversationParts): Conversation {
     if ("refused" in request) return { kind: "answer", message: request.refused }
     const key = JSON.stringify(request.id)
     const same = calls.get(key)
-    if (open.size >= CALLS_MAX || (same !== undefined && open.has(same)))
+    if (open.size >= OPEN_MAX || (same !== undefined && open.has(same)))
       return { kind: "answer", message: errorResponse(request.id, INTERNAL_ERROR, "too many calls, or an id twice") }
     const call = startCall(request, { ...parts, listTools: () => listTools(parts, message) })
     calls.delete(key)
@@ -87,8 +88,9 @@ export function createConversation(parts: ConversationParts): Conversation {
   }
   return {
     fromAgent: text => {
-      const message = readAgentMessage(text)
-      if ("refused" in message) return { kind: "answer", message: objectAt(message, "refused") }
+      const read = readAgentMessage(text)
+      if ("refused" in read) return { kind: "answer", message: read.refused }
+      const { message } = read
       const [method, key] = [textAt(message, "method"), keyOf(message.id)]
       if (method === "tools/call") return begin(message)
       if (method === "notifications/cancelled") calls.get(keyOf(objectAt(message, "params").requestId) ?? "")?.cancel()
@@ -106,7 +108,6 @@ export function createConversation(parts: ConversationParts): Conversation {
         if (received.message.method === "notifications/tools/list_changed") facts.forget()
         return { kind: "forward", text: received.text }
       }),
-    open: () => [...open],
   }
 }
 

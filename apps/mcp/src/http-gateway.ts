@@ -9,6 +9,7 @@ import { relay, responseIn } from "./http-relay.ts"
 import { errorResponse, INTERNAL_ERROR, MESSAGE_MAX_BYTES, textAt } from "./json-rpc.ts"
 import type { HttpServer } from "./servers.ts"
 import type { Gateway } from "./stdio-gateway.ts"
+import type { ToolCall } from "./tool-call.ts"
 import { UpstreamError, unanswered } from "./upstream.ts"
 
 /** Sessions of older versions that are remembered; the oldest is forgotten first. */
@@ -17,7 +18,8 @@ const SESSIONS_MAX = 10_000
 const STATELESS = "2026-07-28"
 
 type Headers = Readonly<Record<string, string>>
-export type Route = Omit<ConversationParts, "ask"> & { readonly server: HttpServer }
+export type Route = Omit<ConversationParts, "ask" | "open"> & { readonly server: HttpServer }
+type OpenRoute = Route & Pick<ConversationParts, "open">
 type Session = { readonly conversation: Conversation; headers: Headers }
 
 /** RFC 9110 §7.6.1, and what a body that is read and written again changes. */
@@ -35,7 +37,8 @@ export async function runHttpGateway(
   { host, port }: { readonly host: string; readonly port: number },
   routes: ReadonlyMap<string, Route>,
 ): Promise<Gateway & { readonly url: string }> {
-  const conversations = new Set<Conversation>()
+  const open = new Set<ToolCall>()
+  const sessions = new Map<string, Session>()
   const app = new Hono({ strict: false })
   app.notFound(c => refuse(c, 404, "there is no such server"))
   app.onError((error, c) => refuse(c, 502, unanswered(error).message))
@@ -44,12 +47,7 @@ export async function runHttpGateway(
       isOfThisMachine(c) ? next() : Promise.resolve(refuse(c, 403, "a page of another site may not call it")),
     )
   app.use(bodyLimit({ maxSize: MESSAGE_MAX_BYTES, onError: c => refuse(c, 413, "the message is too large") }))
-  const sessions = new Map<Route, Map<string, Session>>()
-  for (const [path, route] of routes) {
-    const ofRoute = sessions.get(route) ?? new Map<string, Session>()
-    sessions.set(route, ofRoute)
-    app.all(path, c => exchange(c, route, ofRoute, conversations))
-  }
+  for (const [path, route] of routes) app.all(path, c => exchange(c, { ...route, open }, sessions))
   const { server, url } = await new Promise<{ server: ReturnType<typeof serve>; url: string }>((listening, failed) => {
     const started = serve({ fetch: app.fetch, hostname: host, port }, ({ port: taken }) =>
       listening({ server: started, url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}` }),
@@ -58,10 +56,9 @@ export async function runHttpGateway(
   })
   const done = Promise.withResolvers<number>()
   const stop = async (): Promise<void> => {
-    const open = [...conversations].flatMap(conversation => conversation.open())
     for (const call of open) call.cancel()
     server.close()
-    await Promise.all(open.map(call => call.settled))
+    await Promise.all([...open].map(call => call.settled))
     if ("closeAllConnections" in server) server.closeAllConnections()
     done.resolve(0)
   }
@@ -75,22 +72,19 @@ function isOfThisMachine({ req }: Context): boolean {
   return names.every(name => URL.canParse(name) && LOOPBACK.test(new URL(name).hostname))
 }
 
-async function exchange(
-  c: Context,
-  route: Route,
-  sessions: Map<string, Session>,
-  conversations: Set<Conversation>,
-): Promise<Response> {
+async function exchange(c: Context, route: OpenRoute, sessions: Map<string, Session>): Promise<Response> {
   const headers = { ...passed(c.req.raw.headers), ...route.server.headers }
   const { "mcp-session-id": id, "mcp-protocol-version": version } = headers
-  const session = (id === undefined ? undefined : sessions.get(id)) ?? createSession(route, headers)
+  /** Another server may have given the same id. */
+  const keyOf = (sessionId: string | undefined): string => `${route.server.url} ${sessionId}`
+  const session = sessions.get(keyOf(id)) ?? createSession(route, headers)
   session.headers = headers
-  if (id !== undefined) keep(sessions, id, session)
+  if (id !== undefined) keep(sessions, keyOf(id), session)
   const { conversation } = session
   const send = async (signal: AbortSignal, body?: string): Promise<Response> => {
     const answer = await ask(route, c.req.method, headers, signal, body)
     const made = answer.headers.get("mcp-session-id")
-    if (made !== null && answer.ok) keep(sessions, made, session)
+    if (made !== null && answer.ok) keep(sessions, keyOf(made), session)
     return answer
   }
   const give = (answer: Response, call?: Parameters<typeof relay>[4]): Promise<Response> =>
@@ -98,17 +92,13 @@ async function exchange(
   const left = c.req.raw.signal
   if (c.req.method !== "POST") {
     const answer = await send(left)
-    if (c.req.method === "DELETE" && answer.ok && id !== undefined) sessions.delete(id)
+    if (c.req.method === "DELETE" && answer.ok) sessions.delete(keyOf(id))
     return await give(answer)
   }
   const from = conversation.fromAgent(await c.req.text())
   if (from.kind === "answer") return c.json(from.message, from.message.id === null ? 400 : 200)
   if (from.kind === "forward") return await give(await send(left, from.text))
   const { call } = from
-  conversations.add(conversation)
-  call.settled
-    .finally(() => conversation.open().length === 0 && conversations.delete(conversation))
-    .catch(() => undefined)
   // In older versions a connection that breaks is no cancellation: the call goes on, and is sealed.
   if (version !== undefined && version >= STATELESS) left.addEventListener("abort", call.cancel)
   const text = await call.forwarded
@@ -135,7 +125,7 @@ async function ask({ server: { url } }: Route, method: string, headers: Headers,
   throw new UpstreamError("NOT_EXECUTED", `the server redirects to ${moved}: give the gateway that address`)
 }
 
-function createSession(route: Route, headers: Headers): Session {
+function createSession(route: OpenRoute, headers: Headers): Session {
   const session: { headers: Headers } = { headers }
   const askServer = async (request: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
     const id = `runseal-${randomUUID()}`

@@ -60,11 +60,11 @@ function readStrict(text: string): JsonValue | undefined {
 const isMessage = (message: JsonObject): boolean =>
   Object.keys(message).every(name => MEMBERS.has(name)) && KINDS.filter(name => name in message).length === 1
 
-export function readAgentMessage(text: string): JsonObject | Refused {
+export function readAgentMessage(text: string): { readonly message: JsonObject } | Refused {
   const value = readStrict(text)
   if (value === undefined) return { refused: errorResponse(null, PARSE_ERROR, "the message is not I-JSON (RFC 7493)") }
   if (!isObject(value)) return { refused: errorResponse(null, INVALID_REQUEST, "a message is one object, not a batch") }
-  if (isMessage(value)) return value
+  if (isMessage(value)) return { message: value }
   return { refused: errorResponse(value.id, INVALID_REQUEST, "the message is not one of JSON-RPC 2.0") }
 }
 

@@ -17,7 +17,7 @@ export type Gateway = {
 export function runStdioGateway(
   agent: { readonly input: Readable; readonly output: Writable },
   connect: (receive: (text: string) => void) => Upstream,
-  parts: Omit<ConversationParts, "ask">,
+  parts: Omit<ConversationParts, "ask" | "open">,
 ): Gateway {
   const toAgent = (text: string): void => void agent.output.write(`${text}\n`)
   /** The gateway's own requests. */
@@ -35,7 +35,8 @@ export function runStdioGateway(
       asked.delete(id)
     }
   }
-  const session = createConversation({ ...parts, ask })
+  const open = new Set<ToolCall>()
+  const session = createConversation({ ...parts, ask, open })
   const upstream = connect(text => {
     if (asked.size > 0) for (const { message } of readServerMessages(text)) asked.get(message.id)?.(message)
     // The answer of a call is written once it is settled, by the call itself.
@@ -56,7 +57,7 @@ export function runStdioGateway(
   })
 
   const finish = async (code: number): Promise<number> => {
-    await Promise.all(session.open().map(call => call.settled))
+    await Promise.all([...open].map(call => call.settled))
     await upstream.stop()
     return code
   }
@@ -64,11 +65,11 @@ export function runStdioGateway(
   for (const event of ["end", "close", "error"]) agent.input.once(event, left.resolve)
   const done = Promise.race([
     upstream.gone.then(code => {
-      for (const call of session.open()) call.fail({ code: "EXECUTOR_FAILED", message: "the server has ended" })
+      for (const call of open) call.fail({ code: "EXECUTOR_FAILED", message: "the server has ended" })
       return finish(code)
     }),
     left.promise.then(() => {
-      for (const call of session.open()) call.cancel()
+      for (const call of open) call.cancel()
       return finish(0)
     }),
   ])
