@@ -12,7 +12,8 @@ MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 66
 MAX_NODES = 524_288
 MAX_INTEGER = 2**53 - 1
-MAX_NUMBER_CHARACTERS = 1_024
+# More digits than an exponent has that any double reaches.
+MAX_EXPONENT_DIGITS = 20
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
@@ -34,13 +35,26 @@ def _refuse_shape_of_text(text: str) -> None:
             raise Unreadable(f"The document is nested deeper than {MAX_DEPTH} levels.")
 
 
+def _decimal(spelt: str) -> tuple[str, int]:
+    """Digits without zeros around them, and the exponent of the last: equal for equal values, whatever their spelling."""
+    mantissa, _, exponent = spelt.lower().lstrip("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    bare = digits.rstrip("0")
+    if not bare:
+        return "", 0
+    size = int(exponent.lstrip("+-").lstrip("0")[:MAX_EXPONENT_DIGITS] or "0")
+    return bare, (-size if exponent.startswith("-") else size) - len(fraction) + len(digits) - len(bare)
+
+
 def _number(spelt: str) -> int | float:
-    if len(spelt) > MAX_NUMBER_CHARACTERS:
-        raise Unreadable("A number is too long.")
+    digits, _ = written = _decimal(spelt)
+    if not digits:
+        if spelt.startswith("-"):
+            raise Unreadable("A zero has a sign.")
+        return 0
     value = float(spelt)
-    if value == 0 and spelt.startswith("-"):
-        raise Unreadable("A zero has a sign.")
-    if value in (float("inf"), float("-inf")) or Decimal(spelt) != Decimal(repr(value)):
+    if value in (float("inf"), float("-inf")) or _decimal(repr(value)) != written:
         raise Unreadable("A number has another decimal value than its RFC 8785 form.")
     if not value.is_integer():
         return value
