@@ -143,9 +143,21 @@ def test_every_call_has_its_record(tmp_path: Path) -> None:
         assert refused is not None and refused.status_code == 403
         over = proxy.ask("much", max_tokens=5_000_000)
         assert over is not None and over.status_code == 403
+        hidden: list[dict[str, object]] = [
+            {"functions": [{"name": "f", "description": EICAR, "parameters": {}}]},
+            {"extra_body": {"other": EICAR}},
+            {"seed": 2**60, "user": EICAR},
+            {"messages": [{"role": "user", "content": f"\0 {EICAR}"}]},
+        ]
+        limits: list[dict[str, object]] = [
+            {"max_tokens": 5, "max_completion_tokens": 5_000_000},
+            {"max_tokens": 900_000, "n": 5},
+        ]
+        refusals = list(pool.map(lambda more: proxy.ask("more", **more), hidden + limits))
+        assert [each.status_code if each is not None else 0 for each in refusals] == [403] * 6
         assert len(model.calls) == calls
-        assert service.count("/runs/search?status=pepg_deny") == 1
-        assert service.count("/runs/search?status=ccv_halt") == 1
+        assert service.count("/runs/search?status=pepg_deny") == 1 + len(hidden)
+        assert service.count("/runs/search?status=ccv_halt") == 1 + len(limits)
         assert service.count("/permits?state=open") == 0
 
         # A worker is killed with its requests under way: their permits stay open, and the service ends them.
@@ -179,6 +191,9 @@ def test_fail_open_counts_what_was_not_sealed(tmp_path: Path) -> None:
                 assert (proxy.ask(f"unsealed {at}") or httpx.Response(0)).status_code == 200
             assert len(list((tmp_path / "spool").glob("act-*.json"))) + _in_gaps(tmp_path) == 5
             service.start()
+            # A service that cannot take a request is no outage: such a request is not let through.
+            large = proxy.ask("x" * 1_100_000)
+            assert large is not None and large.status_code == 413
             assert settled(service, "/runs/search?route_id=litellm/gap", 1) >= 1
             end = time.monotonic() + 30
             while list((tmp_path / "spool").glob("*.json")) and time.monotonic() < end:

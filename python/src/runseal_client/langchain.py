@@ -20,14 +20,6 @@ from .spool import Spool
 MAX_OPEN = 10_000
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(member) for key, member in value.items()}
-    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
-
-
 def _tokens(response: Any) -> int | None:
     usage = (getattr(response, "llm_output", None) or {}).get("token_usage") or {}
     total = usage.get("total_tokens")
@@ -53,7 +45,7 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
 
     def _start(self, run_id: UUID, name: str, arguments: Any) -> None:
         program = {"door": "agents", "agent": self._agent}
-        payload = {"tool": name, "arguments": _plain(arguments)}
+        payload = {"tool": name, "arguments": arguments}
         body = opening_of(f"agents/langchain/{name}", program, payload, f"langchain/{name}", observe=True)
         try:
             if len(self._open) >= MAX_OPEN:
@@ -99,7 +91,7 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
         if getattr(output, "status", None) == "error":
             self._end(run_id, {"outcome": "failed", "code": "EXECUTOR_FAILED"})
             return
-        self._end(run_id, {"outcome": "completed", **output_of(text_of(_plain(output)))})
+        self._end(run_id, {"outcome": "completed", **output_of(text_of(output))})
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         """A tool has raised."""
@@ -115,7 +107,7 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **more: Any) -> None:
         """A model has answered."""
-        body = {"outcome": "completed", **output_of(text_of(_plain(response.generations)))}
+        body = {"outcome": "completed", **output_of(text_of(response.generations))}
         tokens = _tokens(response)
         if tokens is not None:
             body["request_substance"] = {**body.get("request_substance", {}), "cost": {"total_tokens": tokens}}

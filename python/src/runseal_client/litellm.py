@@ -13,20 +13,14 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from .async_client import AsyncRunseal
 from .errors import ActRefused, RunsealError
+from .litellm_requests import MARK, arguments_of, metadata_of, plain_answer, reserve_of, tokens_of
 from .sealing import opening_of, output_of, text_of
 from .spool import Spool
 
 TIMEOUT_SECONDS = 15.0
 DRAIN_SECONDS = 2.0
 MAX_OPEN = 10_000
-DEFAULT_OUTPUT_TOKENS = 1_024
-CHARACTERS_OF_A_TOKEN = 3
-MARK = "runseal_permit_id"
 _LOG = logging.getLogger("runseal_client")
-_ARGUMENTS = (
-    *("messages", "prompt", "input", "instructions", "tools", "tool_choice", "response_format", "temperature", "top_p"),
-    *("max_tokens", "max_completion_tokens", "max_output_tokens", "n", "stream", "stop", "seed"),
-)
 
 
 def _choice(name: str, allowed: tuple[str, ...]) -> str:
@@ -34,22 +28,6 @@ def _choice(name: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}.")
     return value
-
-
-def _metadata(data: dict[str, Any]) -> dict[str, Any]:
-    name = "litellm_metadata" if isinstance(data.get("litellm_metadata"), dict) else "metadata"
-    held = data.setdefault(name, {})
-    return held if isinstance(held, dict) else {}
-
-
-def _plain(value: Any) -> Any:
-    return value.model_dump(mode="json", exclude_none=True) if hasattr(value, "model_dump") else value
-
-
-def _tokens(value: Any) -> int | None:
-    usage = _plain(value).get("usage") if isinstance(_plain(value), dict) else None
-    total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
 
 
 class RunsealHandler(CustomLogger):  # type: ignore[misc]
@@ -93,18 +71,19 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> dict[str, Any]:
         """Asks for a permit. A refusal ends the request with 403; no answer with 503, unless RUNSEAL_FAIL=open."""
-        metadata = _metadata(data)
+        kind = str(getattr(call_type, "value", call_type))
+        if kind == "pass_through_endpoint":
+            # The proxy sends this very object on, and reports no end of it.
+            return data
+        metadata = metadata_of(data)
         metadata.pop(MARK, None)
         model = str(data.get("model", ""))
-        arguments = {name: data[name] for name in _ARGUMENTS if name in data}
-        payload = {"tool": model, "arguments": arguments, "call_type": str(call_type)}
-        output = next(
-            (data[name] for name in _ARGUMENTS if name.startswith("max_") and isinstance(data.get(name), int)), 0
-        )
-        reserve = (output or DEFAULT_OUTPUT_TOKENS) + len(text_of(arguments)) // CHARACTERS_OF_A_TOKEN
+        arguments = arguments_of(data)
+        payload = {"tool": model, "arguments": arguments, "call_type": kind}
+        reserve = reserve_of(data, arguments)
         program = {"door": "litellm", "agent": os.environ.get("RUNSEAL_AGENT", "litellm-proxy")}
         body = opening_of(f"litellm/{model}", program, payload, f"litellm/{model}", reserve, self._observe)
-        body["attested_context"] = {"model_name": model[:256]} if model else {}
+        body["attested_context"] = {"model_name": body["route_id"].removeprefix("litellm/")} if model else {}
         body["close_within_seconds"] = 3_600
         try:
             if len(self._open) >= MAX_OPEN:
@@ -117,9 +96,12 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
             detail = {"error": f"Refused by policy: {refused.answer.error}", "run_id": refused.answer.run_id}
             raise HTTPException(status_code=403, detail=detail) from None
         except RunsealError as error:
-            if not (self._fail_open or self._observe):
-                raise HTTPException(status_code=503, detail={"error": f"No permit: {error.code}."}) from None
-            self._later().put_unsealed(body["route_id"], body["payload"], error.code)
+            # A request that the service cannot take is the caller's doing, and no outage: it is not let through for that.
+            unfit = error.status in (400, 413)
+            if not self._observe and (unfit or not self._fail_open):
+                status = error.status if unfit else 503
+                raise HTTPException(status_code=status, detail={"error": f"No permit: {error.code}."}) from None
+            await asyncio.to_thread(self._later().put_unsealed, body["route_id"], body["payload"], error.code)
             return data
         self._open[opened.permit_id] = model
         metadata[MARK] = opened.permit_id
@@ -127,13 +109,13 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
 
     async def _close(self, data: dict[str, Any], body: dict[str, Any]) -> None:
         """Closes the permit of a request once; raises when the output must not be given out."""
-        permit_id = str(_metadata(data).get(MARK, ""))
+        permit_id = str(metadata_of(data).get(MARK, ""))
         if self._open.pop(permit_id, None) is None:
             return
         try:
             answer = await self._service().close_permit(permit_id, body)
         except RunsealError as error:
-            self._later().put_close(permit_id, body)
+            await asyncio.to_thread(self._later().put_close, permit_id, body)
             if self._fail_open or self._observe or body["outcome"] == "failed":
                 return
             raise HTTPException(status_code=503, detail={"error": f"Not sealed: {error.code}."}) from None
@@ -143,7 +125,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
 
     async def async_post_call_success_hook(self, data: dict[str, Any], user_api_key_dict: Any, response: Any) -> Any:
         """Seals the answer before it is given out."""
-        await self._close(data, _completed(text_of(_plain(response)), _tokens(response)))
+        await self._close(data, _completed(text_of(plain_answer(response)), tokens_of(response)))
         return response
 
     async def async_post_call_failure_hook(
@@ -166,8 +148,8 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         body: dict[str, Any] = {"outcome": "failed", "code": "EXECUTOR_FAILED"}
         try:
             async for chunk in response:
-                parts.append(text_of(_plain(chunk)))
-                tokens = _tokens(chunk) or tokens
+                parts.append(text_of(plain_answer(chunk)))
+                tokens = tokens_of(chunk) or tokens
                 yield chunk
             body = _completed(f"[{','.join(parts)}]", tokens)
         finally:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from .async_client import AsyncRunseal
 from .client import Runseal
-from .verifier.json_text import canonical, digest, parse
+from .verifier.json_text import MAX_INTEGER, canonical, digest
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MAX_TEXT_CHARACTERS = 200_000
+MAX_DEPTH = 64
 
 
 def program_of(facts: Mapping[str, Any]) -> str:
@@ -25,13 +26,62 @@ def program_of(facts: Mapping[str, Any]) -> str:
     return digest(dict(facts))
 
 
-def text_of(value: Any) -> str:
-    """The RFC 8785 text of a value; what is no JSON, or no strict JSON, is named by its type and the hash of its repr."""
+def _unsaid(value: Any) -> dict[str, str]:
     try:
-        return canonical(parse(json.dumps(value, ensure_ascii=False).encode()))
-    except Exception:  # Whatever a caller's object raises: the act is sealed all the same.
         shown = hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()
-        return canonical({"type": type(value).__name__, "repr_sha256": shown})
+    except Exception:  # Whatever a caller's object raises: the act is sealed all the same.
+        shown = ""
+    return {"type": type(value).__name__, "repr_sha256": shown}
+
+
+def _flat(value: Any) -> str:
+    """The texts and numbers of a value that is nested too deep, one behind the other."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Mapping):
+            waiting.extend(part for pair in reversed(list(each.items())) for part in reversed(pair))
+        elif isinstance(each, (list, tuple)):
+            waiting.extend(reversed(each))
+        else:
+            found.append(str(plain(each)))
+    return " ".join(found)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as strict JSON. What that cannot say is said as a text, so that nothing is hidden from the service's scan.
+
+    An object that is no JSON at all is named by its type and the hash of its repr.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode("utf-8", "backslashreplace")
+    if isinstance(value, int):
+        return int(value) if abs(value) <= MAX_INTEGER else hex(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) and abs(value) <= MAX_INTEGER else repr(value)
+    if isinstance(value, (Mapping, list, tuple)) and depth >= MAX_DEPTH:
+        return _flat(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(each, depth + 1) for each in value]
+    if isinstance(value, Mapping):
+        pairs = [(plain(key), plain(member, depth + 1)) for key, member in value.items()]
+        members = {key: member for key, member in pairs if isinstance(key, str)}
+        # Keys that are no texts, or become the same text, make no object.
+        return members if len(members) == len(pairs) else [[key, member] for key, member in pairs]
+    try:
+        return plain(value.model_dump(mode="json", exclude_none=True), depth + 1)
+    except Exception:
+        return _unsaid(value)
+
+
+def text_of(value: Any) -> str:
+    """The RFC 8785 text of a value, as `plain` says it."""
+    return canonical(plain(value))
 
 
 def captures_content() -> bool:
@@ -46,6 +96,11 @@ def output_of(text: str) -> dict[str, Any]:
     return {"request_substance": {"output": {"hash": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()}}}
 
 
+def _name(text: str, most: int) -> str:
+    """A name as one line, since the service refuses others."""
+    return "".join(each if each.isprintable() else "?" for each in text)[:most]
+
+
 def opening_of(
     route_id: str, program: Mapping[str, Any], payload: Any, audience: str, tokens: int = 0, observe: bool = False
 ) -> dict[str, Any]:
@@ -53,10 +108,10 @@ def opening_of(
     program_id = program_of(program)
     return {
         "program_id": os.environ.get("RUNSEAL_PROGRAM_ID", program_id),
-        "route_id": route_id[:512],
+        "route_id": _name(route_id, 512),
         "registry_record_hash": os.environ.get("RUNSEAL_REGISTRY_RECORD_HASH", program_id),
         "payload": text_of(payload),
-        "audience": audience[:256],
+        "audience": _name(audience, 256),
         "reserve_tokens": tokens,
         **({"enforcement": "observe"} if observe else {}),
     }

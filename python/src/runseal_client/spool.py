@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import itertools
 import json
+import logging
 import os
 import tempfile
 import time
@@ -24,8 +25,17 @@ from .sealing import program_of
 from .verifier.json_text import canonical
 
 MAX_FILES = 10_000
-MAX_GAP_ENTRIES = 500
-_GONE = ("not_found", "permit_not_open", "key_required", "invalid_field", "idempotency_key_reused")
+# So many entries of the longest routes are a request of less than 1 MiB.
+MAX_GAP_ENTRIES = 250
+_LOST = "lost.count"
+_LATER = (401, 403, 408, 429)
+_LOG = logging.getLogger("runseal_client")
+
+
+def _is_final(error: RunsealError) -> bool:
+    """Whether the service has read a request and refused it: it will refuse it again."""
+    pending = error.code in ("request_in_progress", "bad_answer")
+    return 400 <= error.status < 500 and error.status not in _LATER and not pending
 
 
 class Spool:
@@ -37,35 +47,32 @@ class Spool:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._door = door
         self._number = itertools.count()
-        self._lost = 0
-        self._lost_name = "lost-none.count"
 
     def put_close(self, permit_id: str, body: dict[str, Any]) -> None:
         """Keeps a close that had no answer."""
         self._put("close", {"permit_id": permit_id, "body": body})
 
-    def put_unsealed(self, route_id: str, payload: str, reason: str) -> None:
-        """Counts an act that was done without a permit."""
+    def put_unsealed(self, route_id: str, payload: str, reason: str, name: str | None = None) -> None:
+        """Counts an act that was done without a permit; of one `name` once."""
         payload_hash = hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()
-        self._put("act", {"route_id": route_id, "payload_hash": payload_hash, "reason": reason, "at": _now()})
+        self._put("act", {"route_id": route_id, "payload_hash": payload_hash, "reason": reason, "at": _now()}, name)
 
     def waiting(self) -> int:
         """Files that are still to be sent."""
         return sum(1 for _ in self.folder.glob("*.json"))
 
-    def _put(self, kind: str, content: dict[str, Any]) -> None:
-        name = f"{kind}-{time.time_ns()}-{os.getpid()}-{next(self._number)}.json"
+    def _put(self, kind: str, content: dict[str, Any], name: str | None = None) -> None:
+        name = f"{kind}-{name or f'{time.time_ns()}-{os.getpid()}-{next(self._number)}.json'}"
         try:
             if self.waiting() >= MAX_FILES:
                 raise OSError("full")
             self._write(name, content)
         except OSError:
-            # A full folder, or a full disk: what is lost is counted, in a file that replaces itself.
-            # A process that sends takes it away; then the count begins again under another name.
-            if not (self.folder / self._lost_name).exists():
-                self._lost, self._lost_name = 0, f"lost-{os.getpid()}-{time.time_ns()}.count"
-            self._lost += 1
-            self._write(self._lost_name, {"count": self._lost, "at": _now()})
+            # A full folder, or a full disk: what is lost is counted, in one file of all processes.
+            with self._counting():
+                file = self.folder / _LOST
+                count = self._read(file)["count"] if file.exists() else 0
+                self._write(_LOST, {"count": count + 1, "at": _now()})
 
     def _write(self, name: str, content: dict[str, Any]) -> None:
         handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
@@ -85,6 +92,13 @@ class Spool:
                 yield False
                 return
             yield True
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Alone with the count of what was lost."""
+        with (self.folder / "lost.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _read(self, path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text())
@@ -110,10 +124,10 @@ class Spool:
         try:
             await client.close_permit(content["permit_id"], content["body"])
         except RunsealError as error:
-            if error.code not in _GONE:
+            if not _is_final(error):
                 raise
             # Too late: the service has ended the permit and says so; that this act was done is part of the gap.
-            self.put_unsealed("close", content["permit_id"], f"close {error.code}")
+            self.put_unsealed("close", content["permit_id"], f"close {error.code}", path.name.removeprefix("close-"))
         path.unlink()
 
     def _gather(self) -> None:
@@ -121,6 +135,10 @@ class Spool:
         for path in self.folder.glob("gap-*.json"):
             for name in self._read(path)["files"]:
                 (self.folder / name).unlink(missing_ok=True)
+        with self._counting():
+            if (self.folder / _LOST).exists():
+                # Away from its name, it no longer changes.
+                os.replace(self.folder / _LOST, self.folder / f"lost-{time.time_ns()}.count")
         acts = sorted(self.folder.glob("act-*.json"))[:MAX_GAP_ENTRIES]
         lost = sorted(self.folder.glob("lost-*.count"))
         if not acts and not lost:
@@ -155,7 +173,14 @@ class Spool:
             "causal_graph": {"effect_log": effects},
             "reproducibility_context": {"gap": {"unsealed": count, "not_kept": gap["not_kept"]}},
         }
-        await client.execute(body, path.stem)
+        try:
+            await client.execute(body, path.stem)
+        except RunsealError as error:
+            if not _is_final(error):
+                raise
+            # It stays in the folder, and holds up nothing behind it.
+            _LOG.warning("runseal: a gap of %d calls was refused by the service (%s)", count, error.code)
+            return
         path.unlink()
 
 

@@ -1,0 +1,59 @@
+"""What a request of the LiteLLM proxy asks for, and what its answer says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sealing import text_of
+
+DEFAULT_OUTPUT_TOKENS = 1_024
+CHARACTERS_OF_A_TOKEN = 3
+MARK = "runseal_permit_id"
+MAX_TOKENS = 2**53 - 1
+_OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_tokens_to_sample")
+# What the proxy adds to a request; all else is the caller's, and is sealed and scanned.
+_OF_THE_PROXY = ("model", "proxy_server_request", "secret_fields", "litellm_call_id", "litellm_logging_obj")
+
+
+def _metadata_name(data: dict[str, Any]) -> str:
+    return "litellm_metadata" if isinstance(data.get("litellm_metadata"), dict) else "metadata"
+
+
+def metadata_of(data: dict[str, Any]) -> dict[str, Any]:
+    """What the proxy keeps beside a request until it has ended."""
+    held = data.setdefault(_metadata_name(data), {})
+    return held if isinstance(held, dict) else {}
+
+
+def arguments_of(data: dict[str, Any]) -> dict[str, Any]:
+    """What the caller asks of the model."""
+    hidden = {*_OF_THE_PROXY, _metadata_name(data)}
+    return {name: value for name, value in data.items() if name not in hidden}
+
+
+def _largest(data: Any, names: tuple[str, ...]) -> int:
+    """The largest of these members that is a number above 0; 0 without one."""
+    values = [data.get(name) for name in names] if isinstance(data, dict) else []
+    numbers = [each for each in values if isinstance(each, (int, float)) and not isinstance(each, bool)]
+    return int(max((each for each in numbers if 0 < each <= MAX_TOKENS), default=0))
+
+
+def reserve_of(data: dict[str, Any], arguments: dict[str, Any]) -> int:
+    """Tokens that the call may use: of each answer the largest limit that the caller gives, and those of the request."""
+    config = data.get("generationConfig") or data.get("config")
+    output = max(_largest(data, _OUTPUT_LIMITS), _largest(config, ("maxOutputTokens", "max_output_tokens")))
+    answers = max(_largest(data, ("n", "best_of")), _largest(config, ("candidateCount", "candidate_count")), 1)
+    asked = len(text_of(arguments)) // CHARACTERS_OF_A_TOKEN
+    return min((output or DEFAULT_OUTPUT_TOKENS) * answers + asked, MAX_TOKENS)
+
+
+def plain_answer(value: Any) -> Any:
+    """An answer of a model, or a part of one, as its JSON."""
+    return value.model_dump(mode="json", exclude_none=True) if hasattr(value, "model_dump") else value
+
+
+def tokens_of(value: Any) -> int | None:
+    """The tokens that an answer says were used."""
+    usage = plain_answer(value).get("usage") if isinstance(plain_answer(value), dict) else None
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
