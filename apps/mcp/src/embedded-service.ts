@@ -1,5 +1,5 @@
 /** The service of a user who has none: finds the one that runs on the data folder, or starts it, and holds a lease on it. */
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
@@ -9,9 +9,9 @@ import * as v from "valibot"
 import { readText } from "./whole-files.ts"
 
 /** The first start makes the database. */
-const START_DEADLINE_MS = 60_000
-/** A keeper that does not serve by then lost a race to another, or cannot start. */
-const RETRY_MS = 20_000
+const START_DEADLINE_MS = 120_000
+/** A keeper that ends at once lost a race to that of another gateway, or cannot start. */
+const RETRY_MS = 2_000
 const POLL_MS = 50
 const GREETING_MS = 2_000
 
@@ -69,12 +69,15 @@ type Lease = { readonly url: string; readonly socket: Socket }
 async function takeLease(dataDir: string): Promise<Lease> {
   const deadline = Date.now() + START_DEADLINE_MS
   let nextStart = 0
+  const retry = (): void => {
+    nextStart = Date.now() + RETRY_MS
+  }
   while (Date.now() < deadline) {
     const lease = await leaseOf(dataDir)
     if (lease !== undefined) return lease
     if (Date.now() >= nextStart) {
-      startKeeper(dataDir)
-      nextStart = Date.now() + RETRY_MS
+      nextStart = deadline
+      startKeeper(dataDir).once("exit", retry).once("error", retry)
     }
     await sleep(POLL_MS)
   }
@@ -103,9 +106,9 @@ function leaseOf(dataDir: string): Promise<Lease | undefined> {
 }
 
 /** Detached, so that it outlives this gateway while others need it. */
-function startKeeper(dataDir: string): void {
+function startKeeper(dataDir: string): ChildProcess {
   const keeper = fileURLToPath(new URL("./embedded-keeper.ts", import.meta.url))
   const child = spawn(process.execPath, [keeper, dataDir], { detached: true, stdio: "ignore" })
-  child.on("error", () => undefined)
   child.unref()
+  return child
 }
