@@ -8,7 +8,7 @@ from . import forms as f
 from . import shapes
 from .derivation import receipt_key
 from .forms import HASH, TEXT, array, constant, integer, record, text
-from .json_text import Unreadable
+from .json_text import NotJudged, Unreadable
 from .kernels import READS, cannot_run, is_withheld
 from .manifest_shapes import MANIFEST, PARTIAL_MANIFEST
 
@@ -238,11 +238,11 @@ def read_bundle(document: Json) -> Json:
     """The sealed form of a bundle; raises Unreadable for what is none."""
     run = document.get("run")
     if isinstance(run, dict) and isinstance(run.get("derivation"), str) and run["derivation"] != DERIVATION:
-        raise Unreadable("The record follows rules that this verifier does not know: a newer one is needed.")
+        raise NotJudged("The record follows rules that this verifier does not know: a newer one is needed.")
     full = document.get("kind") == "vfa.bundle_view.v1"
     (_FULL if full else _SEALED)(document, "")
     if "outside" in document["anchors"]:
-        raise Unreadable("The record has entries in another log, which this verifier does not check: use `verifier`.")
+        raise NotJudged("The record has entries in another log, which this verifier does not check: use `verifier`.")
     bundle = _sealed_form(document) if full else document
     sections = bundle["sections"]
     if ("closing" in sections) and ("permit" not in sections) and is_withheld(sections["closing"]):

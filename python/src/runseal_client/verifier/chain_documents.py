@@ -11,7 +11,7 @@ from .checks import COMPLETE, FAILED
 from .decisions import movement, present
 from .documents import verify_document
 from .forms import milliseconds
-from .json_text import digest, parse
+from .json_text import NotJudged, Unreadable, digest, parse
 from .kernels import declared_of, is_withheld
 from .manifests import complete_record_leaf
 from .trust import Trust
@@ -102,9 +102,14 @@ def _bundle(document: Json, trust: Trust) -> Chained:
 
 
 def read_chained(data: bytes, trust: Trust) -> Chained | str:
-    """The document of a line, or why it is none that verifies; raises Unreadable for what is no document of ours."""
-    document = parse(data)
-    outcome = verify_document(document, [trust])
+    """The document of a line, or why it is none that verifies; raises NotJudged for a record of other rules."""
+    try:
+        document = parse(data)
+        outcome = verify_document(document, [trust])
+    except NotJudged:
+        raise
+    except Unreadable as unreadable:
+        return f"is none of ours: {unreadable}"
     if outcome.verdict == FAILED:
         return f"does not verify; first failed check, {outcome.first_failure}"
     if outcome.document == "bundle":

@@ -16,6 +16,7 @@ from .chain_documents import (
     release_problem,
 )
 from .checks import FAILED
+from .documents import verify_document
 from .forms import milliseconds
 from .json_text import Unreadable, canonical, digest, parse
 from .log_order import LogOrder
@@ -275,7 +276,7 @@ def _failed(problem: str) -> ExportOutcome:
 
 
 def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
-    """What is to be said of an export, read line by line; raises Unreadable where a line is no document of ours."""
+    """What is to be said of an export, read line by line; raises Unreadable where the statement, or a rule that a record follows, is not known."""
     export: _Export | None = None
     for number, line in enumerate(lines, 1):
         if export is not None:
@@ -283,6 +284,7 @@ def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
             continue
         statement = parse(line)
         if not isinstance(statement, dict) or statement.get("kind") != "vfa.export.v2":
+            verify_document(statement, trust)
             return _failed("an export begins with its statement, and this line is none")
         found = [(each, verify_export_statement(statement, each)) for each in trust]
         holding = next((each for each, outcome in found if outcome.verdict != FAILED), None)

@@ -24,6 +24,10 @@ class Unreadable(Exception):
     """The input is no document that this verifier reads: exit code 2, nothing was verified."""
 
 
+class NotJudged(Unreadable):
+    """The input may be a document of ours, and this verifier cannot say whether it is right."""
+
+
 def _refuse_shape_of_text(text: str) -> None:
     outside = _STRING.sub('"', text)
     if sum(outside.count(mark) for mark in ",:[{") > MAX_NODES:
