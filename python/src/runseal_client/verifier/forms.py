@@ -82,8 +82,8 @@ def array(item: Form, least: int = 0, most: int = MAX_INTEGER) -> Form:
     return form
 
 
-def record(required: Mapping[str, Form], optional: Mapping[str, Form] | None = None) -> Form:
-    """An object with these members and no others."""
+def record(required: Mapping[str, Form], optional: Mapping[str, Form] | None = None, others: bool = False) -> Form:
+    """An object with these members, and no others unless `others` are passed over."""
     known = {**required, **(optional or {})}
 
     def form(value: Any, path: str) -> None:
@@ -93,9 +93,10 @@ def record(required: Mapping[str, Form], optional: Mapping[str, Form] | None = N
             if name not in value:
                 raise refuse(f"{path}/{name}", "is missing")
         for name, member in value.items():
-            if name not in known:
+            if name in known:
+                known[name](member, f"{path}/{name}")
+            elif not others:
                 raise refuse(path, "has a member that has no place there")
-            known[name](member, f"{path}/{name}")
 
     return form
 

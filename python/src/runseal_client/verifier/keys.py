@@ -6,7 +6,7 @@ import base64
 import hashlib
 from functools import lru_cache
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_dss_signature, encode_dss_signature
@@ -18,7 +18,7 @@ _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 def _p256(spki: bytes) -> ec.EllipticCurvePublicKey | None:
     try:
         key = serialization.load_der_public_key(spki)
-    except ValueError:
+    except (ValueError, UnsupportedAlgorithm):
         return None
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         return None
