@@ -50,3 +50,10 @@ def test_members_of_other_tools_are_passed_over() -> None:
             holder["other"] = 1
 
     assert read_trust(changed(change)) == read_trust(json.dumps(TRUST).encode())
+
+
+def test_where_no_base_url_has_the_host_every_log_is_the_own_one() -> None:
+    def change(document: dict[str, Any]) -> None:
+        document["trusted_root"]["tlogs"][0]["baseUrl"] = "https://other.example/log"
+
+    assert read_trust(changed(change)) == read_trust(json.dumps(TRUST).encode())

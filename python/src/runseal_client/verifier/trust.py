@@ -118,9 +118,8 @@ def read_trust(data: bytes) -> Trust:
     _TRUST(document, "")
     host = document["origin"].split(" - ")[0]
     log_keys: dict[str, Key] = {}
-    for log in document["trusted_root"]["tlogs"]:
-        if urlsplit(log["baseUrl"]).netloc != host:
-            continue
+    logs = document["trusted_root"]["tlogs"]
+    for log in [each for each in logs if urlsplit(each["baseUrl"]).netloc == host] or logs:
         spki = base64.b64decode(log["publicKey"]["rawBytes"])
         if not is_p256(spki) or key_id(spki) != base64.b64decode(log["logId"]["keyId"]).hex():
             raise refuse("/trusted_root/tlogs", "holds what is no P-256 key of the log, or another key's id")
