@@ -1,6 +1,13 @@
 /** One call of a tool or a model under a permit, as every framework's adapter makes it. docs/doors/README.md has the mapping. */
-import { canonicalize, digest, type JsonValue, readStrictJson, sha256Hex, utf8Encode } from "@runseal/canonical"
-import { type Client, InvalidArgumentError, PermitRefusedError, type PermitRequest } from "@runseal/sdk"
+import { canonicalize, digest, type JsonValue, sha256Hex, utf8Encode } from "@runseal/canonical"
+import {
+  BadRequestError,
+  type Client,
+  InvalidArgumentError,
+  PayloadTooLargeError,
+  PermitRefusedError,
+  type PermitRequest,
+} from "@runseal/sdk"
 
 export type SealOptions = {
   /** Name of the agent: its program unless `program_id` says otherwise, and the audience of its permits. */
@@ -10,7 +17,7 @@ export type SealOptions = {
   readonly registry_record_hash?: string
   /** `observe`: a refusal is sealed and marked, and stops nothing. `enforce` when absent. */
   readonly mode?: "enforce" | "observe"
-  /** What becomes of a call that could not be decided: it throws, or it is made. `closed` when absent. */
+  /** What becomes of a call that could not be decided: it throws, or it is made. One that the service does not take throws. `closed` when absent. */
   readonly fail?: "closed" | "open"
   /** Whether results are reviewed as texts. Otherwise the service gets their hashes. */
   readonly capture_content?: boolean
@@ -79,7 +86,7 @@ export async function underPermit<Result>(
     }
     // An observed run that would have been refused has no permit: it stopped nothing.
     if (error instanceof PermitRefusedError && error.result.ok) return (await make()).result
-    if (isRefusal(error) || !goesOn(options)) throw error
+    if (isRefusal(error) || (isUnfit(error) && options.mode !== "observe") || !goesOn(options)) throw error
     options.onUnsealed?.(error)
     return (await make()).result
   }
@@ -129,6 +136,9 @@ const done = (): void => undefined
 const goesOn = ({ mode, fail }: SealOptions): boolean => mode === "observe" || fail === "open"
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && (error.name === "PermitRefusedError" || error.name === "OutputRefusedError")
+/** The call itself is not taken, which a caller could bring about: no reason to go on without a decision. */
+const isUnfit = (error: unknown): boolean =>
+  [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind)
 
 function requestOf(
   { framework, name, definition, reserve_tokens = 0, ...call }: SealedCall,
@@ -147,9 +157,40 @@ function requestOf(
   }
 }
 
-/** The value as JSON writes it. @throws InvalidArgumentError when RFC 8785 cannot */
+/** Objects and lists inside so many others are said as a text: a payload of the service nests 64 levels. */
+const SAID_MAX_DEPTH = 60
+
+/**
+ * A value as strict JSON. What that cannot say is said as a text, so that nothing is hidden from the service's search.
+ * @throws InvalidArgumentError for a value that JSON cannot write, such as one that holds itself
+ */
 function jsonOf(value: unknown): JsonValue {
-  const json = readStrictJson(JSON.stringify(value ?? null))
-  if (json === undefined) throw new InvalidArgumentError("A value of the call cannot be written as strict JSON.")
-  return json
+  try {
+    const text = JSON.stringify(value ?? null, (_, member) => (typeof member === "bigint" ? `${member}` : member))
+    return strict(JSON.parse(text), 0)
+  } catch {
+    throw new InvalidArgumentError("A value of the call cannot be written as JSON.")
+  }
 }
+
+/** @param value as JSON.parse gives it */
+function strict(value: JsonValue, depth: number): JsonValue {
+  if (typeof value === "string") return value.toWellFormed()
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? `${value}` : value
+  if (value === null || typeof value !== "object") return value
+  if (depth === SAID_MAX_DEPTH) return textsIn(value).join(" ").toWellFormed()
+  if (isList(value)) return value.map(item => strict(item, depth + 1))
+  const pairs = Object.entries(value).map(([name, member]) => [name.toWellFormed(), strict(member, depth + 1)] as const)
+  const members = Object.fromEntries(pairs)
+  // Names that become the same text make no object.
+  return Object.keys(members).length === pairs.length ? members : pairs
+}
+
+/** The names, texts and numbers of a value, one behind the other, as they are searched. */
+function textsIn(value: JsonValue): readonly string[] {
+  if (value === null || typeof value !== "object") return [`${value}`]
+  if (isList(value)) return value.flatMap(textsIn)
+  return Object.entries(value).flatMap(([name, member]) => [name, ...textsIn(member)])
+}
+
+const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value)

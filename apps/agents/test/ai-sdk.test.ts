@@ -1,10 +1,17 @@
 /** docs/doors/ai-sdk.md: an agent of the AI SDK against a service and a scripted model. Every call is counted against the records. */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import { sealModel, sealTools } from "@runseal/agents/ai-sdk"
-import { createClient, OutputRefusedError, PermitRefusedError } from "@runseal/sdk"
+import {
+  createClient,
+  InvalidArgumentError,
+  OutputRefusedError,
+  PayloadTooLargeError,
+  PermitRefusedError,
+} from "@runseal/sdk"
 import { streamText, tool, wrapLanguageModel } from "ai"
 import { describe, expect, test } from "vitest"
 import { z } from "zod"
+import { EICAR } from "../../server/spec/harness/sample-requests.ts"
 import { countedRecords } from "./counted-records.ts"
 import { scriptedOpenAi } from "./scripted-openai.ts"
 
@@ -94,4 +101,41 @@ describe("a sealed tool", () => {
     await alarm.execute?.({}, context)
     expect({ calls, unsealed: unsealed.length }).toEqual({ calls: 2, unsealed: 1 })
   })
+
+  /** What RFC 8785 cannot write, and what it can. */
+  const odd = { nul: "a\u0000b", large: 2 ** 60, "lone\ud800": "\ud800", deep: nested(100) }
+  const echo = tool({ inputSchema: z.any(), execute: async (input: unknown) => ({ input, calls: ++calls }) })
+
+  test("with arguments and a result beyond strict JSON is called, and sealed", async () => {
+    const before = calls
+    const sealed = sealTools(client(), { echo }, { agent: "a" })
+    expect(await sealed.echo.execute?.(odd, context)).toEqual({ input: odd, calls: before + 1 })
+    expect(await records()).toEqual(["echo ok completed"])
+  })
+
+  test("is refused for malicious code, whatever is beside it", async () => {
+    const before = calls
+    const sealed = sealTools(client(), { echo }, { agent: "a", fail: "open" })
+    for (const input of [{ ...odd, code: EICAR }, { deep: nested(100, EICAR) }])
+      await expect(sealed.echo.execute?.(input, context)).rejects.toThrow(PermitRefusedError)
+    expect({ calls, records: await records() }).toEqual({
+      calls: before,
+      records: ["echo pepg_deny", "echo pepg_deny"],
+    })
+  })
+
+  test("is not called for arguments that the service does not take, also where calls may go on", async () => {
+    const before = calls
+    const sealed = sealTools(client(), { echo }, { agent: "a", fail: "open" })
+    const circular: Record<string, unknown> = {}
+    circular.self = circular
+    await expect(sealed.echo.execute?.({ text: "x".repeat(2 ** 20) }, context)).rejects.toThrow(PayloadTooLargeError)
+    await expect(sealed.echo.execute?.(circular, context)).rejects.toThrow(InvalidArgumentError)
+    expect({ calls, records: await records() }).toEqual({ calls: before, records: [] })
+  })
 })
+
+/** A text inside so many lists. */
+function nested(depth: number, text = "deep"): unknown {
+  return depth === 0 ? text : [nested(depth - 1, text)]
+}
