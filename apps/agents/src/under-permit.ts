@@ -157,11 +157,11 @@ function requestOf(
   }
 }
 
-/** Objects and lists inside so many others are said as a text: a payload of the service nests 64 levels. */
-const SAID_MAX_DEPTH = 60
+/** Objects and lists inside so many others are written as a text: a payload of the service nests 64 levels. */
+const VALUE_MAX_DEPTH = 60
 
 /**
- * A value as strict JSON. What that cannot say is said as a text, so that nothing is hidden from the service's search.
+ * A value as strict JSON. What that cannot write is written as a text, so that nothing is hidden from the service's search.
  * @throws InvalidArgumentError for a value that JSON cannot write, such as one that holds itself
  */
 function jsonOf(value: unknown): JsonValue {
@@ -178,7 +178,7 @@ function strict(value: JsonValue, depth: number): JsonValue {
   if (typeof value === "string") return value.toWellFormed()
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? `${value}` : value
   if (value === null || typeof value !== "object") return value
-  if (depth === SAID_MAX_DEPTH) return textsIn(value).join(" ").toWellFormed()
+  if (depth === VALUE_MAX_DEPTH) return textsIn(value).join(" ").toWellFormed()
   if (isList(value)) return value.map(item => strict(item, depth + 1))
   const pairs = Object.entries(value).map(([name, member]) => [name.toWellFormed(), strict(member, depth + 1)] as const)
   const members = Object.fromEntries(pairs)
