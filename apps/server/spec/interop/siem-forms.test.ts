@@ -1,7 +1,7 @@
 /**
  * Forms of events in programs of others: the official OCSF schema (as the Python package ocsf-json-schema holds it), a parser of RFC 5424, and
  * rsyslog, which takes messages over TCP and TLS and reads CEF with liblognorm. Packages of Python are installed into a folder of their own;
- * without Python, its package index or rsyslogd the tests are skipped and say so.
+ * without Python, its package index, rsyslogd or its modules the tests are skipped and say so.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -47,16 +47,26 @@ function installPython(): Found {
   }
 }
 
+/** Modules of rsyslog that Debian has in packages of their own. */
+const RSYSLOG_MODULES = ["lmnsd_ossl", "mmnormalize"]
+
 function findRsyslog(): Found {
-  for (const command of ["rsyslogd", "/usr/sbin/rsyslogd"]) {
+  const config = join(folder, "modules.conf")
+  const loads = RSYSLOG_MODULES.map(name => `module(load="${name}")`)
+  writeFileSync(config, [...loads, `*.* action(type="omfile" file="${join(folder, "nothing")}")`, ""].join("\n"))
+  const answers = (command: string, args: readonly string[]): boolean => {
     try {
-      execFileSync(command, ["-v"], { stdio: "pipe" })
-      return { command }
+      execFileSync(command, args, { stdio: "pipe" })
+      return true
     } catch {
-      // The next one.
+      return false
     }
   }
-  return { why: "rsyslogd not found" }
+  const command = ["rsyslogd", "/usr/sbin/rsyslogd"].find(name => answers(name, ["-v"]))
+  if (command === undefined) return { why: "rsyslogd not found" }
+  return answers(command, ["-N1", "-f", config])
+    ? { command }
+    : { why: `rsyslogd lacks ${RSYSLOG_MODULES.join(" or ")}` }
 }
 
 const python = installPython()
