@@ -32,6 +32,10 @@ const FORMS = {
   updateFrom: new RegExp(
     String.raw`^update (?<table>${NAME}) set (?<set>.*?) from ${RECORDSET} as (?<alias>${NAME})\(.*?\) where (?<where>.*)$`,
   ),
+  /** The array has what the first condition has: it is there for the planner. */
+  updateListed: new RegExp(
+    String.raw`^with next as \(select \* from ${RECORDSET} as ${NAME}\(.*?\) \) update (?<table>${NAME}) set (?<set>.*?) from next where (?<where>\k<table>\.(?<key>${NAME}) = next\.\k<key>) and \k<table>\.\k<key> = any\(array\(select \k<key> from next\)\)$`,
+  ),
   charge:
     /^with moved as \(insert into tenant_window as stored \(tenant_id, window_seconds, window_start, total, movements\) select tenant_id collate "C", window_seconds, window_start, total, movements from json_to_recordset\(\$1::text::json\) as added\(.*?\) order by 1, 2, 3 on conflict \(tenant_id, window_seconds, window_start\) do update set total = (?<adds>stored\.total \+ )?excluded\.total, movements = stored\.movements \+ excluded\.movements returning tenant_id, window_seconds, window_start, total, movements \) insert into token_movement \(charge_id, kind, tenant_id, window_seconds, window_start, ordinal, tokens, total_after, moved_at\) select charge_id, 'charge', tenant_id, window_seconds, window_start, movements - later_movements, tokens, total - later, moved_at from moved join json_to_recordset\(\$2::text::json\) as made\(.*?\) using \(tenant_id, window_seconds, window_start\) returning charge_id, ordinal, total_after$/,
   newest:
@@ -74,6 +78,7 @@ function parseForm(text: string): Statement | undefined {
     [FORMS.count, insertCounts],
     [FORMS.arrays, insertArrays],
     [FORMS.updateFrom, updateFrom],
+    [FORMS.updateListed, updateFrom],
     [FORMS.update, updateWhere],
     [FORMS.select, select],
   ] as const
@@ -126,7 +131,9 @@ const elements = (json: Cell | undefined): readonly Cell[] => JSON.parse(String(
 function conditions(where: string | undefined, text: string): Condition {
   const all = (where ?? "").split(" and ").filter(part => part !== "")
   const tests = all.map((part): Condition => {
-    const within = /^([a-z_]+) in \(select json_array_elements_text\(\$(\d+)::text::json\)\)$/.exec(part)
+    const within = /^([a-z_]+) (?:in \(|= any\(array\()select json_array_elements_text\(\$(\d+)::text::json\)\)+$/.exec(
+      part,
+    )
     if (within !== null) {
       const [, column = "", at = ""] = within
       return (row, parameters) => elements(parameters[Number(at) - 1]).some(element => same(element, row[column]))
