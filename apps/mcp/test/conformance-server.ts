@@ -1,4 +1,7 @@
-/** What the conformance suite of MCP asks for of a server, by the official library: tools with every kind of content, and those that ask the client. */
+/**
+ * What the conformance suite of MCP asks for of a server, by the official library: tools with every kind of content, and those that ask
+ * the client. These ask on the stream that answers the call, since the client may not have opened its other stream yet.
+ */
 import { randomUUID } from "node:crypto"
 import { createServer } from "node:http"
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js"
@@ -65,21 +68,19 @@ function createTestServer(): McpServer {
   mcp.registerTool(
     "test_sampling",
     { description: "sampling", inputSchema: { prompt: z.string() } },
-    async ({ prompt }) => {
-      const { content } = await server.createMessage({
-        messages: [{ role: "user", content: text(prompt) }],
-        maxTokens: 100,
-      })
+    async ({ prompt }, { requestId }) => {
+      const request = { messages: [{ role: "user" as const, content: text(prompt) }], maxTokens: 100 }
+      const { content } = await server.createMessage(request, { relatedRequestId: requestId })
       return { content: [text(`LLM response: ${JSON.stringify(content)}`)] }
     },
   )
   mcp.registerTool(
     "test_elicitation",
     { description: "elicitation", inputSchema: { message: z.string() } },
-    async ({ message }) => {
+    async ({ message }, { requestId }) => {
       const properties = { username: { type: "string" as const }, email: { type: "string" as const } }
       const requestedSchema = { type: "object" as const, properties, required: ["username", "email"] }
-      const { action, content } = await server.elicitInput({ message, requestedSchema })
+      const { action, content } = await server.elicitInput({ message, requestedSchema }, { relatedRequestId: requestId })
       return { content: [text(`User response: action=${action}, content=${JSON.stringify(content)}`)] }
     },
   )
