@@ -21,6 +21,21 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 /** Tests that take minutes or need other programs: `npm run test:<name>` runs them, and `npm test` does not. */
 const APART: Readonly<Record<string, readonly string[]>> = {
+  /** Suites that start a service for each of many settings, or wait for deadlines. */
+  services: [
+    "apps/server/spec/access/authorization-matrix.test.ts",
+    "apps/server/spec/access/open-and-locked.test.ts",
+    "apps/server/spec/budgets.test.ts",
+    "apps/server/spec/events",
+    "apps/server/spec/export.test.ts",
+    "apps/server/spec/export-compressed.test.ts",
+    "apps/server/spec/governance-review.test.ts",
+    "apps/server/spec/observing-service.test.ts",
+    "apps/server/spec/permitted-acts.test.ts",
+    "apps/server/spec/run-statement.test.ts",
+    "apps/server/spec/signature-matches.test.ts",
+    "apps/server/spec/trial-quota.test.ts",
+  ],
   /** Servers and verifiers as processes, and services that race as processes do: options, starts, stops, kills; and outside logs with all kinds of faults. */
   process: [
     "apps/server/spec/process",
@@ -77,19 +92,29 @@ const ON_EACH_DATABASE = globSync("apps/server/spec/**/*.test.ts", { cwd: pathOf
 )
 
 /** Projects with suites on PostgreSQL, for which a cluster is started. */
-const ON_POSTGRES = ["server", POSTGRES, "process", "faults", "cluster", "simulation"]
+const ON_POSTGRES = ["server", POSTGRES, "services", "process", "faults", "cluster", "simulation"]
 const postgresSetup = pathOf("apps/server/spec/database/one-cluster.ts")
 const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [postgresSetup] : [])
 
 /** Suites without state in their modules share them, since loading a server takes longer than many suites. */
 const SHARED_MODULES = { isolate: false }
 
+/** Suites apart whose modules can be shared as well. */
+const SHARING = ["services"]
+
 /** Suites whose servers mostly wait: more of them run at a time than there are processors. */
 const WAITING = ["process"]
 const PROCESSORS = availableParallelism()
 
-/** Timeouts only end tests that hang: no test comes near them, also on a machine that is several times slower. */
-const COMMON = { hookTimeout: 240_000, setupFiles: [propertySeed] }
+/**
+ * Timeouts only end tests that hang: no test comes near them, also on a machine that is several times slower. Threads and processes
+ * that tests start find the compiled modules of those before them.
+ */
+const COMMON = {
+  hookTimeout: 240_000,
+  setupFiles: [propertySeed],
+  env: { NODE_COMPILE_CACHE: pathOf("node_modules/.cache/compiled-modules") },
+}
 const SERVER_TIMEOUT_MS = 240_000
 const TIMEOUT_MS = 120_000
 
@@ -117,6 +142,7 @@ const apart = ([name, places]: readonly [string, readonly string[]]): TestProjec
     globalSetup: globalSetup(name),
     include: places.map(testsOf),
     testTimeout: SERVER_TIMEOUT_MS,
+    ...(SHARING.includes(name) ? SHARED_MODULES : {}),
     ...(WAITING.includes(name)
       ? { maxWorkers: 2 * PROCESSORS, sequence: { groupOrder: 2 } }
       : { maxWorkers: PROCESSORS, sequence: { groupOrder: 1 } }),
@@ -127,7 +153,7 @@ const onPostgres: TestProjectInlineConfiguration = {
   test: {
     ...apart([POSTGRES, ON_EACH_DATABASE]).test,
     ...SHARED_MODULES,
-    env: { RUNSEAL_DATABASES: process.env.RUNSEAL_DATABASES ?? POSTGRES },
+    env: { ...COMMON.env, RUNSEAL_DATABASES: process.env.RUNSEAL_DATABASES ?? POSTGRES },
   },
 }
 

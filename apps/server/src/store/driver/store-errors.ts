@@ -1,5 +1,5 @@
 /** The one error that leaves the store. It names what happened to the data, never the SQL, a parameter or a row. */
-import { DrizzleQueryError } from "drizzle-orm"
+import { DrizzleQueryError } from "drizzle-orm/errors"
 
 /**
  * - `unavailable`: the database is out of reach, too busy or a queue is full. Nothing was written.
