@@ -80,7 +80,10 @@ function createTestServer(): McpServer {
     async ({ message }, { requestId }) => {
       const properties = { username: { type: "string" as const }, email: { type: "string" as const } }
       const requestedSchema = { type: "object" as const, properties, required: ["username", "email"] }
-      const { action, content } = await server.elicitInput({ message, requestedSchema }, { relatedRequestId: requestId })
+      const { action, content } = await server.elicitInput(
+        { message, requestedSchema },
+        { relatedRequestId: requestId },
+      )
       return { content: [text(`User response: action=${action}, content=${JSON.stringify(content)}`)] }
     },
   )

@@ -169,7 +169,7 @@ const WORTH: Readonly<Record<KeyRole, readonly string[]>> = {
 /** What an operator gives up is logged: standard error has the line, since standard output has the answer. */
 async function clearIndex(db: Database, { before, keyId }: IndexCommand): Promise<Output> {
   const event = { at: Date.now(), who: OPERATOR_COMMAND, action: "search_index.clear" } as const
-  const subject = { kind: "search_index", id: keyId === undefined ? "all" : `api-key-${keyId}` }
+  const subject = { kind: "search_index" as const, id: keyId === undefined ? "all" : `api-key-${keyId}` }
   const after = { before: before === undefined ? null : new Date(before).toISOString() }
   await db.transaction(tx => recordAdminEvent(tx, { ...event, subject, after }))
   const { cleared, remaining } = await clearDeclaredTerms(db, before ?? Number.MAX_SAFE_INTEGER, keyId)

@@ -160,6 +160,11 @@ eachDatabase("admin views", open => {
       expect(JSON.stringify(listed)).not.toMatch(/rsk_|private note/)
     })
 
+    test("a filter that no event could match is refused with those there are", async () => {
+      const { status, body } = await admin.get("/admin/audit?subject_kind=keys")
+      expect([status, body.error]).toEqual([400, expect.stringMatching(/^subject_kind must be one of key, run, /)])
+    })
+
     test("the first key is made by open mode", async () => {
       expect((await events("?subject_kind=key&subject_id=1"))[0]).toMatchObject({ who: { actor: "open-mode" } })
     })

@@ -39,6 +39,19 @@ export const ADMIN_ACTIONS = [
 ] as const
 export type AdminAction = (typeof ADMIN_ACTIONS)[number]
 
+/** What this release writes as `subject.kind`. */
+export const SUBJECT_KINDS = [
+  "key",
+  "run",
+  "policy",
+  "destination",
+  "signing_key",
+  "log",
+  "heads_folder",
+  "search_index",
+] as const
+export type SubjectKind = (typeof SUBJECT_KINDS)[number]
+
 /** Who acted: an API key by its number, a command that an operator ran on the machine, or anybody before the first key was made. */
 const ACTOR = /^(api-key-[1-9]\d{0,15}|operator-command|open-mode)$/
 export const actorSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(ACTOR))

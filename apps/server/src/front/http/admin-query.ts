@@ -1,5 +1,5 @@
 /** The parameters of the lists over all keys. Each is paged by a key of its rows. */
-import { ADMIN_ACTIONS, type AdminAction } from "@runseal/core/artifacts/admin-event"
+import { ADMIN_ACTIONS, type AdminAction, SUBJECT_KINDS, type SubjectKind } from "@runseal/core/artifacts/admin-event"
 import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES, type OverviewRange } from "@runseal/core/wire/overview-answer"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
@@ -69,12 +69,12 @@ export const overviewQuerySchema: QuerySchema<{ readonly range?: OverviewRange }
 
 /** `GET /admin/audit`. */
 export const auditQuerySchema: QuerySchema<
-  Paged & { readonly action?: AdminAction; readonly subject_kind?: string; readonly subject_id?: string }
+  Paged & { readonly action?: AdminAction; readonly subject_kind?: SubjectKind; readonly subject_id?: string }
 > = v.object({
   limit,
   before,
   action: opt(v.picklist(ADMIN_ACTIONS, `must be one of ${ADMIN_ACTIONS.join(", ")}`)),
-  subject_kind: opt(v.pipe(v.string(), v.regex(/^[a-z_]{1,32}$/, "must be 1 to 32 lowercase letters"))),
+  subject_kind: opt(v.picklist(SUBJECT_KINDS, `must be one of ${SUBJECT_KINDS.join(", ")}`)),
   subject_id: opt(v.pipe(v.string(), v.regex(/^[\x20-\x7e]{1,256}$/, "must be 1 to 256 characters of ASCII"))),
 })
 

@@ -3,7 +3,12 @@
  * chain, in which it has the place of its ordinal. Rows are never deleted.
  */
 import { canonicalize, parseStrictJson } from "@runseal/canonical"
-import { type AdminAction, type EventFacts, eventFactsSchema } from "@runseal/core/artifacts/admin-event"
+import {
+  type AdminAction,
+  type EventFacts,
+  eventFactsSchema,
+  type SubjectKind,
+} from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
 import { and, desc, eq, gt, lt, type SQL } from "drizzle-orm"
@@ -38,8 +43,9 @@ export const admin_event = pgTable("admin_event", {
 export type AdminEventRow = RowOf<typeof admin_event>
 
 /** What an action records. No secret and no hash of one; a long text by its hash. */
-export type NewAdminEvent = Omit<EventFacts, "event_clock" | "action"> & {
+export type NewAdminEvent = Omit<EventFacts, "event_clock" | "action" | "subject"> & {
   readonly action: AdminAction
+  readonly subject: { readonly kind: SubjectKind; readonly id: string }
   /** Milliseconds since the epoch. */
   readonly at: number
 }

@@ -121,7 +121,7 @@ export function insertKey(
       end
       returning key_id`
     if (made === undefined) return undefined
-    const subject = { kind: "key", id: String(made.key_id) }
+    const subject = { kind: "key" as const, id: String(made.key_id) }
     await recordAdminEvent(tx, { at: key.created_at, who, action: "key.create", subject, after: shown ?? {} })
     return made.key_id
   })

@@ -101,7 +101,7 @@ const shownState = (row: DestinationRow) => ({
 })
 /** `URL.origin` has no value for schemes that browsers do not know. */
 const originOf = ({ protocol, host }: URL): string => `${protocol}//${host}`
-const subjectOf = (id: number) => ({ kind: "destination", id: `${id}` })
+const subjectOf = (id: number) => ({ kind: "destination" as const, id: `${id}` })
 
 /** Stores a destination. @returns undefined when there are MAX_DESTINATIONS */
 export function insertDestination(

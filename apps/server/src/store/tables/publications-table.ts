@@ -48,7 +48,7 @@ export function publishRun(
       .select(own)
       .onConflictDoUpdate({ target: publication.run_id, set: { token: fragment`${token}` } })
       .returning({ token })
-    const subject = { kind: "run", id: String(run_id) }
+    const subject = { kind: "run" as const, id: String(run_id) }
     // The address is no secret: everybody who knows it reads what is published. It is in no event all the same, so that a run can be withdrawn.
     if (published?.token === candidate)
       await recordAdminEvent(tx, { at: published_at, who, action: "run.publish", subject })
@@ -69,7 +69,7 @@ export async function unpublishRun(
 ): Promise<boolean> {
   const found = await db.transaction(async tx => {
     const withdrawn = await tx.orm.delete(publication).where(eq(publication.run_id, runId)).returning()
-    const subject = { kind: "run", id: String(runId) }
+    const subject = { kind: "run" as const, id: String(runId) }
     if (withdrawn.length > 0) await recordAdminEvent(tx, { at, who, action: "run.unpublish", subject })
     return tx.orm.select({ run_id: run.run_id }).from(run).where(eq(run.run_id, runId))
   })

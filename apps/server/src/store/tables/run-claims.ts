@@ -48,7 +48,7 @@ export function claimRuns(db: Database, claim: RunClaimRow, who: EventFacts["who
     const { count } = await sql`
       insert into run_claim ("only", key_id, claimed_by, claimed_at)
       values (true, ${key_id}::bigint, ${claimed_by}::bigint, ${claimed_at}::bigint) on conflict do nothing`
-    const subject = { kind: "key", id: String(key_id) }
+    const subject = { kind: "key" as const, id: String(key_id) }
     const event = { at: claimed_at, who, action: "runs.claim", subject, after: { runs: found.runs } } as const
     if (count === 1) await recordAdminEvent(tx, event)
     const [stored = claim] = await sql<RunClaimRow[]>`select key_id, claimed_by, claimed_at from run_claim`
