@@ -123,6 +123,8 @@ bothDatabases("permits", open => {
     service().clock.advance(LAPSED_MS)
     expect((await service().execute(request())).status).toBe(200)
     service().clock.advance(-30_000)
+    const early = Date.parse(textAt((await service().get(`/permits/${id}`)).body, "expires_at")) - 1
+    expect(await redeemPermit(service().db, id, early), "it has expired by the log").toBe(false)
     await service().deps.permitEnds.sweep()
     expect(await statesOf(service(), [id])).toEqual(["ended"])
     service().clock.advance(30_000)

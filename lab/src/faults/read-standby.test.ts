@@ -10,6 +10,7 @@ import {
 import { newPostgresUrl, postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
 import { cutOff, runOn, untilCaughtUp } from "../../../apps/server/spec/database/standby.ts"
 import { openSwitchingProxy, type SwitchingProxy } from "../../../apps/server/spec/database/switching-proxy.ts"
+import { closed, openedId } from "../../../apps/server/spec/harness/asked-permits.ts"
 import { numberAt } from "../../../apps/server/spec/harness/read-answer.ts"
 import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
 import { openService, type TestService } from "../../../apps/server/spec/harness/test-service.ts"
@@ -143,6 +144,18 @@ describe.skipIf(postgresStart.kind === "absent")(`a read standby ${postgresTitle
     expect(await service.reads("both")).toBe(3)
     await service.execute(request())
     expect((await service.get("/runs/export")).text.trim().split("\n")).toHaveLength(4)
+  })
+
+  test("that lags lacks no opening of a permit in an export from its close on", async () => {
+    const service = await serveWithStandby()
+    const id = await openedId(service)
+    await untilCaughtUp(service.standby.url, primary.url)
+    await cutOff(service.standby.url)
+    service.clock.advance(1000)
+    const from = new Date(service.clock.nowMs()).toISOString()
+    await closed(service, id)
+    const { text } = await service.get(`/runs/export?from=${from}`)
+    expect(text.trim().split("\n"), "statement, opening, record").toHaveLength(3)
   })
 
   test("that is promoted says nothing any more, at once", async () => {

@@ -7,6 +7,7 @@ import { eachDatabase } from "../database/databases.ts"
 import { asking } from "../harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
 import { listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
+import { runSql } from "../harness/read-tables.ts"
 import { EICAR, request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 
@@ -163,6 +164,20 @@ eachDatabase("admin views", open => {
     test("a filter that no event could match is refused with those there are", async () => {
       const { status, body } = await admin.get("/admin/audit?subject_kind=keys")
       expect([status, body.error]).toEqual([400, expect.stringMatching(/^subject_kind must be one of key, run, /)])
+    })
+
+    test("one that cannot be sealed is not tried again at once", async () => {
+      const { db, deps, logLines } = service()
+      await runSql(
+        db,
+        `insert into admin_event (ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after,
+           sealed_at, log_index, leaf_digest, document)
+         select max(ordinal) + 1, max(event_at), 'nobody', '', 'key.change', 'key', '1', '', '', 0, 0, '', '' from admin_event`,
+      )
+      const before = logLines.length
+      await deps.adminEvents.sweep()
+      await runSql(db, "delete from admin_event where actor = 'nobody'")
+      expect(logLines.slice(before).filter(line => line.includes('"level":"error"')).length).toBeLessThanOrEqual(1)
     })
 
     test("the first key is made by open mode", async () => {

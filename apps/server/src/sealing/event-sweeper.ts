@@ -16,9 +16,8 @@ type SweeperParts = {
 export const openEventSweeper = ({ db, sealer, reportFailure }: SweeperParts): Sweeping =>
   openSweeping(
     async () => {
-      if (!(await hasDueEvents(db))) return false
-      await sealer.sealEvents()
-      return true
+      // One that cannot be sealed is tried again with the next look, not at once.
+      return (await hasDueEvents(db)) && (await sealer.sealEvents()) > 0
     },
     SWEEP_EVERY_MS,
     reportFailure,

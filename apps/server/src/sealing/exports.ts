@@ -74,7 +74,8 @@ async function* pagesOf(
   if (piece === undefined) return
   const span = { first: piece.first_ordinal, last: piece.last_ordinal }
   for (let after = 0; after < span.first - 1; ) {
-    const openings = await reads.settled(source => readEarlierOpenings(source, owner, span, after))
+    // A permit gets its close: a standby that lags would lack openings, and would not say so.
+    const openings = await reads.growing(source => readEarlierOpenings(source, owner, span, after))
     const newest = openings.at(-1)
     if (newest === undefined) break
     yield linesOf(openings.map(opening => opening.text))

@@ -49,8 +49,8 @@ export type Sealer = {
   readonly closePermit: (close: PendingClose, claim?: KeyClaim) => Promise<SealedRun>
   /** Releases reservations and seals the document that ends their permits, those of them that are still open. Rejects so too. */
   readonly endPermits: (end: PendingEnd) => Promise<SealedEnd>
-  /** Seals admin events that are committed, some at a time. Rejects when the batch was not committed. */
-  readonly sealEvents: () => Promise<void>
+  /** Seals admin events that are committed, some at a time, and gives their number. Rejects when the batch was not committed. */
+  readonly sealEvents: () => Promise<number>
   /** Seals the statement of an export, of the chain at the time of sealing. */
   readonly state: (draft: ExportDraft) => Promise<SealedStatement>
   /** Records in the queue. */
@@ -149,6 +149,7 @@ export function openSealer(context: SealerContext): Sealer {
       const since = performance.now()
       const { batch } = await submit({ events: true, claim: undefined })
       for (const _ of batch.events) context.reportSealed("admin_event", secondsSince(since))
+      return batch.events.length
     },
     state: async draft => {
       const { batch, at } = await submit({ export: draft, claim: undefined })

@@ -4,7 +4,7 @@ import { type Cell, type Row, sorted } from "./simulated-rows.ts"
 import type { Query } from "./sql-statement.ts"
 
 const COUNTS =
-  /^with held as \(select key_id from api_key where key_id in \(select json_array_elements_text\(\$1::text::json\)::bigint\) and revoked_at = 0 order by key_id for share \) select claim\.owner::bigint as owner, coalesce\(\(select max\(owner_ordinal\) from permit where permit\.owner = claim\.owner::bigint\), 0\) as permits, \(select count\(\*\) from permit where permit\.owner = claim\.owner::bigint and state = 'open'\) as open, claim\.owner::bigint = 0 or exists\(select from held where key_id = claim\.owner::bigint\) as active from json_array_elements_text\(\$2::text::json\) as claim\(owner\)$/
+  /^with held as \(select key_id from api_key where key_id in \(select json_array_elements_text\(\$1::text::json\)::bigint\) and revoked_at = 0 order by key_id for key share \) select claim\.owner::bigint as owner, coalesce\(\(select max\(owner_ordinal\) from permit where permit\.owner = claim\.owner::bigint\), 0\) as permits, \(select count\(\*\) from permit where permit\.owner = claim\.owner::bigint and state = 'open'\) as open, claim\.owner::bigint = 0 or exists\(select from held where key_id = claim\.owner::bigint\) as active from json_array_elements_text\(\$2::text::json\) as claim\(owner\)$/
 const DUE =
   /^select permit_id, permit\.owner, tenant_id, due_at = 0 as revoked from permit join tenant on tenant\.owner = permit\.owner where state = 'open' and due_at < greatest\(\$1::bigint, \(select log_time \* 1000 from log_head\)\) order by due_at limit \$2::bigint$/
 const HELD =

@@ -39,7 +39,8 @@ export function waitWithin<T>(answer: Promise<T>, late: () => Error, goingOnSinc
     const look = (): NodeJS.Timeout =>
       setTimeout(
         () => {
-          if (own.ended || leftMs() > 0) timer = look()
+          if (own.ended) return
+          if (leftMs() > 0) timer = look()
           else reject(late())
         },
         Math.max(leftMs(), 1),

@@ -5,7 +5,7 @@ import { type Charge, type ChargeResult, chargeWindows } from "./tenant-windows.
 
 /** Charges one transaction makes. */
 const MAX_CHARGES_PER_BATCH = 256
-/** Charges that may wait; one more is refused at once. */
+/** Charges of each kind that may wait; one more is refused at once. */
 export const MAX_WAITING_CHARGES = 4096
 
 export type BudgetLedger = Upstream & {
@@ -20,6 +20,12 @@ export type BudgetLedger = Upstream & {
 
 export function createBudgetLedger(db: Database): BudgetLedger {
   const bounds = { batch: MAX_CHARGES_PER_BATCH, waiting: MAX_WAITING_CHARGES }
-  const { submit, underWay, close } = createGroupCommit<Charge, ChargeResult>(batch => chargeWindows(db, batch), bounds)
-  return { charge: submit, underWay, close }
+  const group = () => createGroupCommit<Charge, ChargeResult>(batch => chargeWindows(db, batch), bounds)
+  // A charge under an idempotency key may wait for a batch of another process that seals under it: those without a key do not.
+  const [plain, keyed] = [group(), group()]
+  return {
+    charge: charge => (charge.claim === undefined ? plain : keyed).submit(charge),
+    underWay: () => plain.underWay() ?? keyed.underWay(),
+    close: async () => void (await Promise.all([plain.close(), keyed.close()])),
+  }
 }

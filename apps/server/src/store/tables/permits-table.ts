@@ -134,7 +134,7 @@ export async function countPermits({ sql }: Tx, owners: readonly number[]): Prom
     with held as (
       select key_id from api_key
       where key_id in (select json_array_elements_text(${JSON.stringify(owners)}::text::json)::bigint) and revoked_at = 0
-      order by key_id for share
+      order by key_id for key share
     )
     select claim.owner::bigint as owner,
       coalesce((select max(owner_ordinal) from permit where permit.owner = claim.owner::bigint), 0) as permits,
@@ -160,7 +160,8 @@ export async function settlePermits({ sql }: Tx, outcomes: readonly PermitOutcom
 }
 
 /**
- * Redeems a permit once for all, in one statement.
+ * Redeems a permit once for all, in one statement. Expired is one whose time has come by the log as well: a clock that is behind
+ * extends nothing.
  * @param at milliseconds since the epoch
  * @returns whether it was this call that redeemed it: an open permit that is neither redeemed nor expired
  */
@@ -169,7 +170,8 @@ export function redeemPermit(sink: Sink, permitId: string, at: number): Promise<
     const { count } = await sql`
       update permit set redeemed_at = ${at}::bigint
       where permit_id = ${permitId} and state = 'open' and redeemed_at = 0 and due_at > 0
-        and opened_at <= ${at}::bigint and expires_at > ${at}::bigint`
+        and opened_at <= ${at}::bigint
+        and expires_at > greatest(${at}::bigint, (select log_time * 1000 from log_head))`
     return count === 1
   })
 }

@@ -35,13 +35,13 @@ export function claimRuns(db: Database, claim: RunClaimRow, who: EventFacts["who
   return db.transaction(async tx => {
     const { sql } = tx
     const [found] = await sql<{ runs: number; is_admin: boolean; is_key: boolean }[]>`
-      with admin as (
-        select from api_key where key_id = ${claimed_by}::bigint and scope = 'admin' and revoked_at = 0 for share
-      ), key as (
-        select from api_key where key_id = ${key_id}::bigint and revoked_at = 0 for share
+      with held as (
+        select key_id, scope from api_key
+        where key_id in (${claimed_by}::bigint, ${key_id}::bigint) and revoked_at = 0 order by key_id for share
       )
       select coalesce((select max(owner_ordinal) from run where owner = 0), 0) as runs,
-        exists(select from admin) as is_admin, exists(select from key) as is_key`
+        exists(select from held where key_id = ${claimed_by}::bigint and scope = 'admin') as is_admin,
+        exists(select from held where key_id = ${key_id}::bigint) as is_key`
     if (found === undefined || !found.is_admin) return "nobody"
     if (!found.is_key) return "absent"
     if (found.runs === 0) return "nothing"

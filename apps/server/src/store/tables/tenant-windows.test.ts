@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { bothDatabases, newPostgresUrl, postgresStart, postgresTitle } from "../../../spec/database/databases.ts"
 import { type Database, openDatabase } from "../driver/database.ts"
 import { createBudgetLedger, MAX_WAITING_CHARGES } from "./budget-ledger.ts"
+import { lockKeys } from "./idempotency-keys.ts"
 import { type Charge, type ChargeResult, chargeWindows, readWindow } from "./tenant-windows.ts"
 
 const WINDOW_START = 1_700_006_400_000
@@ -137,6 +138,23 @@ describe.skipIf(postgresStart.kind === "absent")(`two processes' worth of handle
     await Promise.all(ledgers.map(ledger => ledger.close()))
     expect(ascending(totals(results))).toEqual(tens)
     expect(results.map(result => result.ok && result.ordinal * 10)).toEqual(totals(results))
+  })
+
+  test("a charge without a key waits for no key that another process holds", async () => {
+    const [held, db] = [handles[0]!, handles[1]!]
+    const claim = { key_hash: "held", request_digest: "request" }
+    const ledger = createBudgetLedger(db)
+    const order: string[] = []
+    const noting = async (name: string, made: Promise<ChargeResult>) => order.push(name, String((await made).ok))
+    const both = await held.transaction(async tx => {
+      await lockKeys(tx, [claim], WINDOW_START)
+      const keyed = noting("keyed", ledger.charge(charge("held", 1, { claim })))
+      await noting("plain", ledger.charge(charge("held", 1)))
+      return [keyed]
+    })
+    await Promise.all(both)
+    expect(order).toEqual(["plain", "true", "keyed", "true"])
+    await ledger.close()
   })
 
   test("batches that name the same windows in any order wait for each other, none fails", async () => {
