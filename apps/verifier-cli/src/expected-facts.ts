@@ -164,7 +164,8 @@ function timeOf(text: string): number {
   const isDay = !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date)
   const millis = isDay ? Date.parse(text) : Number.NaN
   if (Number.isNaN(millis)) throw new InputError("--not-before takes a date or an RFC 3339 time, such as 2026-01-15.")
-  return millis
+  // Clocks of records have whole milliseconds: the first one that is not before a time between two of them is the next.
+  return /\.\d{3}\d*[1-9]/.test(text) ? millis + 1 : millis
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -47,3 +47,12 @@ test.each([
 test.each(["2024-02-29", "2024-02-29T23:59:59Z", "2024-02-29T00:00:00.5+14:00"])("%s is one", async notBefore => {
   expect(await readExpectations({ notBefore }, 0, [])).toHaveLength(1)
 })
+
+test("a time between two milliseconds is after the first of them", async () => {
+  const until = async (fraction: string) => {
+    const notBefore = `${bundle.run.created_at.slice(0, -1)}${fraction}Z`
+    const [expectation] = await readExpectations({ notBefore }, 0, [])
+    return expectation?.(reportOf(), new Uint8Array()).result
+  }
+  expect([await until("000"), await until("0009")]).toEqual(["pass", "fail"])
+})

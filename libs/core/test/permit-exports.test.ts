@@ -112,7 +112,7 @@ describe("a chain with permits", () => {
 })
 
 describe("an operator cannot write", () => {
-  const cases = contradictingPermits({})
+  const cases = contradictingPermits({ signatures: "rfc6979" })
   test.each(cases.map(one => [one.name, one] as const))("%s", (_name, { text, problem }) => {
     const b = makeDeployment()
     const fold = foldExport([b.trust])

@@ -53,6 +53,12 @@ eachDatabase("sessions", open => {
     customer = await mint(service(), CUSTOMER, admin)
   })
 
+  test("go on behind a proxy that ends TLS and says nothing: a page has no Origin", async () => {
+    const session = await signIn(customer.secret ?? "", { Origin: "https://runseal.example" })
+    expect(session.cookie).toMatch(/^__Host-/)
+    expect((await send({ ...session, csrf: "" }, "GET", "/session")).body).toMatchObject({ key_id: customer.id })
+  })
+
   test("open with a key, and see what the key sees", async () => {
     await customer.execute(request())
     const session = await signIn(customer.secret ?? "")

@@ -89,7 +89,8 @@ function update(
   blind: boolean,
 ): Answer {
   let count = 0
-  for (const from of source.rows(parameters)) {
+  const sources = "table" in source ? database.rows(tx, shapeNamed(source.table)) : source.rows(parameters)
+  for (const from of sources) {
     const found = database
       .rows(tx, shape)
       .filter(row => (blind && shape.name === "log_head") || matches(row, from, parameters))

@@ -32,6 +32,7 @@ const FORMS = {
   updateFrom: new RegExp(
     String.raw`^update (?<table>${NAME}) set (?<set>.*?) from ${RECORDSET} as (?<alias>${NAME})\(.*?\) where (?<where>.*)$`,
   ),
+  updateJoined: /^update (?<table>[a-z_]+) set (?<set>[^()]*?) from (?<joined>[a-z_]+) where (?<where>.*)$/,
   /** The array has what the first condition has: it is there for the planner. */
   updateListed: new RegExp(
     String.raw`^with next as \(select \* from ${RECORDSET} as ${NAME}\(.*?\) \) update (?<table>${NAME}) set (?<set>.*?) from next where (?<where>\k<table>\.(?<key>${NAME}) = next\.\k<key>) and \k<table>\.\k<key> = any\(array\(select \k<key> from next\)\)$`,
@@ -79,6 +80,7 @@ function parseForm(text: string): Statement | undefined {
     [FORMS.arrays, insertArrays],
     [FORMS.updateFrom, updateFrom],
     [FORMS.updateListed, updateFrom],
+    [FORMS.updateJoined, updateWhere],
     [FORMS.update, updateWhere],
     [FORMS.select, select],
   ] as const
@@ -106,6 +108,8 @@ function expression(item: string, text: string): Expression {
   if (/^\d+$/.test(value)) return () => Number(value)
   const quoted = /^'([a-z_]*)'$/.exec(value)?.[1]
   if (quoted !== undefined) return () => quoted
+  const [, scaled, times] = /^([a-z_]+) \* (\d+)$/.exec(value) ?? []
+  if (scaled !== undefined) return from => Number(from[scaled] ?? missing(text)) * Number(times)
   const column = /^(?:[a-z_]+\.)?([a-z_]+)$/.exec(value)?.[1]
   if (column === undefined) throw new UnknownStatement(text)
   return from => from[column] ?? missing(text)
@@ -257,8 +261,8 @@ function updateWhere(groups: Groups, text: string): Statement {
   return {
     kind: "update",
     shape: shapeNamed(groups.table ?? ""),
-    source: { rows: () => [{}] },
-    matches: (row, _from, parameters) => where(row, parameters),
+    source: groups.joined === undefined ? { rows: () => [{}] } : { table: groups.joined },
+    matches: (row, from, parameters) => where({ ...from, ...row }, parameters),
     set: assignments(groups.set, text),
   }
 }

@@ -42,7 +42,7 @@ export type Statement =
   | {
       readonly kind: "update"
       readonly shape: TableShape
-      readonly source: Source
+      readonly source: Source | { readonly table: string }
       /** Whether a row of the table belongs to a row of the source. */
       readonly matches: (row: Row, from: Row, parameters: readonly Cell[]) => boolean
       readonly set: (row: Row, from: Row, parameters: readonly Cell[]) => Row

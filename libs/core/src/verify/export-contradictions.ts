@@ -58,7 +58,12 @@ export function compareDocuments(
         notes: [...linked.notes, ...changesOf(document, settings)],
       }
     },
-    carry: (document, name) => [...permits.open(document.value, false), ...windows.take(document, name)],
+    carry: (document, name) => [
+      ...order(document, name),
+      ...permits.open(document.value, false),
+      ...windows.take(document, name),
+      ...policies(document, name),
+    ],
     end: () => [
       ...windows.end(),
       ...permits

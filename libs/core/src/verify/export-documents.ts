@@ -3,6 +3,7 @@ import type { ChainLeaf } from "../artifacts/anchor.ts"
 import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { leafDigest } from "../formulas/leaves.ts"
 import { briefName, type ChainDocument, chainAnchor, chainClock, longName } from "./chain-document.ts"
+import { brokenRules } from "./contradictions.ts"
 import { compareDocuments } from "./export-contradictions.ts"
 import type { WindowAccount } from "./export-windows.ts"
 import { type OrdinalGap, ordinalGaps } from "./ordinal-gaps.ts"
@@ -50,11 +51,11 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
   const piece = chainPiece(statement.leaf)
   const gaps = ordinalGaps()
   const comparison = compareDocuments(statement, piece?.first_ordinal ?? 1, lists)
+  const carried = foldCarried(comparison)
   const counts = { record: 0, opening: 0, end: 0, event: 0 }
   let next = piece?.first_ordinal ?? 1
   let before: LastDocument | undefined
   let outside = 0
-  let carried = 0
 
   const behind = ({ kind }: ChainDocument, ordinal: number): string => {
     if (!gaps.fill(ordinal)) return "is here again"
@@ -74,10 +75,6 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
     before = here
     return problems
   }
-  const carry = (document: ChainDocument, verifies: boolean): readonly string[] => {
-    carried++
-    return document.kind === "opening" && verifies ? comparison.carry(document, longName(document)) : []
-  }
   return {
     take: (document, verifies) => {
       const leaf = chainAnchor(document)?.leaf
@@ -93,7 +90,7 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
       if (leaf.tenant_commitment !== statement.leaf.tenant_commitment)
         return { problems: [{ sentence: `${briefName(document)} is a document of another tenant` }], notes: [] }
       const isCarried = document.kind === "opening" && piece !== undefined && tenant_ordinal < piece.first_ordinal
-      if (isCarried && before === undefined) return only(...carry(document, verifies))
+      if (isCarried && before === undefined) return only(...carried.take(document, verifies, leaf, piece))
       if (piece === undefined || tenant_ordinal < piece.first_ordinal || tenant_ordinal > piece.last_ordinal)
         return only("is not of the piece that the statement speaks of")
       if (tenant_ordinal < next) return only(behind(document, tenant_ordinal))
@@ -117,13 +114,38 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
     },
     found: () => countsOf(counts),
     outside: () => outside,
-    carried: () => carried,
+    carried: carried.count,
     open: comparison.open,
     windows: comparison.windows,
   }
 }
 
 const NOTHING = { problems: [], notes: [] }
+
+/** Openings from before the piece: each has its place behind the one before it, and is held against what is in the piece. */
+function foldCarried({ carry }: ReturnType<typeof compareDocuments>) {
+  let count = 0
+  let last = 0
+  return {
+    count: () => count,
+    take: (document: ChainDocument, verifies: boolean, leaf: ChainLeaf, piece: ChainPiece): readonly string[] => {
+      const { tenant_ordinal } = leaf
+      const isInOrder = tenant_ordinal > last
+      last = tenant_ordinal
+      count++
+      if (document.kind !== "opening" || !verifies) return []
+      const isBefore = tenant_ordinal === piece.first_ordinal - 1
+      const places = brokenRules([
+        [isInOrder, "is here again, or out of order"],
+        [
+          !isBefore || leafDigest(leaf) === piece.previous_record,
+          "is another document than the one before the piece that the statement names",
+        ],
+      ])
+      return [...places, ...carry(document, longName(document))]
+    },
+  }
+}
 
 const countsOf = ({ record, opening, end, event }: Record<ChainDocument["kind"], number>): PieceCounts => ({
   records: record,

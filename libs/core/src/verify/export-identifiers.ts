@@ -35,7 +35,7 @@ export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): I
   }
 }
 
-type FirstPlaces = {
+export type FirstPlaces = {
   /** The place of the first that had these digits; undefined when none had, and it is remembered at `place` if that is given. */
   readonly find: (hexDigits: string, place: number | undefined) => number | undefined
 }
@@ -49,7 +49,7 @@ const WORD_DIGITS = 8
  * A hash table with linear probing over the first 64 bits of each identifier, since a Map takes five times as much. Two identifiers
  * of eight million records share 64 bits by chance in one of some hundred thousand exports.
  */
-function firstPlaces(): FirstPlaces {
+export function firstPlaces(): FirstPlaces {
   let slots = new Uint32Array(FIRST_SLOTS * SLOT_WORDS)
   let taken = 0
   const insert = (into: Uint32Array, high: number, low: number, stored: number): number => {

@@ -11,6 +11,10 @@ import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
 import { leafDigest } from "../formulas/leaves.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import type { Compared } from "./export-contradictions.ts"
+import { firstPlaces } from "./export-identifiers.ts"
+
+/** Permits that are remembered once they were closed or ended in the piece, of 12 to 32 bytes. */
+const REMEMBERED_ENDS_MAX = 8_388_608
 
 /** Openings that are remembered until they are closed or ended, of some 2,000 bytes; a service has at most 1,000 of a key open at once. */
 const REMEMBERED_OPENINGS_MAX = 65_536
@@ -41,31 +45,42 @@ export type PermitCheck = {
 /** @param fromFirst whether the piece begins with the chain, so that an opening which is not here is nowhere */
 export function createPermitCheck(fromFirst: boolean): PermitCheck {
   const permits = new Map<string, OpenPermit>()
+  const over = firstPlaces()
+  let ended = 0
+  const isOver = (permitId: string): boolean => over.find(digitsOf(permitId), undefined) !== undefined
+  const noteOver = (permitId: string): void => {
+    permits.delete(permitId)
+    if (ended < REMEMBERED_ENDS_MAX) over.find(digitsOf(permitId), ended++)
+  }
   return {
     holds: permitId => permits.get(permitId)?.counted === true,
     open: (opening, counted) => {
-      if (permits.has(opening.permit_id)) return [`opens the permit ${opening.permit_id} again`]
+      if (permits.has(opening.permit_id) || isOver(opening.permit_id))
+        return [`opens the permit ${opening.permit_id} again`]
       if (permits.size < REMEMBERED_OPENINGS_MAX) permits.set(opening.permit_id, openPermit(opening, counted))
       return []
     },
     close: (bundle, permit) => {
       const opened = permits.get(permit.permit_id)
-      permits.delete(permit.permit_id)
+      noteOver(permit.permit_id)
       if (opened === undefined) return { problems: [`closes the permit ${permit.permit_id}, ${NOT_OPEN}`], notes: [] }
       return { problems: brokenRules(closeRules(bundle, permit, opened)), notes: closeNotes(permit, opened) }
     },
     end: end =>
       end.openings.flatMap(ended => {
         const opened = permits.get(ended.permit_id)
-        permits.delete(ended.permit_id)
+        const again = isOver(ended.permit_id)
+        noteOver(ended.permit_id)
         if (opened !== undefined) return brokenRules(endRules(end, ended, opened))
-        // An end that is not of this piece may release what was opened before it.
-        return fromFirst ? [`ends the permit ${ended.permit_id}, ${NOT_OPEN}`] : []
+        // An end of a range may release what was opened before the range.
+        return fromFirst || again ? [`ends the permit ${ended.permit_id}, ${NOT_OPEN}`] : []
       }),
     left: () => [...permits.values()].filter(({ counted }) => counted).length,
     unused: () => [...permits].flatMap(([permit_id, { counted }]) => (counted ? [] : [permit_id])),
   }
 }
+
+const digitsOf = (permitId: string): string => permitId.slice(permitId.indexOf("-") + 1)
 
 const NOT_OPEN = "whose opening is not here before it, or was closed or ended already"
 

@@ -64,6 +64,7 @@ class _Export:
         self._begin: Chained | None = None
         self._run: int | None = None
         self._first_index = self._index = -1
+        self._carried = 0
         self._policies: dict[str, Json] = {}
         self._rules: dict[tuple[str, str], str] = {}
         self._required: dict[str, list[str]] = {}
@@ -88,7 +89,9 @@ class _Export:
         for entry in document.entries:
             self._log(entry, str(document))
         self._known_once(document)
-        if not self._is_opening_from_before(document):
+        if self._is_opening_from_before(document):
+            self._place_before(document)
+        else:
             self._place(document)
         self._permit_of(document)
         self._budget(document)
@@ -102,6 +105,14 @@ class _Export:
     def _is_opening_from_before(self, document: Chained) -> bool:
         early = self.first is not None and document.ordinal < self.first
         return document.kind == "opening" and early and self._before is None
+
+    def _place_before(self, document: Chained) -> None:
+        if document.ordinal <= self._carried:
+            self.problem(f"{document} is here again, or out of order")
+        self._carried = document.ordinal
+        is_before = self.first is not None and document.ordinal == self.first - 1
+        if is_before and digest(document.leaf) != self.leaf["previous_record"]:
+            self.problem(f"{document} is another document than the one before the piece that the statement names")
 
     def _place(self, document: Chained) -> None:
         if self.first is None or self.last is None or not self.first <= document.ordinal <= self.last:
@@ -249,8 +260,8 @@ class _Export:
     @property
     def is_chain(self) -> bool:
         """Whether the piece is the whole chain."""
-        everything = "from" not in self.leaf and "to" not in self.leaf
-        return (self.first == 1 and self.last == self.leaf["head_ordinal"]) or (everything and self.first is None)
+        head: int = self.leaf["head_ordinal"]
+        return head == 0 or (self.first == 1 and self.last == head)
 
     def _finish_windows(self) -> None:
         stated = {(each["window_start"], each["window_seconds"]): each for each in self.statement["windows"]}

@@ -29,9 +29,12 @@ export function refusePlainHttp(c: Context, deps: Pick<Deps, "baseUrl">): void {
     )
 }
 
-/** The token that the browser sent; undefined when it sent none. */
+/**
+ * The token that the browser sent; undefined when it sent none. A page that a proxy on this machine passes on without a word has no
+ * `Origin`, so that it looks like plain HTTP: its cookie is still that of https.
+ */
 export const sessionTokenOf = (c: Context, deps: Pick<Deps, "baseUrl">): string | undefined =>
-  isPlainLoopback(c, deps) ? getCookie(c, NAME) : getCookie(c, NAME, "host")
+  getCookie(c, NAME, "host") ?? (isPlainLoopback(c, deps) ? getCookie(c, NAME) : undefined)
 
 const OPTIONS = { path: "/", httpOnly: true, sameSite: "Strict" } as const
 

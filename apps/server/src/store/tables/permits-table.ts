@@ -168,10 +168,9 @@ export async function settlePermits({ sql }: Tx, outcomes: readonly PermitOutcom
 export function redeemPermit(sink: Sink, permitId: string, at: number): Promise<boolean> {
   return sink.write(async ({ sql }) => {
     const { count } = await sql`
-      update permit set redeemed_at = ${at}::bigint
+      update permit set redeemed_at = ${at}::bigint from log_head
       where permit_id = ${permitId} and state = 'open' and redeemed_at = 0 and due_at > 0
-        and opened_at <= ${at}::bigint
-        and expires_at > greatest(${at}::bigint, (select log_time * 1000 from log_head))`
+        and opened_at <= ${at}::bigint and expires_at > ${at}::bigint and expires_at > log_time * 1000`
     return count === 1
   })
 }
