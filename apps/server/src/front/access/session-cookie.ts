@@ -31,7 +31,7 @@ export function refusePlainHttp(c: Context, deps: Pick<Deps, "baseUrl">): void {
 
 /**
  * The token that the browser sent; undefined when it sent none. A page that a proxy on this machine passes on without a word has no
- * `Origin`, so that it looks like plain HTTP: its cookie is still that of https.
+ * `Origin`, so that it seems to be plain HTTP: its cookie is still that of https.
  */
 export const sessionTokenOf = (c: Context, deps: Pick<Deps, "baseUrl">): string | undefined =>
   getCookie(c, NAME, "host") ?? (isPlainLoopback(c, deps) ? getCookie(c, NAME) : undefined)
