@@ -177,6 +177,14 @@ export async function receiveBytes(c: Context, maxBytes: number): Promise<Uint8A
   return bytes
 }
 
+/**
+ * Resolves when a body of another type may be parsed, which becomes so many values at most.
+ * @throws HttpError 503 when the memory budget does not allow it
+ */
+export async function roomForParsing(c: Context, bytes: Uint8Array, values: number): Promise<void> {
+  await holdOf(c).admit(bytes.length, values)
+}
+
 /** A received body as a JSON object. @throws HttpError 400 for what is not strict JSON or no object */
 export function parseObject(bytes: Uint8Array, limits: BodyLimits): JsonObject {
   if (bytes.length === 0) throw invalidBody("The body is empty; it must be a JSON object.")

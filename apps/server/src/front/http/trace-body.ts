@@ -1,12 +1,17 @@
 /** The body of `POST /v1/traces`: protobuf or JSON, plain or compressed with gzip, unpacked within the bounds of other large bodies. */
 import { promisify } from "node:util"
 import { gunzip } from "node:zlib"
+import { countNodes } from "@runseal/canonical"
 import type { Context } from "hono"
 import { HttpError } from "../../http-error.ts"
-import { DOCUMENT_LIMITS, receiveBytes } from "./json-body.ts"
+import { DOCUMENT_LIMITS, receiveBytes, roomForParsing } from "./json-body.ts"
 
 /** Largest body, as it is sent and as it is unpacked, in bytes. */
 export const TRACES_MAX_BYTES = DOCUMENT_LIMITS.maxBytes
+
+const MAX_VALUES = DOCUMENT_LIMITS.maxNodes
+/** A field of protobuf has a tag of one byte at least, and a value of one. */
+const FIELD_MIN_BYTES = 2
 
 const TYPES = { "application/x-protobuf": "protobuf", "application/json": "json" } as const
 type Encoding = (typeof TYPES)[keyof typeof TYPES]
@@ -24,13 +29,19 @@ export async function readTraces(c: Context): Promise<{ readonly encoding: Encod
   if (coding !== "identity" && coding !== "gzip")
     throw new HttpError("invalid_body", "Content-Encoding must be gzip, or absent.")
   const sent = await receiveBytes(c, TRACES_MAX_BYTES)
-  if (coding === "identity") return { encoding, bytes: sent }
-  const bytes = await unpack(sent, { maxOutputLength: TRACES_MAX_BYTES }).catch((error: unknown) => {
+  const bytes = coding === "identity" ? sent : await unpacked(sent)
+  const values = encoding === "json" ? countNodes(bytes, MAX_VALUES + 1) : bytes.length / FIELD_MIN_BYTES
+  if (values > MAX_VALUES) throw refuseTraces(`The body has more than ${MAX_VALUES} values and keys.`)
+  await roomForParsing(c, bytes, values)
+  return { encoding, bytes }
+}
+
+async function unpacked(sent: Uint8Array): Promise<Uint8Array> {
+  return unpack(sent, { maxOutputLength: TRACES_MAX_BYTES }).catch((error: unknown) => {
     if (error instanceof RangeError)
       throw new HttpError("body_too_large", `The body is larger than ${TRACES_MAX_BYTES} bytes once it is unpacked.`)
     throw new HttpError("invalid_body", "The body is not compressed with gzip.")
   })
-  return { encoding, bytes }
 }
 
 /** Refuses a body that is no request of OTLP. */
