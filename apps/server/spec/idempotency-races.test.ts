@@ -64,7 +64,8 @@ describe.skipIf(postgresStart.kind === "absent")(`one key at two services ${post
 
   test("makes one record and one charge, beside others that have none", async () => {
     const before = await counted(twins()[0])
-    const keys = Array.from({ length: 40 }, newKey)
+    // Few enough that none waits as long as a request may, on a machine that does much else.
+    const keys = Array.from({ length: 16 }, newKey)
     const work = keys.map(async (key, i) => {
       const [path, body] = i % 4 === 0 ? ["/attest", attesting] : ["/execute", spending(3)]
       const both = [...twins(), ...twins()].map(service => insist(service, path, key, body))
@@ -76,9 +77,9 @@ describe.skipIf(postgresStart.kind === "absent")(`one key at two services ${post
       expect(plain.status).toBe(200)
     }
     expect(await counted(twins()[1])).toEqual({
-      tokens: before.tokens + 30 * 3,
-      runs: before.runs + 30 + 40,
-      attestations: before.attestations + 10,
+      tokens: before.tokens + 12 * 3,
+      runs: before.runs + 12 + 16,
+      attestations: before.attestations + 4,
     })
   })
 
