@@ -27,7 +27,7 @@ export function readCallRequest(message: JsonObject): CallRequest | Refused {
   if (tool === undefined || tool === "" || tool.length > TOOL_MAX_LENGTH || /\p{Cc}/u.test(tool))
     return refuse(`a tool's name is 1 to ${TOOL_MAX_LENGTH} characters without control characters`)
   // A server that reads names without regard to case would read other arguments.
-  if (Object.keys(params).some(name => PARAMETERS.includes(name.toLowerCase()) && !PARAMETERS.includes(name)))
+  if (Object.keys(params).some(name => PARAMETERS.includes(foldCase(name)) && !PARAMETERS.includes(name)))
     return refuse("two parameters differ in case alone")
   if (params.task !== undefined) return refuse("a call as a task is not supported: its result would not be reviewed")
   const { name: _, _meta, ...others } = params
@@ -40,6 +40,9 @@ export function readCallRequest(message: JsonObject): CallRequest | Refused {
     modern: textAt(_meta, "io.modelcontextprotocol/protocolVersion") !== undefined,
   }
 }
+
+/** One spelling of all that differ in case alone, as U+017F and `s` do. */
+const foldCase = (name: string): string => name.toUpperCase().toLowerCase()
 
 /** A server answers with a task only where the client says that it follows tasks. */
 function withoutTasks(meta: JsonValue): JsonValue {

@@ -4,10 +4,12 @@
  * asked for it, by the very id: a client may read the id "1" as 1, and would take a result that nobody reviewed.
  */
 import type { JsonObject } from "@runseal/canonical"
+import type { AnsweredCalls } from "./answered-calls.ts"
 import { readCallRequest } from "./call-request.ts"
 import {
   errorResponse,
   INTERNAL_ERROR,
+  INVALID_REQUEST,
   isObject,
   keyOf,
   objectAt,
@@ -22,8 +24,6 @@ import type { ServerFacts } from "./tool-definitions.ts"
 
 /** Calls of a gateway that are under way at a time. */
 const OPEN_MAX = 1_024
-/** Calls of a conversation that are remembered: those under way, and the last others, since a resumed stream has their answers again. */
-const CALLS_MAX = 256
 /** Other requests that are remembered, whose answers may come. */
 const REQUESTS_MAX = 4_096
 /** Pages of a list of tools that the gateway asks for. */
@@ -35,6 +35,8 @@ export type ConversationParts = {
   readonly facts: ServerFacts
   /** Calls of the gateway that have not ended. */
   readonly open: Set<ToolCall>
+  /** Calls of the gateway that have ended. */
+  readonly answered: AnsweredCalls
   /** Sends a request of the gateway's own; resolves with the response. */
   readonly ask: (request: JsonObject, signal: AbortSignal) => Promise<JsonObject>
 }
@@ -54,7 +56,8 @@ export type Conversation = {
 }
 
 export function createConversation(parts: ConversationParts): Conversation {
-  const { facts, open } = parts
+  const { facts, open, answered } = parts
+  /** Calls that are under way or remembered. */
   const calls = new Map<string, ToolCall>()
   /** Methods of the agent's other requests. */
   const requests = new Map<string, string>()
@@ -63,15 +66,18 @@ export function createConversation(parts: ConversationParts): Conversation {
     const request = readCallRequest(message)
     if ("refused" in request) return { kind: "answer", message: request.refused }
     const key = JSON.stringify(request.id)
-    const same = calls.get(key)
-    if (open.size >= OPEN_MAX || (same !== undefined && open.has(same)))
-      return { kind: "answer", message: errorResponse(request.id, INTERNAL_ERROR, "too many calls, or an id twice") }
+    if (open.size >= OPEN_MAX)
+      return { kind: "answer", message: errorResponse(request.id, INTERNAL_ERROR, "too many calls") }
     const call = startCall(request, { ...parts, listTools: () => listTools(parts, message) })
     calls.delete(key)
     calls.set(key, call)
     open.add(call)
-    call.settled.finally(() => open.delete(call)).catch(() => undefined)
-    for (const [oldest, other] of calls) if (calls.size > CALLS_MAX && !open.has(other)) calls.delete(oldest)
+    call.settled
+      .then((answer = "") => {
+        open.delete(call)
+        answered.add(request.text.length + answer.length, () => calls.get(key) === call && calls.delete(key))
+      })
+      .catch(() => undefined)
     return { kind: "call", call, message }
   }
   const respond = ({ message, isStrict, text }: ServerMessage): readonly FromServer[] => {
@@ -92,6 +98,9 @@ export function createConversation(parts: ConversationParts): Conversation {
       if ("refused" in read) return { kind: "answer", message: read.refused }
       const { message } = read
       const [method, key] = [textAt(message, "method"), keyOf(message.id)]
+      const same = method === undefined ? undefined : calls.get(key ?? "")
+      if (same !== undefined && open.has(same))
+        return { kind: "answer", message: errorResponse(message.id, INVALID_REQUEST, "an id twice") }
       if (method === "tools/call") return begin(message)
       if (method === "notifications/cancelled") calls.get(keyOf(objectAt(message, "params").requestId) ?? "")?.cancel()
       if (method !== undefined && key !== undefined) {

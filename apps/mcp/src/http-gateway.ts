@@ -4,8 +4,9 @@ import { serve } from "@hono/node-server"
 import type { JsonObject } from "@runseal/canonical"
 import { type Context, Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
+import { createAnsweredCalls } from "./answered-calls.ts"
 import { type Conversation, type ConversationParts, createConversation } from "./conversation.ts"
-import { relay, responseIn } from "./http-relay.ts"
+import { boundedBody, relay, responseIn } from "./http-relay.ts"
 import { errorResponse, INTERNAL_ERROR, MESSAGE_MAX_BYTES, textAt } from "./json-rpc.ts"
 import type { HttpServer } from "./servers.ts"
 import type { Gateway } from "./stdio-gateway.ts"
@@ -18,8 +19,8 @@ const SESSIONS_MAX = 10_000
 const STATELESS = "2026-07-28"
 
 type Headers = Readonly<Record<string, string>>
-export type Route = Omit<ConversationParts, "ask" | "open"> & { readonly server: HttpServer }
-type OpenRoute = Route & Pick<ConversationParts, "open">
+export type Route = Omit<ConversationParts, "ask" | "open" | "answered"> & { readonly server: HttpServer }
+type OpenRoute = Route & Pick<ConversationParts, "open" | "answered">
 type Session = { readonly conversation: Conversation; headers: Headers }
 
 /** RFC 9110 §7.6.1, and what a body that is read and written again changes. */
@@ -38,6 +39,7 @@ export async function runHttpGateway(
   routes: ReadonlyMap<string, Route>,
 ): Promise<Gateway & { readonly url: string }> {
   const open = new Set<ToolCall>()
+  const answered = createAnsweredCalls()
   const sessions = new Map<string, Session>()
   const app = new Hono({ strict: false })
   app.notFound(c => refuse(c, 404, "there is no such server"))
@@ -47,7 +49,7 @@ export async function runHttpGateway(
       isOfThisMachine(c) ? next() : Promise.resolve(refuse(c, 403, "a page of another site may not call it")),
     )
   app.use(bodyLimit({ maxSize: MESSAGE_MAX_BYTES, onError: c => refuse(c, 413, "the message is too large") }))
-  for (const [path, route] of routes) app.all(path, c => exchange(c, { ...route, open }, sessions))
+  for (const [path, route] of routes) app.all(path, c => exchange(c, { ...route, open, answered }, sessions))
   const { server, url } = await new Promise<{ server: ReturnType<typeof serve>; url: string }>((listening, failed) => {
     const started = serve({ fetch: app.fetch, hostname: host, port }, ({ port: taken }) =>
       listening({ server: started, url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}` }),
@@ -76,8 +78,8 @@ async function exchange(c: Context, route: OpenRoute, sessions: Map<string, Sess
   const headers = { ...passed(c.req.raw.headers), ...route.server.headers }
   const { "mcp-session-id": id, "mcp-protocol-version": version } = headers
   /** Another server may have given the same id. */
-  const keyOf = (sessionId: string | undefined): string => `${route.server.url} ${sessionId}`
-  const session = sessions.get(keyOf(id)) ?? createSession(route, headers)
+  const keyOf = (sessionId: string): string => `${route.server.url} ${sessionId}`
+  const session = (id === undefined ? undefined : sessions.get(keyOf(id))) ?? createSession(route, headers)
   session.headers = headers
   if (id !== undefined) keep(sessions, keyOf(id), session)
   const { conversation } = session
@@ -92,7 +94,7 @@ async function exchange(c: Context, route: OpenRoute, sessions: Map<string, Sess
   const left = c.req.raw.signal
   if (c.req.method !== "POST") {
     const answer = await send(left)
-    if (c.req.method === "DELETE" && answer.ok) sessions.delete(keyOf(id))
+    if (id !== undefined && c.req.method === "DELETE" && answer.ok) sessions.delete(keyOf(id))
     return await give(answer)
   }
   const from = conversation.fromAgent(await c.req.text())
@@ -107,7 +109,7 @@ async function exchange(c: Context, route: OpenRoute, sessions: Map<string, Sess
   } catch (error) {
     call.fail(unanswered(error))
   }
-  return c.json((await call.settled) ?? null)
+  return c.body((await call.settled) ?? "null", 200, { "content-type": "application/json" })
 }
 
 /** A redirect is not passed on: the agent would follow it, past the gateway. */
@@ -133,7 +135,7 @@ function createSession(route: OpenRoute, headers: Headers): Session {
     const named = "mcp-method" in session.headers ? { "mcp-method": textAt(request, "method") ?? "" } : {}
     const own = { ...Object.fromEntries(plain), ...named }
     const answer = await ask(route, "POST", own, signal, JSON.stringify({ ...request, id }))
-    return responseIn(await answer.text(), id)
+    return responseIn(await new Response(boundedBody(answer).body).text(), id)
   }
   return Object.assign(session, { conversation: createConversation({ ...route, ask: askServer }) })
 }

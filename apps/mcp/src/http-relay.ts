@@ -1,4 +1,4 @@
-/** Answers of an HTTP server on their way to the agent: messages in JSON bodies and in event streams. A body of another type has none, and passes. */
+/** Answers of an HTTP server on their way to the agent: messages in JSON bodies and in event streams. */
 
 import type { JsonObject } from "@runseal/canonical"
 import { createParser, type EventSourceMessage } from "eventsource-parser"
@@ -6,7 +6,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream"
 import type { Context } from "hono"
 import { type SSEStreamingApi, streamSSE } from "hono/streaming"
 import type { Conversation, FromServer } from "./conversation.ts"
-import { readServerMessages } from "./json-rpc.ts"
+import { MESSAGE_MAX_BYTES, readServerMessages } from "./json-rpc.ts"
 import type { ToolCall } from "./tool-call.ts"
 import { LOST, refusedWith } from "./upstream.ts"
 
@@ -18,29 +18,41 @@ export async function relay(
   conversation: Conversation,
   call?: ToolCall,
 ): Promise<Response> {
-  const type = answer.headers.get("content-type") ?? ""
-  const init = { status: answer.status, headers }
+  const type = (answer.headers.get("content-type") ?? "").toLowerCase()
+  const { status } = answer
   if (answer.ok && /^text\/event-stream\b/.test(type)) {
     for (const [name, value] of Object.entries(headers)) c.header(name, value)
     return streamSSE(c, out => relayEvents(answer, out, conversation, call))
   }
   const isJson = /^application\/json\b/.test(type)
-  if (call === undefined && !isJson) return new Response(answer.body, init)
-  const [received] = isJson ? conversation.fromServer(await answer.text().catch(() => "")) : []
+  // A client may read events in a success of any type. In a failure it reads a sentence for people.
+  if (call === undefined && !isJson) return new Response(answer.ok ? null : answer.body, { status, headers })
+  const body = isJson ? await new Response(boundedBody(answer).body).text().catch(() => "") : ""
+  const [received] = conversation.fromServer(body)
   // Such as 401 with its challenge: the agent gets status and headers once the failure is sealed, and no word that was not reviewed.
   call?.fail(answer.ok ? LOST : refusedWith(answer.status))
-  const text = received === undefined ? await answerOf(call) : await textOf(received)
-  return new Response(text ?? "", init)
-}
-
-/** What the agent gets of a call; undefined for one that it cancelled. */
-async function answerOf(call: ToolCall | undefined): Promise<string | undefined> {
-  const answer = await call?.settled
-  return answer === undefined ? undefined : JSON.stringify(answer)
+  const text = received === undefined ? await call?.settled : await textOf(received)
+  return new Response(text ?? "", { status, headers: { ...headers, "content-type": "application/json" } })
 }
 
 const textOf = async (received: FromServer): Promise<string | undefined> =>
-  received.kind === "forward" ? received.text : await answerOf(received.call)
+  received.kind === "forward" ? received.text : await received.call.settled
+
+type BoundedBody = { readonly body: ReadableStream<BufferSource>; readonly nextMessage: () => void }
+
+/** The body of an answer, which breaks at a message of more than MESSAGE_MAX_BYTES. */
+export function boundedBody(answer: Response): BoundedBody {
+  let size = 0
+  const counting = new TransformStream<BufferSource, BufferSource>({
+    transform: (chunk, out) => {
+      size += chunk.byteLength
+      if (size > MESSAGE_MAX_BYTES) out.error(new Error("a message is too large"))
+      else out.enqueue(chunk)
+    },
+  })
+  const body = (answer.body ?? new ReadableStream({ start: out => out.close() })).pipeThrough(counting)
+  return { body, nextMessage: () => (size = 0) }
+}
 
 /** Writes events with the ids that they had, so that an agent of an older version can resume. Goes on when the agent has left. */
 async function relayEvents(
@@ -55,12 +67,15 @@ async function relayEvents(
     out.writeSSE({ data, ...(id === undefined ? {} : { id }), ...(event === undefined ? {} : { event }) })
   const events = new EventSourceParserStream({
     onRetry: ms => void out.write(`retry: ${ms}\n\n`),
-    onComment: comment => void out.write(`: ${comment}\n\n`),
+    onComment: comment => {
+      nextMessage()
+      out.write(`: ${comment}\n\n`).catch(() => undefined)
+    },
   })
+  const { body, nextMessage } = boundedBody(answer)
   try {
-    for await (const event of (answer.body ?? new ReadableStream())
-      .pipeThrough(new TextDecoderStream())
-      .pipeThrough(events)) {
+    for await (const event of body.pipeThrough(new TextDecoderStream()).pipeThrough(events)) {
+      nextMessage()
       resumable ||= event.id !== undefined
       // An event without data has the id from which a stream can be resumed.
       if (event.data.trim() === "") await write(event, "")
@@ -76,7 +91,7 @@ async function relayEvents(
   // A stream that ended before the answer is resumed by the agent, where it can be; else the answer is lost.
   if (call === undefined || answered || (resumable && !call.signal.aborted)) return
   call.fail(LOST)
-  const text = await answerOf(call)
+  const text = await call.settled
   if (text !== undefined) await write({}, text)
 }
 

@@ -1,11 +1,11 @@
-/** A Streamable HTTP server behind an agent on stdio, through the transport of the official client. Redirects to other origins are not followed. */
+/** A Streamable HTTP server behind an agent on stdio, through the transport of the official client. Redirects are not followed. */
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { keyOf, objectAt, textAt } from "./json-rpc.ts"
 import type { HttpServer } from "./servers.ts"
 import { refusedWith, type Upstream, unanswered } from "./upstream.ts"
 
 export function connectHttpServer({ url, headers = {} }: HttpServer, receive: (text: string) => void): Upstream {
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } })
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers, redirect: "manual" } })
   /** The id of `initialize`, whose answer names the version of the further requests. */
   let initializing: string | undefined
   transport.onmessage = message => {

@@ -58,7 +58,9 @@ function readStrict(text: string): JsonValue | undefined {
 }
 
 const isMessage = (message: JsonObject): boolean =>
-  Object.keys(message).every(name => MEMBERS.has(name)) && KINDS.filter(name => name in message).length === 1
+  Object.keys(message).every(name => MEMBERS.has(name)) &&
+  KINDS.filter(name => name in message).length === 1 &&
+  (message.method === undefined || typeof message.method === "string")
 
 export function readAgentMessage(text: string): { readonly message: JsonObject } | Refused {
   const value = readStrict(text)

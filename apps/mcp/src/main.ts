@@ -11,7 +11,7 @@ import type { Server } from "./servers.ts"
 import { type Gateway, runStdioGateway } from "./stdio-gateway.ts"
 import { startStdioServer } from "./stdio-server.ts"
 import { createServerFacts } from "./tool-definitions.ts"
-import { openToolPins, type ToolPins } from "./tool-pins.ts"
+import { openToolPins } from "./tool-pins.ts"
 import type { Upstream } from "./upstream.ts"
 
 /** Standard output belongs to the protocol. */
@@ -45,12 +45,13 @@ async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2), process.env)
   if (options === undefined) return void process.stdout.write(HELP)
   if (options.printed !== undefined) return printConfig(options.servers, options.printed)
-  const pins = openToolPins(join(options.dataDir, "pins.json"))
   const service = await findService(options.dataDir)
   saySettings(options)
   const counts = createCounts()
   const client = createClient({ baseUrl: service.url, apiKey: service.apiKey })
-  const gateway = await start(options, { ...options, client, address: service.url, counts, warn: say }, pins)
+  // A user who reads no more sentences ends no call.
+  process.stderr.on("error", () => undefined)
+  const gateway = await start(options, { ...options, client, address: service.url, counts, warn: say })
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, gateway.stop)
   process.exitCode = await gateway.done
   say(counts.summary())
@@ -59,8 +60,11 @@ async function main(): Promise<void> {
   process.stdin.destroy()
 }
 
-async function start({ servers, pin, listen }: Options, sealing: Sealing, pins: ToolPins): Promise<Gateway> {
-  const partsOf = ({ name }: Server) => ({ sealing, facts: createServerFacts(name, pins, pin, say) })
+async function start({ servers, pin, listen, dataDir }: Options, sealing: Sealing): Promise<Gateway> {
+  const partsOf = ({ name }: Server) => {
+    const pins = openToolPins(join(dataDir, "pins"), name)
+    return { sealing, facts: createServerFacts(name, pins, pin, say) }
+  }
   const [first] = servers
   if (first === undefined) throw new Error("there is no server")
   if (listen === undefined) {

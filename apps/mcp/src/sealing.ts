@@ -36,6 +36,8 @@ export type Act = {
 export type Opening =
   | { readonly kind: "permitted"; readonly permitId: string }
   | { readonly kind: "refused"; readonly run: RefusedRun }
+  /** No request of the service can hold the call, or the service does not take it. */
+  | { readonly kind: "unfit"; readonly reason: string }
   | { readonly kind: "undecided"; readonly reason: string }
 
 /** Longer than the service needs, shorter than an agent waits. */
@@ -43,10 +45,14 @@ const OPEN_OPTIONS = { deadlineMs: 20_000, timeoutMs: 10_000 }
 /** Longer than that of an opening: the act is done. */
 const CLOSE_OPTIONS = { deadlineMs: 30_000, timeoutMs: 10_000 }
 
+/** Statuses with which the service says that it takes no such request, now or later. */
+const UNFIT: ReadonlySet<number> = new Set([400, 413])
+
+const isUnfit = (error: unknown): boolean => error instanceof HttpStatusError && UNFIT.has(error.status)
+
 /** Asks for a permit. Never throws. @param definition what is known of it: pinned, changed, unlisted, unpinned */
 export async function openPermit(sealing: Sealing, act: Act, definition: string): Promise<Opening> {
-  if (!fitsRequest(act.payload))
-    return { kind: "undecided", reason: "the arguments are too large for a request of 1 MiB" }
+  if (!fitsRequest(act.payload)) return { kind: "unfit", reason: "the arguments are too large for a request of 1 MiB" }
   const missing = sealing.counts.missing()
   try {
     const opened = await sealing.client.permits.open(
@@ -69,21 +75,24 @@ export async function openPermit(sealing: Sealing, act: Act, definition: string)
       ? { kind: "permitted", permitId: opened.permit_id }
       : { kind: "refused", run: opened }
   } catch (error) {
-    return { kind: "undecided", reason: reasonOf(error) }
+    return { kind: isUnfit(error) ? "unfit" : "undecided", reason: reasonOf(error) }
   }
 }
 
-/** Closes a permit. Never throws: undefined, after a sentence to the user, when the service did not confirm the record. */
+/** The record of a close. Without one the service did not confirm it; `unfit`: the service does not take what is to be sealed. */
+export type Closed = { readonly run?: ExecuteResult; readonly unfit?: boolean }
+
+/** Closes a permit. Never throws: says a sentence to the user when the service did not confirm the record. */
 export async function closePermit(
   { client, warn }: Sealing,
   permitId: string,
   closing: PermitClosing,
-): Promise<ExecuteResult | undefined> {
+): Promise<Closed> {
   try {
-    return await client.permits.close(permitId, closing, CLOSE_OPTIONS)
+    return { run: await client.permits.close(permitId, closing, CLOSE_OPTIONS) }
   } catch (error) {
     warn(`the close of ${permitId} is not confirmed: ${reasonOf(error)}`)
-    return undefined
+    return { unfit: isUnfit(error) }
   }
 }
 

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto"
 import type { Readable, Writable } from "node:stream"
 import type { JsonObject } from "@runseal/canonical"
+import { createAnsweredCalls } from "./answered-calls.ts"
 import { type ConversationParts, createConversation } from "./conversation.ts"
 import { errorResponse, INTERNAL_ERROR, readServerMessages } from "./json-rpc.ts"
 import { readLines } from "./stdio-server.ts"
@@ -17,7 +18,7 @@ export type Gateway = {
 export function runStdioGateway(
   agent: { readonly input: Readable; readonly output: Writable },
   connect: (receive: (text: string) => void) => Upstream,
-  parts: Omit<ConversationParts, "ask" | "open">,
+  parts: Omit<ConversationParts, "ask" | "open" | "answered">,
 ): Gateway {
   const toAgent = (text: string): void => void agent.output.write(`${text}\n`)
   /** The gateway's own requests. */
@@ -36,7 +37,7 @@ export function runStdioGateway(
     }
   }
   const open = new Set<ToolCall>()
-  const session = createConversation({ ...parts, ask, open })
+  const session = createConversation({ ...parts, ask, open, answered: createAnsweredCalls() })
   const upstream = connect(text => {
     if (asked.size > 0) for (const { message } of readServerMessages(text)) asked.get(message.id)?.(message)
     // The answer of a call is written once it is settled, by the call itself.
@@ -53,7 +54,7 @@ export function runStdioGateway(
     if (from.kind === "answer") return toAgent(JSON.stringify(from.message))
     if (from.kind === "forward") return forward(from.text, from.message)
     carry(from.call, from.message.id, upstream).catch((error: unknown) => from.call.fail(unanswered(error)))
-    from.call.settled.then(answer => answer !== undefined && toAgent(JSON.stringify(answer))).catch(() => undefined)
+    from.call.settled.then(answer => answer !== undefined && toAgent(answer)).catch(() => undefined)
   })
 
   const finish = async (code: number): Promise<number> => {
@@ -63,6 +64,8 @@ export function runStdioGateway(
   }
   const left = Promise.withResolvers<void>()
   for (const event of ["end", "close", "error"]) agent.input.once(event, left.resolve)
+  // Such as EPIPE: what is under way is sealed all the same.
+  agent.output.on("error", () => left.resolve())
   const done = Promise.race([
     upstream.gone.then(code => {
       for (const call of open) call.fail({ code: "EXECUTOR_FAILED", message: "the server has ended" })

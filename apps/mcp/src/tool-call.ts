@@ -23,8 +23,8 @@ type Ending = { readonly response: JsonObject; readonly isStrict: boolean } | Fa
 export type ToolCall = {
   /** The text to send to the server, once it is permitted; undefined when it must not be sent. */
   readonly forwarded: Promise<string | undefined>
-  /** The agent's answer; undefined for a call that the agent cancelled. */
-  readonly settled: Promise<JsonObject | undefined>
+  /** JSON text of the agent's answer; undefined for a call that the agent cancelled. Never rejects. */
+  readonly settled: Promise<string | undefined>
   /** Aborts when nobody waits for the server any more, by timeout or cancellation. */
   readonly signal: AbortSignal
   readonly receive: (response: JsonObject, isStrict: boolean) => void
@@ -64,16 +64,16 @@ export function startCall(request: CallRequest, parts: CallParts): ToolCall {
     forwarded.resolve(request.text)
     return await ending.promise.finally(() => clearTimeout(timer))
   }
-  const settle = async (): Promise<JsonObject | undefined> => {
+  const settle = async (): Promise<string | undefined> => {
     try {
       const { answer, end } = await decide(request, parts, stop.signal, forward)
       counts.ended(end)
-      return cancelled ? undefined : answer
+      return cancelled ? undefined : JSON.stringify(answer)
     } catch (error) {
       // Only a bug comes here: the agent gets no result that was not decided.
       warn(`a call could not be handled: ${error instanceof Error ? error.message : "unknown"}`)
       counts.ended("unconfirmed")
-      return errorResponse(request.id, INTERNAL_ERROR, "the call could not be handled")
+      return JSON.stringify(errorResponse(request.id, INTERNAL_ERROR, "the call could not be handled"))
     } finally {
       forwarded.resolve(undefined)
     }
@@ -108,15 +108,16 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
   const route_id = `mcp/${facts.name}/${request.tool}`
   const act = { program_id: facts.programId(), route_id, registry_record_hash: tool.hash, payload: request.payload }
   const opened = await openPermit(sealing, act, tool.state)
-  if (opened.kind === "undecided") {
-    if (enforces && fail === "closed")
+  if (opened.kind === "undecided" || opened.kind === "unfit") {
+    if (signal.aborted || (enforces && (fail === "closed" || opened.kind === "unfit")))
       return { end: "stopped", answer: answer(`the call was not made, since there is no decision: ${opened.reason}`) }
     warn(`${route_id} is called without a record: ${opened.reason}`)
     return { end: "unsealed", answer: plainAnswer(request, await forward()) }
   }
   if (opened.kind === "refused") {
     const receipt = receiptOf(sealing, undefined, opened.run)
-    if (!enforces) return { end: "observed", answer: withReceipt(plainAnswer(request, await forward()), receipt) }
+    if (!enforces && !signal.aborted)
+      return { end: "observed", answer: withReceipt(plainAnswer(request, await forward()), receipt) }
     const sentence = `the call was refused before it was made, ${refusedBy(sealing, opened.run)}`
     return { end: "refused", answer: answer(sentence, receipt) }
   }
@@ -124,7 +125,7 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
   const problem = enforces && facts.refuses ? PIN_PROBLEMS[tool.state] : undefined
   if (problem === undefined && !signal.aborted) return await release(request, sealing, permitId, await forward())
   const code = problem === undefined ? "NOT_EXECUTED" : "EXECUTOR_REFUSED"
-  const run = await closePermit(sealing, permitId, { outcome: "failed", code })
+  const { run } = await closePermit(sealing, permitId, { outcome: "failed", code })
   const where = run === undefined ? "" : ` ${whereIs(sealing, run)}`
   const sentence = `the call was not made: ${problem ?? CANCELLED.message}.${where}`
   return { end: "failed", answer: answer(sentence, receiptOf(sealing, permitId, run)) }
@@ -139,45 +140,51 @@ const PIN_PROBLEMS = {
 
 /** Closes the permit with what became of the call, and gives the agent what may be released. */
 async function release(request: CallRequest, sealing: Sealing, permitId: string, ending: Ending): Promise<Decided> {
-  const open = sealing.mode === "observe" || sealing.fail === "open"
-  const { closing, problem } = closingOf(sealing, ending, open)
-  const run = await closePermit(sealing, permitId, closing)
+  const observes = sealing.mode === "observe"
+  const { closing, problem } = closingOf(sealing, ending, observes)
+  const { run, unfit } = await closePermit(sealing, permitId, closing)
   const receipt = receiptOf(sealing, permitId, run)
   const end = run === undefined ? "unconfirmed" : closing.outcome === "completed" ? "sealed" : "failed"
   const withhold = (sentence: string, how: End = end): Decided => ({
     end: how,
     answer: refusal(request, `the call was made, and its result is withheld, ${sentence}`, receipt),
   })
-  if (run === undefined && !open) return withhold(`since the service did not confirm its record (permit ${permitId})`)
+  if (run === undefined && !observes && (unfit || sealing.fail === "closed"))
+    return withhold(`since the service did not confirm its record (permit ${permitId})`)
   if (run !== undefined && run.outcome_kind !== "ok" && sealing.mode === "enforce")
     return withhold(refusedBy(sealing, run), "withheld")
-  if (problem !== undefined && !open) return withhold(`since it ${problem}`)
+  if (problem !== undefined && !observes) return withhold(`since it ${problem}`)
   return { end, answer: withReceipt(plainAnswer(request, ending), receipt) }
 }
 
 type Closing = { readonly closing: PermitClosing; readonly problem?: string }
 
 /** What is sealed of an ending, and why a result must not be released without a review. */
-function closingOf({ content }: Sealing, ending: Ending, open: boolean): Closing {
+function closingOf({ content }: Sealing, ending: Ending, observes: boolean): Closing {
   if ("code" in ending) return { closing: { outcome: "failed", code: ending.code } }
   const { response, isStrict } = ending
-  const body = objectAt(response, "result" in response ? "result" : "error")
+  const value = response["result" in response ? "result" : "error"]
+  const body = isObject(value) ? value : {}
   // A task ends out of the gateway's sight.
   const isTask = body.resultType === "task" || isObject(body.task)
   const succeeded = isObject(response.result) && body.isError !== true && !isTask
   const outcome = succeeded
     ? ({ outcome: "completed" } as const)
     : ({ outcome: "failed", code: failureCode(response) } as const)
-  const text = isStrict ? reviewedText(body) : undefined
+  const text = isStrict && isObject(value) ? reviewedText(value) : undefined
   if (text !== undefined)
     return {
       closing: { ...outcome, ai_output_text: content ? text : sha256Hex(text) },
       ...(isTask ? { problem: "is a task, which the gateway does not follow" } : {}),
     }
-  const unreviewed = { output_sha256: sha256Hex(JSON.stringify(body)), output_reviewed: false, output_released: open }
+  const unreviewed = {
+    output_sha256: sha256Hex(JSON.stringify(value)),
+    output_reviewed: false,
+    output_released: observes,
+  }
   return {
     closing: { ...outcome, reproducibility_context: unreviewed },
-    problem: isStrict ? "is too large to be reviewed" : "is not I-JSON (RFC 7493)",
+    problem: !isStrict ? "is not I-JSON (RFC 7493)" : isObject(value) ? "is too large to be reviewed" : "is no object",
   }
 }
 

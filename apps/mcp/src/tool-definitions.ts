@@ -53,16 +53,18 @@ export function createServerFacts(
         const tool = textAt(definition, "name")
         return tool === undefined || !isObject(definition) ? [] : [{ tool, definition, hash: hashOf(definition) }]
       })
-      const pinned = mode === "off" ? [] : pins.compare(name, listed)
+      const pinned = mode === "off" ? [] : pins.pin(listed)
       const shown = listed.flatMap(({ tool, definition, hash }, at): JsonObject[] => {
         const before = pinned[at]
-        tools.set(tool, { hash, state: mode === "off" ? "unpinned" : before === undefined ? "pinned" : "changed" })
-        if (before === undefined) return [definition]
-        const sentence = `the definition of ${JSON.stringify(tool)} of ${name} is not the pinned one, and ${mode === "refuse" ? "refused" : "marked"}`
+        const isPinned = before === hash
+        tools.set(tool, { hash, state: mode === "off" ? "unpinned" : isPinned ? "pinned" : "changed" })
+        if (mode === "off" || isPinned) return [definition]
+        const reason = before === undefined ? "has no place for another tool" : "has another definition"
+        const sentence = `${JSON.stringify(tool)} of ${name} is ${mode === "refuse" ? "refused" : "marked"}: its file of pins ${reason}`
         if (!reported.has(`${sentence} ${hash}`)) warn(sentence)
         reported.add(`${sentence} ${hash}`)
         if (mode === "refuse") return []
-        const mark = { [PIN_META]: { changed: true, pinned: before, hash } }
+        const mark = { [PIN_META]: { changed: true, ...(before === undefined ? {} : { pinned: before }), hash } }
         return [{ ...definition, _meta: { ...objectAt(definition, "_meta"), ...mark } }]
       })
       return { ...result, tools: shown }

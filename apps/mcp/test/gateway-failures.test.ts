@@ -1,7 +1,7 @@
 /** What happens when a server, the gateway or the service ends in the middle, and when a definition changes. Acts are counted against records. */
 
 import { spawn } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import {
@@ -73,6 +73,45 @@ test("a changed definition is not shown and not called, and its refusal has a re
   expect(await act(marking)).not.toHaveProperty("isError")
   expect(acts()).toHaveLength(1)
   folder.file("definition", "adds")
+})
+
+test("a file of pins that is full pins no more: a further tool is not shown and not called", async () => {
+  const full = newFolder()
+  const pins = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`tool-${at}`, "0".repeat(64)]))
+  mkdirSync(`${full.path}/pins`)
+  full.file("pins/changing.json", JSON.stringify(pins))
+  const agent = await agentOf("--data-dir", full.path)
+  expect((await agent.client.listTools()).tools).toEqual([])
+  expect(await act(agent)).toMatchObject({ isError: true })
+  expect(acts()).toEqual([])
+  expect(agent.errors()).toContain("has no place for another tool")
+  full.remove()
+})
+
+test("arguments that the service does not take are not called, also with --fail open", async () => {
+  const open = await agentOf("--fail", "open")
+  const text = "a".repeat(1_000_000)
+  expect(await act(open, { text })).toMatchObject({ isError: true })
+  expect(acts()).toEqual([])
+  expect(await act(await agentOf("--mode", "observe"), { text })).not.toHaveProperty("isError")
+  expect(acts()).toHaveLength(1)
+})
+
+test("an agent that reads no more: the call is sealed, and the gateway ends with its summary", async () => {
+  const before = await countedRecords(service.runseal)
+  const child = spawn(gatewayWords()[0] ?? "", [...gatewayWords(...words()).slice(1)], {
+    env: { ...process.env, RUNSEAL_URL: service.url },
+    stdio: ["pipe", "pipe", "pipe"],
+  })
+  let errors = ""
+  child.stderr.setEncoding("utf8").on("data", text => (errors += text))
+  await until(() => (errors.includes("enforcing") ? true : undefined))
+  child.stdout.destroy()
+  child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"act","arguments":{}}}\n')
+  expect(await new Promise(ended => child.once("close", ended))).toBe(0)
+  expect(errors).toContain("1 tool calls: 1 sealed as completed")
+  const after = await countedRecords(service.runseal)
+  expect(after).toEqual({ ...before, ok: (before.ok ?? 0) + 1 })
 })
 
 test("a result that is not I-JSON is withheld", async () => {

@@ -10,6 +10,7 @@ const FORMS: Readonly<Record<string, (id: number) => string>> = {
   /** Parsers of Python and others read NaN. */
   "no JSON": id => `{"jsonrpc":"2.0","id":${id},"result":${POISON},"x":NaN}`,
   "two kinds": id => `{"jsonrpc":"2.0","id":${id},"method":"notifications/message","result":${POISON}}`,
+  "no object": id => `{"jsonrpc":"2.0","id":${id},"result":["POISON"]}`,
   "id twice": id => `{"jsonrpc":"2.0","id":${id},"id":"x","result":${POISON}}`,
 }
 const definition = (name: string, description: string) => ({ name, description, inputSchema: { type: "object" } })

@@ -42,6 +42,11 @@ beforeAll(async () => {
       } else if (request.url === "/refusing" && body.includes("tools/call")) {
         response.writeHead(400, { "content-type": "application/json" })
         response.end('{"error":"POISON"}')
+      } else if (request.method === "GET") {
+        response.writeHead(200, { "content-type": String(request.headers["x-type"]) })
+        response.end(`data: {"jsonrpc":"2.0","id":1,"result":"POISON"}\n\n`)
+      } else if (body.includes('"hang"')) {
+        // Not before the gateway ends.
       } else {
         if (request.url === "/elsewhere") elsewhere++
         const texts = request.method === "POST" ? answersTo(body) : []
@@ -75,10 +80,10 @@ afterAll(async () => {
   folder.remove()
 })
 
-const post = (path: string, body: string): Promise<Response> =>
+const post = (path: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
   fetch(`${url}${path}`, {
     method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
     body,
   })
 
@@ -100,6 +105,10 @@ describe("over stdio", () => {
     await until(() => (output.includes('"id":99') ? true : undefined))
     expect(output).toContain("reads")
     expect(output).not.toContain("POISON")
+    // A second request under the id of a call would release the call's answer as its own.
+    child.stdin.write(`${callOf(100)}\n{"jsonrpc":"2.0","id":100,"method":"ping"}\n`)
+    await until(() => (output.includes('"id":100,"result"') ? true : undefined))
+    expect(output).toContain('"id":100,"error":{"code":-32600')
     child.stdin.end()
     await new Promise(ended => child.once("close", ended))
   })
@@ -110,6 +119,31 @@ describe("over HTTP", () => {
     const text = await (await post("/plain", callOf(1, form))).text()
     expect(text).toContain("clean")
     expect(text).not.toContain("POISON")
+  })
+
+  test("a result that is no object cannot be reviewed, and is withheld", async () => {
+    const text = await (await post("/plain", callOf(1, "no object"))).text()
+    expect(text).toContain("is no object")
+    expect(text).not.toContain("POISON")
+  })
+
+  test.each(["Text/Event-Stream", "text/plain", "x/text/event-stream"])(
+    "events of the type %s are no way around the review",
+    async type => {
+      const answer = await fetch(`${url}/plain`, { headers: { accept: "text/event-stream", "x-type": type } })
+      expect(answer.status).toBe(200)
+      expect(await answer.text()).not.toContain("POISON")
+    },
+  )
+
+  test("a session of the name undefined is not that of agents without one", async () => {
+    const openPermits = async (): Promise<number> => (await countedRecords(service.runseal)).open ?? 0
+    const before = await openPermits()
+    const headers = { "mcp-session-id": "undefined" }
+    const hanging = post("/plain", callOf(1, "hang"), headers).catch(() => undefined)
+    await until(async () => ((await openPermits()) === before + 1 ? true : undefined))
+    expect(await (await post("/plain", callOf(1))).text()).toContain("clean")
+    expect(await Promise.race([hanging, "hangs"])).toBe("hangs")
   })
 
   test("a redirect is not passed on: an agent would follow it past the gateway", async () => {
