@@ -35,8 +35,13 @@ function present(members: Readonly<Record<string, JsonValue | undefined>>): Json
 const first = ({ attributes }: Span, ...names: readonly string[]): JsonValue | undefined =>
   names.map(name => attributes[name]).find(value => value !== undefined)
 
-/** The body of `POST /execute`. It follows from the span alone, so that a span that is sent twice is one run. */
-export function runOf(span: Span): JsonObject {
+/**
+ * The body of `POST /execute`. It follows from the span alone, so that a span that is sent twice is one run.
+ * @returns undefined for a span whose tokens have no sum that JSON carries: without the sum no budget would count them
+ */
+export function runOf(span: Span): JsonObject | undefined {
+  const request_substance = substance(span)
+  if (request_substance === undefined) return undefined
   const { attributes, resource, trace_id, span_id } = span
   const operation = textOf(attributes["gen_ai.operation.name"]) ?? ""
   const isTool = operation === TOOL
@@ -60,7 +65,7 @@ export function runOf(span: Span): JsonObject {
     payload: canonicalize(ran),
     ai_output_text: output === undefined ? undefined : typeof output === "string" ? output : canonicalize(output),
     attested_context: attested(span, model),
-    request_substance: substance(span),
+    request_substance,
     causal_graph: isTool ? effects(span, clean(tool)) : undefined,
     reproducibility_context: { trace_id, span_id, service, operation },
     enforcement: "observe",
@@ -78,11 +83,12 @@ function attested(span: Span, model: string | undefined): JsonObject {
   })
 }
 
-function substance(span: Span): JsonObject {
+function substance(span: Span): JsonObject | undefined {
   const input_tokens = countOf(first(span, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))
   const output_tokens = countOf(first(span, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"))
   const isCounted = input_tokens !== undefined || output_tokens !== undefined
   const total_tokens = isCounted ? (input_tokens ?? 0) + (output_tokens ?? 0) : undefined
+  if (total_tokens !== undefined && !Number.isSafeInteger(total_tokens)) return undefined
   const ms = Number((span.end - span.start) / 1000n) / 1000
   return present({
     cost: isCounted ? present({ input_tokens, output_tokens, total_tokens }) : undefined,

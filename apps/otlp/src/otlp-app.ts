@@ -5,7 +5,7 @@ import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_REPLAYED_HEADER } from "@runseal/co
 import { type Context, Hono } from "hono"
 import { isGenAi, runOf } from "./genai-spans.ts"
 import { readSpans, type Span } from "./trace-request.ts"
-import { fromProtobuf, type PartialSuccess, toProtobuf } from "./trace-schema.ts"
+import { countFields, fromProtobuf, type PartialSuccess, toProtobuf } from "./trace-schema.ts"
 
 /** What became of spans: sealed now, sealed before, no GenAI span, refused. */
 export type SpanFate = "sealed" | "repeated" | "other" | "rejected"
@@ -16,35 +16,45 @@ export type TraceBody = { readonly encoding: "protobuf" | "json"; readonly bytes
 export type OtlpParts = {
   /** The service: answers a request as if it came over the socket of `env`. */
   readonly fetch: (request: Request, env?: unknown) => Response | Promise<Response>
-  /** Rejects with the service's refusal. */
-  readonly read: (c: Context) => Promise<TraceBody>
+  /**
+   * Rejects with the service's refusal.
+   * @param fieldsOf how many fields a body in protobuf has; the second argument if there are more
+   */
+  readonly read: (c: Context, fieldsOf: (bytes: Uint8Array, most: number) => number) => Promise<TraceBody>
   /** The service's refusal of a body that is no request of OTLP. */
   readonly refusal: (sentence: string) => Error
+  /** The service's answer that a request be sent again. */
+  readonly retry: (sentence: string) => Error
   readonly count: (fate: SpanFate, spans: number) => void
 }
 
-/** Most spans of one request: exporters send some hundred at a time. */
+/** Most GenAI spans of one request: exporters send some hundred at a time. The size of a request bounds those of other kinds. */
 export const SPANS_MAX = 4096
 /** Runs of one request under way at a time; the service seals them in batches. */
 const AT_ONCE = 32
 /** Headers that say who sends it and whose request it is. */
 const PASSED_ON = ["x-service-key", "x-forwarded-for", "user-agent", "cookie", "x-csrf-token"]
+/** Statuses of a refusal that has its reason in the credential, in a limit or in the service. For any other the reason is the span. */
+const OF_THE_REQUEST: readonly number[] = [401, 403, 429, 503]
+/** Code of a refusal because the same span is sealed for another request at this moment. */
+const UNDER_WAY = "request_in_progress"
 
 export function otlpApp(parts: OtlpParts): Hono {
   const app = new Hono()
   app.post("/v1/traces", async c => {
-    const { encoding, bytes } = await parts.read(c)
+    const { encoding, bytes } = await parts.read(c, countFields)
     const spans = readSpans(decoded(encoding, bytes))
     if (spans === undefined) throw parts.refusal("The body is no ExportTraceServiceRequest of OTLP.")
-    if (spans.length > SPANS_MAX) throw parts.refusal(`The request has more than ${SPANS_MAX} spans.`)
     const unreadable = spans.filter(span => span === undefined).length
     const genAi = spans.filter(span => span !== undefined).filter(isGenAi)
+    if (genAi.length > SPANS_MAX) throw parts.refusal(`The request has more than ${SPANS_MAX} GenAI spans.`)
     const sent = await sendAll(parts, c, genAi)
     parts.count("other", spans.length - unreadable - genAi.length)
     parts.count("rejected", unreadable)
     for (const { fate } of sent) if (fate !== undefined) parts.count(fate, 1)
     // The exporter sends all of them again, and those that are sealed are found by their ids.
     const passing = sent.find(({ passing }) => passing !== undefined)?.passing
+    if (passing instanceof Error) throw passing
     if (passing !== undefined) return passing
     const refused = sent.flatMap(({ refused }) => refused ?? [])
     return answer(c, encoding, partialSuccess(unreadable, refused))
@@ -60,38 +70,57 @@ function decoded(encoding: TraceBody["encoding"], bytes: Uint8Array): unknown {
   }
 }
 
-/** What came of one span. `passing`: an answer of the service to all of them, such as that the key is unknown, or that it is overloaded. */
-type Sent = { readonly fate?: SpanFate; readonly refused?: string; readonly passing?: Response }
+/** What came of one span. `passing`: an answer to all of them, such as that the key is unknown, or that the service is overloaded. */
+type Sent = { readonly fate?: SpanFate; readonly refused?: string; readonly passing?: Response | Error }
 
 async function sendAll(parts: OtlpParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
   const sent: Sent[] = []
   for (let at = 0; at < spans.length; at += AT_ONCE) {
-    const some = await Promise.all(spans.slice(at, at + AT_ONCE).map(span => send(parts, c, span)))
+    const some = await sendTogether(parts, c, spans.slice(at, at + AT_ONCE))
     sent.push(...some)
     if (some.some(({ passing }) => passing !== undefined)) break
   }
   return sent
 }
 
-async function send({ fetch: service }: OtlpParts, c: Context, span: Span): Promise<Sent> {
+/** Those that have the same ids are sent one after the other: the service refuses a second one that is under way. */
+function sendTogether(parts: OtlpParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
+  const underWay = new Map<string, Promise<Sent>>()
+  return Promise.all(
+    spans.map(span => {
+      const key = keyOf(span)
+      const sent = (underWay.get(key) ?? Promise.resolve()).then(() => send(parts, c, span))
+      underWay.set(key, sent)
+      return sent
+    }),
+  )
+}
+
+/** The idempotency key of a span. */
+const keyOf = ({ trace_id, span_id }: Span): string => `"otlp-${trace_id}-${span_id}"`
+
+async function send({ fetch: service, retry }: OtlpParts, c: Context, span: Span): Promise<Sent> {
+  const run = runOf(span)
+  if (run === undefined) return { fate: "rejected", refused: "The tokens of a span are more than 2^53 − 1 together." }
   const passed = PASSED_ON.flatMap(name => {
     const value = c.req.header(name)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const key = `"otlp-${span.trace_id}-${span.span_id}"`
-  const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
-  const request = new Request(new URL("/execute", c.req.url), {
-    method: "POST",
-    headers,
-    body: canonicalize(runOf(span)),
-  })
+  const headers = {
+    ...Object.fromEntries(passed),
+    "Content-Type": "application/json",
+    [IDEMPOTENCY_KEY_HEADER]: keyOf(span),
+  }
+  const request = new Request(new URL("/execute", c.req.url), { method: "POST", headers, body: canonicalize(run) })
   const response = await service(request, c.env)
   const read = readStrictJson(await response.clone().text())
   const body: JsonObject = isObject(read) ? read : {}
   if (body.run_id !== undefined)
     return { fate: response.headers.has(IDEMPOTENCY_REPLAYED_HEADER) ? "repeated" : "sealed" }
-  const isOfSpan = [400, 413, 422].includes(response.status)
-  return isOfSpan ? { fate: "rejected", refused: textMember(body, "error") ?? "" } : { passing: response }
+  if (textMember(body, "code") === UNDER_WAY)
+    return { passing: retry("A span is being sealed for another request; send this one again.") }
+  if (OF_THE_REQUEST.includes(response.status)) return { passing: response }
+  return { fate: "rejected", refused: textMember(body, "error") ?? "" }
 }
 
 function partialSuccess(unreadable: number, refused: readonly string[]): PartialSuccess | undefined {

@@ -50,8 +50,40 @@ const root = protobuf.Root.fromJSON({
     ExportTraceServiceResponse: { fields: { partialSuccess: { type: "ExportTracePartialSuccess", id: 1 } } },
   },
 })
+root.resolveAll()
 const REQUEST = root.lookupType("ExportTraceServiceRequest")
 const RESPONSE = root.lookupType("ExportTraceServiceResponse")
+
+/** The type of the length-delimited fields, which messages are. */
+const LENGTH_DELIMITED = 2
+
+/**
+ * How many fields of a request are read, before it is: each becomes a value. Bytes that are no request are counted as far as they can be.
+ * @returns `most` where there are more
+ */
+export function countFields(bytes: Uint8Array, most: number): number {
+  const reader = protobuf.Reader.create(bytes)
+  const within: { readonly type: protobuf.Type; readonly end: number }[] = [{ type: REQUEST, end: bytes.length }]
+  let fields = 0
+  try {
+    for (let message = within.at(-1); message !== undefined && fields < most; message = within.at(-1)) {
+      if (reader.pos >= message.end) {
+        within.pop()
+        continue
+      }
+      const tag = reader.uint32()
+      const field = message.type.fieldsById[tag >>> 3]
+      if (field !== undefined) fields++
+      if (field?.resolvedType instanceof protobuf.Type && (tag & 7) === LENGTH_DELIMITED) {
+        const length = reader.uint32()
+        within.push({ type: field.resolvedType, end: reader.pos + length })
+      } else reader.skipType(tag & 7)
+    }
+  } catch {
+    // What is no message of protobuf is refused when it is decoded.
+  }
+  return fields
+}
 
 /** The request in the form that OTLP has in JSON: ids in hex, 64-bit numbers as decimal texts. @throws Error for bytes that are none */
 export function fromProtobuf(bytes: Uint8Array): unknown {

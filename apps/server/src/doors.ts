@@ -5,7 +5,7 @@ import { otlpApp } from "@runseal/otlp/otlp-app"
 import { type Context, Hono } from "hono"
 import type { Deps } from "./deps.ts"
 import { readHook, readHookBody } from "./front/http/hook-body.ts"
-import { readTraces, refuseTraces } from "./front/http/trace-body.ts"
+import { readTraces, refuseTraces, retryTraces } from "./front/http/trace-body.ts"
 
 /** The routes of `/hooks/…`. @param app the service, which answers what they send */
 export const hookRoutes = (app: Hono): Hono => {
@@ -28,5 +28,6 @@ export const traceRoutes = (app: Hono, { telemetry }: Pick<Deps, "telemetry">): 
     fetch: (request, env) => app.fetch(request, env ?? {}),
     read: readTraces,
     refusal: refuseTraces,
+    retry: retryTraces,
     count: telemetry.spansReceived,
   })

@@ -7,6 +7,8 @@ import { gzipSync } from "node:zlib"
 import { type Attributes, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { OTLPTraceExporter as ProtoExporter } from "@opentelemetry/exporter-trace-otlp-proto"
+import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
+import { SPANS_MAX } from "@runseal/otlp/otlp-app"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Child, startChild } from "../harness/child.ts"
 import { listAt, numberAt, objectAt } from "../harness/read-answer.ts"
@@ -77,16 +79,113 @@ test("what a model cost and which tool failed is in the record", async () => {
   expect(objectAt(attested_context, "declared")).toMatchObject({ model_provider: "example", model_name: "model-1" })
 })
 
-describe("a request", () => {
-  const send = (body: BodyInit, headers: Readonly<Record<string, string>>) =>
-    fetch(`${child.url}/v1/traces`, { method: "POST", body, headers })
-  const JSON_TYPE = { "Content-Type": "application/json" }
+const JSON_TYPE = { "Content-Type": "application/json" }
+const send = (body: BodyInit, headers: Readonly<Record<string, string>>) =>
+  fetch(`${child.url}/v1/traces`, { method: "POST", body, headers })
 
+let made = 0
+/** A span of a model in JSON, under ids that no other has. */
+function chatSpan(attributes: Readonly<Record<string, JsonValue>> = {}): JsonObject {
+  made++
+  const all = { "gen_ai.operation.name": { stringValue: "chat" }, ...attributes }
+  return {
+    traceId: made.toString(16).padStart(32, "a"),
+    spanId: made.toString(16).padStart(16, "b"),
+    name: "chat model-3",
+    attributes: Object.entries(all).map(([key, value]) => ({ key, value })),
+  }
+}
+const bodyOf = (spans: readonly JsonValue[]): string => JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
+/** Sends spans in one request. */
+async function sendSpans(spans: readonly JsonValue[]): Promise<{ readonly status: number; readonly body: JsonValue }> {
+  const response = await send(bodyOf(spans), JSON_TYPE)
+  return { status: response.status, body: parseStrictJson(await response.text()) }
+}
+const REFUSED = { rejectedSpans: "1", errorMessage: expect.stringMatching(/\.$/) }
+
+describe("one span of a request that can never be sealed is rejected, and the others are sealed", () => {
+  test.each<[string, (sealed: JsonObject) => JsonValue]>([
+    ["a span under the ids of another", sealed => ({ ...sealed, name: "chat of another" })],
+    [
+      "a span whose tokens together are more than 2^53 − 1",
+      () =>
+        chatSpan({
+          "gen_ai.usage.input_tokens": { intValue: `${Number.MAX_SAFE_INTEGER}` },
+          "gen_ai.usage.output_tokens": { intValue: "1" },
+        }),
+    ],
+  ])("%s", async (_, wrong) => {
+    const first = chatSpan()
+    expect(await sendSpans([first])).toEqual({ status: 200, body: {} })
+    const before = await total()
+    const others = Array.from({ length: 40 }, () => chatSpan())
+    const answer = await sendSpans([wrong(first), ...others])
+    expect(answer).toEqual({ status: 200, body: { partialSuccess: REFUSED } })
+    expect(await total()).toBe(before + others.length)
+  })
+})
+
+describe("a span that is there twice", () => {
+  test("in one request is sealed once", async () => {
+    const before = await total()
+    const span = chatSpan()
+    expect(await sendSpans([span, chatSpan(), span])).toEqual({ status: 200, body: {} })
+    expect(await total()).toBe(before + 2)
+  })
+
+  test("in one request with other attributes is rejected the second time", async () => {
+    const before = await total()
+    const span = chatSpan()
+    const answer = await sendSpans([span, { ...span, name: "chat of another" }])
+    expect(answer).toEqual({ status: 200, body: { partialSuccess: REFUSED } })
+    expect(await total()).toBe(before + 1)
+  })
+
+  test("in requests at the same time is sealed once, and at most the exporter has to send it again", async () => {
+    const before = await total()
+    const span = chatSpan()
+    const sent = await Promise.all(Array.from({ length: 8 }, () => send(bodyOf([span]), JSON_TYPE)))
+    for (const response of sent) {
+      if (response.status === 200) continue
+      expect(response.status).toBe(503)
+      expect(response.headers.get("retry-after")).toMatch(/^\d+$/)
+    }
+    expect(sent.some(({ status }) => status === 200)).toBe(true)
+    expect(await sendSpans([span])).toEqual({ status: 200, body: {} })
+    expect(await total()).toBe(before + 1)
+  })
+})
+
+describe("a request", () => {
   test("with a span that cannot be read is taken in part", async () => {
     const spans = [{ traceId: "00", spanId: "00", name: "x" }]
     const response = await send(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }), JSON_TYPE)
     expect(response.status).toBe(200)
     expect(await response.json()).toMatchObject({ partialSuccess: { rejectedSpans: "1" } })
+  })
+
+  test("of nearly four mebibytes is sealed in protobuf as in JSON", async () => {
+    const before = await total()
+    const contents = { ...CHAT, "gen_ai.input.messages": "some words ".repeat(9_000) }
+    const spans = Array.from({ length: 40 }, () => ({ name: "chat model-1", attributes: contents }))
+    for (const exporter of [
+      new ProtoExporter({ url: `${child.url}/v1/traces` }),
+      new JsonExporter({ url: `${child.url}/v1/traces` }),
+    ])
+      expect((await exportSpans(exporter, spans)).error).toBeUndefined()
+    expect(await total()).toBe(before + 2 * spans.length)
+  })
+
+  test("holds any number of spans that are no GenAI spans, and a bound of those that are", async () => {
+    const before = await total()
+    const other = { traceId: "c".repeat(32), spanId: "d".repeat(16), name: "GET /" }
+    expect(await sendSpans([...Array.from({ length: 8192 }, () => other), chatSpan()])).toEqual({
+      status: 200,
+      body: {},
+    })
+    expect(await total()).toBe(before + 1)
+    expect((await sendSpans(Array.from({ length: SPANS_MAX + 1 }, () => chatSpan()))).status).toBe(400)
+    expect(await total()).toBe(before + 1)
   })
 
   test("that is no request of OTLP is refused", async () => {

@@ -3,23 +3,26 @@ import { promisify } from "node:util"
 import { gunzip } from "node:zlib"
 import { countNodes } from "@runseal/canonical"
 import type { Context } from "hono"
-import { HttpError } from "../../http-error.ts"
+import { HttpError, unavailable } from "../../http-error.ts"
 import { DOCUMENT_LIMITS, receiveBytes, roomForParsing } from "./json-body.ts"
 
 /** Largest body, as it is sent and as it is unpacked, in bytes. */
 export const TRACES_MAX_BYTES = DOCUMENT_LIMITS.maxBytes
 
 const MAX_VALUES = DOCUMENT_LIMITS.maxNodes
-/** A field of protobuf has a tag of one byte at least, and a value of one. */
-const FIELD_MIN_BYTES = 2
-
 const TYPES = { "application/x-protobuf": "protobuf", "application/json": "json" } as const
 type Encoding = (typeof TYPES)[keyof typeof TYPES]
 
 const unpack = promisify(gunzip)
 
-/** @throws HttpError 400 for another type or coding, 413 for size, 503 when the memory budget does not allow it */
-export async function readTraces(c: Context): Promise<{ readonly encoding: Encoding; readonly bytes: Uint8Array }> {
+/**
+ * @param fieldsOf how many fields a body in protobuf has; the second argument if there are more
+ * @throws HttpError 400 for another type or coding, 413 for size, 503 when the memory budget does not allow it
+ */
+export async function readTraces(
+  c: Context,
+  fieldsOf: (bytes: Uint8Array, most: number) => number,
+): Promise<{ readonly encoding: Encoding; readonly bytes: Uint8Array }> {
   const { headers } = c.req.raw
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase()
   const encoding = type === "application/x-protobuf" || type === "application/json" ? TYPES[type] : undefined
@@ -30,7 +33,7 @@ export async function readTraces(c: Context): Promise<{ readonly encoding: Encod
     throw new HttpError("invalid_body", "Content-Encoding must be gzip, or absent.")
   const sent = await receiveBytes(c, TRACES_MAX_BYTES)
   const bytes = coding === "identity" ? sent : await unpacked(sent)
-  const values = encoding === "json" ? countNodes(bytes, MAX_VALUES + 1) : bytes.length / FIELD_MIN_BYTES
+  const values = (encoding === "json" ? countNodes : fieldsOf)(bytes, MAX_VALUES + 1)
   if (values > MAX_VALUES) throw refuseTraces(`The body has more than ${MAX_VALUES} values and keys.`)
   await roomForParsing(c, bytes, values)
   return { encoding, bytes }
@@ -46,3 +49,6 @@ async function unpacked(sent: Uint8Array): Promise<Uint8Array> {
 
 /** Refuses a body that is no request of OTLP. */
 export const refuseTraces = (sentence: string): HttpError => new HttpError("invalid_body", sentence)
+
+/** Asks that a request be sent again: 503 with Retry-After, which exporters repeat; they drop what is answered 409. */
+export const retryTraces = (sentence: string): HttpError => unavailable(sentence)

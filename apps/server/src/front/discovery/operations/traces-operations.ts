@@ -27,7 +27,7 @@ export const TRACE_OPERATIONS: readonly Operation[] = [
     description:
       "OTLP over HTTP, in protobuf (`application/x-protobuf`) or JSON, compressed with gzip or not, answered in the same encoding. A span is sealed once, by its trace id and span id, within 24 hours. Spans that are none of GenAI are accepted and not sealed. 429 and 503 are for the whole request: send it again.",
     body: { schema: requestSchema, max_bytes: TRACES_MAX_BYTES, example: { resourceSpans: [] } },
-    refusals: [403, 409],
+    refusals: [403],
     answers: { 200: json(answerSchema, "Every span was taken but those that it counts as rejected.") },
   },
 ]
