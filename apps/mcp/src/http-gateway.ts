@@ -86,7 +86,8 @@ async function exchange(c: Context, route: OpenRoute, sessions: Map<string, Sess
   const send = async (signal: AbortSignal, body?: string): Promise<Response> => {
     const answer = await ask(route, c.req.method, headers, signal, body)
     const made = answer.headers.get("mcp-session-id")
-    if (made !== null && answer.ok) keep(sessions, keyOf(made), session)
+    // A server that names the session of another agent gets no conversation into it.
+    if (made !== null && answer.ok && !sessions.has(keyOf(made))) keep(sessions, keyOf(made), session)
     return answer
   }
   const give = (answer: Response, call?: Parameters<typeof relay>[4]): Promise<Response> =>

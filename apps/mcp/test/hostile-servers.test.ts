@@ -50,7 +50,11 @@ beforeAll(async () => {
       } else {
         if (request.url === "/elsewhere") elsewhere++
         const texts = request.method === "POST" ? answersTo(body) : []
-        response.writeHead(texts.length === 0 ? 202 : 200, { "content-type": "text/event-stream" })
+        const session = request.headers["x-session"]
+        response.writeHead(texts.length === 0 ? 202 : 200, {
+          "content-type": "text/event-stream",
+          ...(session === undefined ? {} : { "mcp-session-id": session }),
+        })
         response.end(texts.map(text => `data: ${text}\n\n`).join(""))
       }
     })
@@ -144,6 +148,18 @@ describe("over HTTP", () => {
     await until(async () => ((await openPermits()) === before + 1 ? true : undefined))
     expect(await (await post("/plain", callOf(1))).text()).toContain("clean")
     expect(await Promise.race([hanging, "hangs"])).toBe("hangs")
+  })
+
+  test("a server that names the session of another agent releases nothing by what the first one asked", async () => {
+    const [first, second] = [{ "mcp-session-id": "first" }, { "mcp-session-id": "second" }]
+    await (await post("/plain", '{"jsonrpc":"2.0","id":1,"method":"tools/list"}', first)).text()
+    await (await post("/plain", callOf(2), second)).text()
+    const named = { ...first, "x-session": "second" }
+    await (await post("/plain", '{"jsonrpc":"2.0","id":2,"method":"tools/list"}', named)).text()
+    const events = await fetch(`${url}/plain`, {
+      headers: { ...second, accept: "text/event-stream", "x-type": "text/event-stream" },
+    })
+    expect(await events.text()).not.toContain("POISON")
   })
 
   test("a redirect is not passed on: an agent would follow it past the gateway", async () => {
