@@ -14,6 +14,7 @@ from .trust import Trust
 
 Json = dict[str, Any]
 MAX_CHANGE_UNITS = 8_192
+MAX_NAME_UNITS = 256
 
 
 def _change(value: Any, path: str) -> None:
@@ -29,7 +30,8 @@ _EVENT = record(
         "tenant_salt": HASH,
         "event_clock": f.clock,
         "who": record(
-            {"actor": f.matching(r"api-key-[1-9][0-9]{0,15}|operator-command|open-mode", "actor")}, {"name": text(1)}
+            {"actor": f.matching(r"api-key-[1-9][0-9]{0,15}|operator-command|open-mode", "actor")},
+            {"name": text(1, MAX_NAME_UNITS, one_line=True)},
         ),
         "action": f.matching(r"[a-z_]{1,32}\.[a-z_]{1,32}", "action"),
         "subject": record({"kind": f.matching(r"[a-z_]{1,32}", "kind"), "id": text(1, 256, one_line=True)}),

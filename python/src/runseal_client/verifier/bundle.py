@@ -19,7 +19,7 @@ from .decisions import (
 )
 from .derivation import ZEROS, Derivation, receipt_key
 from .forms import seconds
-from .json_text import digest, same, sha256, without
+from .json_text import EMPTY, digest, same, without
 from .kernels import declared_of, is_withheld
 from .manifests import complete_record_leaf, manifest, partial_manifest, pre_anchor_leaf, receipt_leaf
 from .merkle import Tree
@@ -28,7 +28,6 @@ from .trust import Trust
 from .withheld import withheld_problem
 
 Json = dict[str, Any]
-_EMPTY = sha256(b"")
 _NAMED = {
     "transport": "TransportHash",
     "epa": "EpaHash",
@@ -50,8 +49,11 @@ def payload_problem(payload: Json) -> str | None:
         value, size = payload.get(f"{name}_hash"), payload.get(f"{name}_bytes")
         if (value is None) != (size is None):
             return "Hash and length of the AI output go together."
-        if value is not None and (value == _EMPTY) != (size == 0):
+        if value is not None and (value == EMPTY) != (size == 0):
             return "The hash of the empty text goes with the length 0."
+    if payload["payload_hash"] == payload.get("ai_output_hash"):
+        if payload["payload_bytes"] != payload["ai_output_bytes"]:
+            return "Payload and AI output have one hash and two lengths."
     return None
 
 
@@ -273,6 +275,8 @@ class BundleVerification:
         checks.run("leaf", lambda: self._leaf_problem(entry))
         checks.run("entry", lambda: entry_problem(entry, self.trust))
         checks.run("inclusion", lambda: inclusion_problem(entry, self.trust))
+        if "complete_record" not in self.anchors:
+            checks.run("inclusion", lambda: self._opening_problem([entry]))
         checks.run("log_time", lambda: self._time_problem(entry))
 
     def _leaf_problem(self, entry: Json) -> str | None:
@@ -341,9 +345,19 @@ class BundleVerification:
         tree = Tree()
         if not all([of_one_tree(tree, each) for each in entries]) or not tree.agrees():
             return "Its entries are in two trees."
-        if permit is not None and min(int(each["logIndex"]) for each in entries) <= int(permit["opening_log_index"]):
-            return "The opening's entry is not before it."
-        return None
+        if permit is not None and self.anchors["complete_record"]["leaf"]["tenant_ordinal"] == 1:
+            return "Its opening is a document of its chain before it."
+        return self._opening_problem(entries)
+
+    def _opening_problem(self, entries: list[Json]) -> str | None:
+        permit = self.sections.get("permit")
+        if permit is None:
+            return None
+        opening = int(permit["opening_log_index"])
+        if opening == 0:
+            return "Entry 0 is the log's birth, and no opening."
+        before = opening < min(int(each["logIndex"]) for each in entries)
+        return None if before else "The opening's entry is not before it."
 
 
 def verify_bundle(document: Json, trust: Trust) -> Outcome:

@@ -322,7 +322,8 @@ def refused_gate(bundle: Json) -> str | None:
     evaluation, budget = sections.get("policy_evaluation"), sections.get("budget_snapshot")
     review = sections.get("governance_review")
     if evaluation is None:
-        return "PEPG_ADMISSION"
+        # A run whose permit was opened is admitted already.
+        return None if "permit" in sections else "PEPG_ADMISSION"
     if evaluation["decision"] == "deny":
         return "PEPG"
     if budget is not None and budget["declared_tokens"] > budget["run_limit"]:

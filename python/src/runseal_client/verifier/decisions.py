@@ -7,7 +7,7 @@ from typing import Any
 from . import shapes
 from .derivation import sealed
 from .forms import fits, is_sorted, milliseconds
-from .json_text import digest, sha256, utf16, without
+from .json_text import digest, same, sha256, utf16, without
 from .kernels import declared_of, declared_view, is_withheld
 from .shipped_severities import LIBRARY_HASH, SEVERITIES
 
@@ -211,13 +211,13 @@ def permit_problem(record: Json) -> str | None:
     return None
 
 
-def declared_tokens(sections: Json) -> int | None:
-    """What the caller declared, or None when it is withheld or no count."""
+def declared_tokens(sections: Json) -> Any:
+    """The total that the caller declared, of whatever form, 0 without one; None when it is withheld."""
     if is_withheld(sections["request_substance"]) or is_withheld(sections.get("closing", {})):
         return None
     cost = declared_view(sections, "request_substance").get("cost")
-    total = cost.get("total_tokens", 0) if isinstance(cost, dict) else 0
-    return total if isinstance(total, int) and not isinstance(total, bool) else 0
+    total = cost.get("total_tokens") if isinstance(cost, dict) else None
+    return 0 if total is None else total
 
 
 def movement(window: Json) -> tuple[int, int, int]:
@@ -238,8 +238,10 @@ def window_problem(window: Json, envelope: Json) -> str | None:
     if milliseconds(window["window_start"]) != admitted // length * length:
         return "The window begins at another time."
     _, count, begin = movement(window)
-    first = window.get("ordinal", 2) - count + 1
-    if begin < window.get("reserved", 0) or first < 1 or (first == 1 and begin != 0):
+    first = window.get("ordinal", 3) - count + 1
+    # The reservation that a close settles is a movement before it.
+    least = 2 if "reserved" in window else 1
+    if begin < window.get("reserved", 0) or first < least or (first == 1 and begin != 0):
         return "The window's total does not follow from its movements."
     return None
 
@@ -259,7 +261,7 @@ def budget_problem(record: Json, refused: str | None) -> str | None:
         bare = "ai_output_hash" not in sections["payload"] and "cost" not in declared_of(sections, "request_substance")
         if close or outcome not in ("ccv_halt", "macc_halt") or not bare:
             return "A refused reservation is a halt, without output and cost."
-    elif tokens is not None and tokens != budget["declared_tokens"]:
+    elif tokens is not None and not same(tokens, budget["declared_tokens"]):
         return "The budget counts other tokens than were declared."
     if window is not None:
         problem = window_problem(window, envelope)

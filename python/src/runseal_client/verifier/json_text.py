@@ -160,6 +160,10 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+# The hash of the empty text, which no other text has.
+EMPTY = sha256(b"")
+
+
 def digest(value: Any) -> str:
     """SHA-256 of the UTF-8 bytes of the RFC 8785 form: the one rule for every hash."""
     return sha256(canonical(value).encode())

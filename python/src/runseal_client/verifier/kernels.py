@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from . import shapes
-from .forms import milliseconds
+from .forms import instant, milliseconds
 from .json_text import digest, sha256, utf16
 
 KERNEL_VERSION = "kernels-1.1.0"
@@ -33,34 +32,8 @@ READS = {
     "DCAE": ("request_substance",),
 }
 _READS_CLOSING = ("TOK", "DSC", "AIVP", "DCAE")
-_TIME = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
-)
 
 Json = dict[str, Any]
-
-
-def instant(text: str) -> int | None:
-    """Milliseconds since the epoch of an RFC 3339 date-time, or None when it is none."""
-    found = _TIME.fullmatch(text)
-    if found is None:
-        return None
-    year, month, day, hour, minute, second = (int(found[at]) for at in range(1, 7))
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    lengths = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-    if not (1 <= month <= 12 and 1 <= day <= lengths[month - 1] and hour < 24 and minute < 60 and second <= 60):
-        return None
-    offset = 0
-    if found[8]:
-        if int(found[9]) > 23 or int(found[10]) > 59:
-            return None
-        offset = (int(found[9]) * 60 + int(found[10])) * (1 if found[8] == "+" else -1)
-    shifted = year - (month <= 2)
-    era, of_era = divmod(shifted, 400)
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    days = era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
-    fraction = int((found[7] or "0").ljust(3, "0")[:3])
-    return ((days * 24 + hour) * 60 + minute - offset) * 60_000 + second * 1000 + fraction
 
 
 def is_withheld(section: Json) -> bool:

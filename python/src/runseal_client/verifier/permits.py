@@ -173,8 +173,10 @@ def verify_opening(document: Json, trust: Trust) -> Outcome:
 
 def _end_decision(document: Json) -> str | None:
     openings = document["openings"]
-    if len({each["permit_id"] for each in openings}) != len(openings):
-        return "A permit ends twice."
+    if any(len({each[name] for each in openings}) != len(openings) for name in ("permit_id", "opening_hash")):
+        return "A permit or an opening ends twice."
+    if any(milliseconds(each["window_start"]) > milliseconds(document["end_clock"]) for each in openings):
+        return "A window begins after the end."
     last: dict[tuple[int, str], tuple[int, int]] = {}
     for each in openings:
         window, number = (each["window_seconds"], each["window_start"]), each["ordinal"]
@@ -203,6 +205,8 @@ def verify_end(document: Json, trust: Trust) -> Outcome:
     checks.run("decision", lambda: _end_decision(document))
     checks.run("leaf", lambda: _end_leaf(document))
     anchored(document, document["end_clock"], checks, trust)
+    if document["leaf"]["tenant_ordinal"] <= len(document["openings"]):
+        checks.put("inclusion", "The chain has fewer documents before it than it ends openings.")
     failed = checks.first_failure() is not None
     verdict = FAILED if failed else "PERMIT END VERIFIED AND ANCHORED"
     return Outcome("permit_end", verdict, checks, tenant_id=document["tenant_id"], service=trust.service)

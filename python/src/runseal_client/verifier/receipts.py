@@ -11,7 +11,7 @@ from .checks import FAILED, Checks, Outcome
 from .decisions import model_answer_problem, present, row_problem, standing
 from .derivation import Derivation
 from .forms import HASH, TEXT, any_object, constant, integer, is_sorted, milliseconds, record, seconds
-from .json_text import Unreadable, digest, same
+from .json_text import EMPTY, Unreadable, digest, same
 from .kernels import declared_of, is_withheld
 from .manifests import receipt_leaf
 from .trust import Trust
@@ -42,6 +42,8 @@ def receipt_problem(bundle: Json, receipt: Json, made: Derivation) -> str | None
         wanted.update({name: evaluation[name] for name in names}, evaluation_hash=evaluation["hash"])
         if receipt["decision_reason_code"] == "MCD_SIGNATURE_MATCH":
             wanted["mcd_finding_hash"] = sections["mcd_finding"]["hash"]
+        elif "mcd_finding_hash" in receipt:
+            return "The receipt of a rule names a finding."
     elif version == "vfa.attestation_gap_receipt.v1":
         if not is_withheld(sections["attested_context"]):
             declared = declared_of(sections, "attested_context")
@@ -110,7 +112,8 @@ def _review_problem(receipt: Json) -> str | None:
     if adapter == "none":
         return "A review that is off halts nothing."
     if adapter == "builtin-rules":
-        return None if _RELEASED_BY_RULES.get(reason) == kind else "The rules give no such answer."
+        found = _RELEASED_BY_RULES.get(reason) == kind and receipt["ai_output_hash"] != EMPTY
+        return None if found else "The rules give no such answer."
     return model_answer_problem(kind, reason, [], 1)
 
 

@@ -93,6 +93,8 @@ def _shape_problem(payload: bytes, statement: Json) -> str | None:
     outcome = said["outcome_kind"]
     if ("manifest_hash" in said) != (outcome == "ok") or ("receipt_hash" in said) != (outcome != "ok"):
         return "A completed run has a manifest, a refused one a receipt."
+    if outcome == "aivp_t4_halt" and "ai_output_hash" not in said:
+        return "What a review halted had an AI output."
     if ("policy_hash" in said) != (outcome != "attestation_gap"):
         return "Every run but an attestation gap was decided under a policy."
     if ("pre_anchor" in anchors) != (outcome == "ok") or ("receipt" in anchors and outcome == "ok"):

@@ -48,6 +48,11 @@ KERNELS = ("DSE", "TOK", "DSC", "NREP", "AIVP", "DCAE")
 RULE_ID = f.matching(r"[a-z0-9][a-z0-9._-]{0,63}", "rule id")
 SIGNATURE_ID = f.matching(r"MCD-(PI|DA|SC|FE)-[0-9]{3}", "signature id")
 FIRED_RULE_ID = f.matching(r"[a-z0-9][a-z0-9._-]{0,63}|MCD-(PI|DA|SC|FE)-[0-9]{3}", "id of a rule or of a signature")
+MAX_SIGNATURES = 1_024
+_PLACES = "|".join((*DECLARED, "closing"))
+_MATCHED_IN = f.matching(
+    rf"payload|ai_output|/route_id|/(?:{_PLACES})(?:/(?:[A-Za-z0-9_.-]{{1,64}}|#[0-9]{{1,7}})){{1,64}}", "place"
+)
 _TRUE = constant(True)
 
 
@@ -83,7 +88,7 @@ _SCAN = record(
     {
         "mode": constant("enforce", "observe"),
         "scope": array(constant("payload", "ai_output", "declared"), 1, 3),
-        "disabled": array(SIGNATURE_ID),
+        "disabled": array(SIGNATURE_ID, 0, MAX_SIGNATURES),
     }
 )
 WINDOW: Mapping[str, Form] = {
@@ -193,7 +198,7 @@ SECTIONS: Mapping[str, Form] = {
             "severity": constant("low", "medium", "high", "critical"),
             "matched_signature_id": SIGNATURE_ID,
             "library_hash": HASH,
-            "matched_in": text(1),
+            "matched_in": _MATCHED_IN,
             "text_fingerprint": HASH,
             "finding_clock": f.clock,
             "hash": HASH,

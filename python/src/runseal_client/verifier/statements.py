@@ -9,7 +9,7 @@ from . import shapes
 from .anchor import entry_problem, inclusion_problem, read_body, time_problem
 from .checks import FAILED, Checks, Outcome
 from .derivation import ZEROS
-from .forms import COUNT, HASH, array, clock_of, constant, integer, milliseconds, record, seconds, text
+from .forms import COUNT, HASH, array, constant, integer, milliseconds, record, seconds, text
 from .json_text import digest
 from .manifests import tenant_commitment
 from .trust import Trust
@@ -97,7 +97,7 @@ def verify_attestation(document: Json, trust: Trust) -> Outcome:
     checks.put("leaf", None if fits else "The entry is of another leaf.")
     checks.run("entry", lambda: entry_problem(entry, trust))
     checks.run("inclusion", lambda: inclusion_problem(entry, trust))
-    timed = not listed or document["created_at"] == clock_of(int(entry["integratedTime"]))
+    timed = not listed or milliseconds(document["created_at"]) == int(entry["integratedTime"]) * 1000
     checks.put("log_time", None if timed else "The list gives another time than the log.")
     failed = checks.first_failure() is not None
     verdict = FAILED if failed else "ATTESTATION VERIFIED AND ANCHORED"
@@ -115,6 +115,8 @@ def _statement_shape(document: Json) -> str | None:
     keys = [(each["window_start"], each["window_seconds"]) for each in document["windows"]]
     if keys != sorted(set(keys)):
         return "The windows are not in their order."
+    if any(milliseconds(start) % (length * 1000) for start, length in keys):
+        return "A window begins at another time."
     if "from" in leaf and "to" in leaf and milliseconds(leaf["from"]) > milliseconds(leaf["to"]):
         return "The time ends before it begins."
     stated = [name for name in _PIECE if name in leaf]
@@ -128,6 +130,8 @@ def _statement_shape(document: Json) -> str | None:
         return "The ordinals of the piece are not in order."
     if (leaf["previous_record"] == ZEROS) != (first == 1) or (leaf["last_record"] == leaf["head"]) != (last == head):
         return "The piece does not begin or end where it says."
+    if leaf["last_record"] == ZEROS:
+        return "The last document has no digest."
     if leaf["previous_record"] in (leaf["last_record"], leaf["head"]):
         return "The piece begins where it ends."
     if "from" not in leaf and "to" not in leaf and (first, last) != (1, head):

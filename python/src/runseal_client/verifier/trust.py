@@ -8,9 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from . import forms as f
-from .forms import HASH, array, constant, record, refuse, text
+from .forms import HASH, array, constant, instant, record, refuse, text
 from .json_text import parse
-from .kernels import instant
 from .keys import is_p256, key_id
 from .notes import read_verifier_key
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import shapes
 from .derivation import Derivation, scalars
+from .forms import instant
 from .kernels import (
     FINDINGS_OF,
     approver_steps,
@@ -13,7 +14,6 @@ from .kernels import (
     closure,
     declared_of,
     effect_steps,
-    instant,
     is_withheld,
     late_limits,
     model_commitment,
@@ -118,7 +118,10 @@ def _tok(bundle: Json, output: Json, counts: Json, made: Derivation) -> str | No
         return "TOK's steps are not those of the shown graph."
     if not is_withheld(sections["authorization_chain"]) and chain != approver_steps(sections):
         return "TOK's steps are not those of the shown chain."
-    return "TOK finds more than there are times." if max(graph, chain) > found[0] else None
+    # A step back is between two times that can be read, and no time is in both lists.
+    if graph + chain > 0 and graph + chain >= found[0] - found[1]:
+        return "TOK finds more steps than there are times that can be read."
+    return None
 
 
 def _dcae(bundle: Json, output: Json, counts: Json, made: Derivation) -> str | None:
