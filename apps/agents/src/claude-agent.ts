@@ -3,6 +3,8 @@
 /** Milliseconds that the service has to answer. The SDK waits longer. */
 const TIMEOUT_MS = 25_000
 const HOOK_TIMEOUT_SECONDS = 30
+/** Statuses for a call that the service does not take, which its arguments could bring about. */
+const UNFIT: readonly number[] = [400, 413]
 /** Events about calls of tools. */
 type Event = "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PermissionDenied"
 
@@ -39,12 +41,16 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
   if (url === undefined) throw new TypeError("The address of the service is needed: url, or RUNSEAL_URL.")
   const address = `${url.replace(/\/$/, "")}/hooks/claude-code?${new URLSearchParams(settings)}`
   const headers = { "Content-Type": "application/json", ...(apiKey === undefined ? {} : { "X-Service-Key": apiKey }) }
-  const goesOn = settings.mode === "observe" || settings.fail === "open"
+  const observes = settings.mode === "observe"
+  const goesOn = observes || settings.fail === "open"
   const report: Callback = async (input, _toolUseId, { signal }) => {
     try {
       const either = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-      const answer = await fetch(address, { method: "POST", headers, body: JSON.stringify(input), signal: either })
-      if (!answer.ok) return failed(input, `the service answered ${answer.status}`, goesOn)
+      const body = JSON.stringify(input)
+      // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
+      const answer = await fetch(address, { method: "POST", headers, body, redirect: "manual", signal: either })
+      if (!answer.ok)
+        return failed(input, `the service answered ${answer.status}`, UNFIT.includes(answer.status) ? observes : goesOn)
       return await answer.json()
     } catch {
       return failed(input, "the service cannot be reached", goesOn)

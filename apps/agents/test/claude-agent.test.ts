@@ -1,4 +1,7 @@
 /** docs/doors/claude-code.md, "Agents of the Claude Agent SDK": the callbacks, called as the SDK calls them. */
+import { once } from "node:events"
+import { createServer, type RequestListener } from "node:http"
+import type { AddressInfo } from "node:net"
 import { claudeAgentHooks } from "@runseal/agents/claude-agent"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { listenOn } from "../../server/spec/harness/raw-socket.ts"
@@ -63,4 +66,50 @@ test("without the service a call is denied, and goes on where the settings say s
       systemMessage: "Runseal: not sealed, since the service cannot be reached.",
     })
   }
+})
+
+/** A proxy in front of the service, which answers by itself. */
+async function proxy(answer: RequestListener): Promise<{ readonly url: string; readonly stop: () => void }> {
+  const server = createServer(answer).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, stop: () => void server.close().closeAllConnections() }
+}
+
+test("a call that the service does not take is denied also where calls go on, unless it is only observed", async () => {
+  const tool_input = { content: "x".repeat(1_500_000) }
+  const open = claudeAgentHooks({ url: listening.url, settings: { fail: "open" } })
+  const large = await call(open, "PreToolUse", "6", { tool_input })
+  expect(large?.hookSpecificOutput?.permissionDecision).toBe("deny")
+  for (const [status, decision] of [
+    [400, "deny"],
+    [413, "deny"],
+    [502, undefined],
+  ] as const) {
+    const { url, stop } = await proxy((request, response) => {
+      request.resume().on("end", () => response.writeHead(status).end())
+    })
+    const answers = await Promise.all(
+      [{ fail: "open" }, { fail: "open", mode: "observe" }].map(settings =>
+        call(claudeAgentHooks({ url, settings }), "PreToolUse", "7"),
+      ),
+    )
+    stop()
+    expect(answers.map(answer => answer?.hookSpecificOutput?.permissionDecision)).toEqual([decision, undefined])
+  }
+})
+
+test("the key does not follow a redirect", async () => {
+  let keys = 0
+  const elsewhere = await proxy((request, response) => {
+    if (request.headers["x-service-key"] !== undefined) keys += 1
+    response.end("{}")
+  })
+  const { url, stop } = await proxy((_, response) => {
+    response.writeHead(307, { Location: elsewhere.url }).end()
+  })
+  const answer = await call(claudeAgentHooks({ url, apiKey: "rsk_1" }), "PreToolUse", "8")
+  stop()
+  elsewhere.stop()
+  expect({ keys, decision: answer?.hookSpecificOutput?.permissionDecision }).toEqual({ keys: 0, decision: "deny" })
 })

@@ -41,6 +41,8 @@ export type Agent<Answer extends object> = {
   readonly name: string
   /** The event of a body. */
   readonly read: (body: JsonObject) => AgentEvent
+  /** Whether a body, also one that does not fit, reports a call that is about to be done. */
+  readonly isBefore: (body: JsonObject) => boolean
   /** Goes on as if there were no hook. */
   readonly nothing: Answer
   /** A permitted call. */

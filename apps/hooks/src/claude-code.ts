@@ -21,6 +21,7 @@ export const claudeCode = (parse: ParseHook): Agent<ClaudeCodeHookAnswer> => ({
     if (typeof hook_event_name === "string" && !TOOL_EVENTS.includes(hook_event_name)) return { kind: "other" }
     return eventOf(parse(claudeCodeToolHookSchema, body), body)
   },
+  isBefore: ({ hook_event_name }) => hook_event_name === "PreToolUse",
   nothing: {},
   permitted: (reason, { permitted }) =>
     permitted === "allow"
@@ -83,10 +84,21 @@ function callOf(hook: ClaudeCodeToolHook, { tool_input, mcp_server }: JsonObject
 const tookOf = ({ duration_ms }: { readonly duration_ms?: number }): { readonly duration_ms?: number } =>
   duration_ms === undefined ? {} : { duration_ms }
 
-/** A value of the same form, since Claude Code refuses an output of another form, with a notice in place of every text. */
+/** A name that the makers of a tool choose: words in camel case or snake case. Any other may be a secret, or a sentence. */
+const PLAIN_NAME = /^[a-z]+(?:[A-Z][a-z]+|_[0-9]?[a-z]+)*$/
+/** UTF-16 units of such a name. */
+const PLAIN_NAME_MAX_LENGTH = 40
+const isPlainName = (name: string): boolean => name.length <= PLAIN_NAME_MAX_LENGTH && PLAIN_NAME.test(name)
+
+/**
+ * A value of the same form, since Claude Code refuses an output of another form, with a notice in place of every text and 0 in place of
+ * every number, without the members whose names may tell something.
+ */
 function withoutTexts(value: JsonValue, notice: string): JsonValue {
   if (typeof value === "string") return notice
+  if (typeof value === "number") return 0
   if (Array.isArray(value)) return value.map(item => withoutTexts(item, notice))
   if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutTexts(item, notice)]))
+  const members = Object.entries(value).filter(([name]) => isPlainName(name))
+  return Object.fromEntries(members.map(([name, item]) => [name, withoutTexts(item, notice)]))
 }

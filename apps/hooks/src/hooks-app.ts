@@ -5,7 +5,7 @@ import { type Context, Hono } from "hono"
 import type { GenericSchema, InferOutput } from "valibot"
 import type { Agent, AgentEvent } from "./agent-events.ts"
 import { claudeCode } from "./claude-code.ts"
-import { type Calls, type Decision, sealedCalls } from "./sealed-calls.ts"
+import { type Calls, type Decision, isReused, sealedCalls } from "./sealed-calls.ts"
 import { type Fetch, NoAnswer, serviceCalls } from "./service-calls.ts"
 
 /** Validates a body. Throws the service's refusal of one that does not fit. */
@@ -14,13 +14,21 @@ export type ParseHook = <Schema extends GenericSchema>(schema: Schema, body: Jso
 export type HookParts = {
   /** The service itself. */
   readonly fetch: Fetch
-  /** The body and the parameters of a request, within the service's bounds. Rejects with the service's refusal. */
-  readonly read: (c: Context) => Promise<{ readonly body: JsonObject; readonly settings: HookSettings }>
+  /** The parameters of a request. Throws the service's refusal. */
+  readonly settings: (c: Context) => HookSettings
+  /** The body of a request, within the service's bounds. Rejects with the service's refusal. */
+  readonly read: (c: Context) => Promise<JsonObject>
   readonly parse: ParseHook
+  /** Status and sentence of a refusal of the service; undefined for any other error. */
+  readonly refusal: (error: unknown) => Refusal | undefined
 }
+
+export type Refusal = { readonly status: number; readonly message: string }
 
 /** Milliseconds for the service to answer: an agent waits 30 s for the decision, and as long after the call. */
 const DEADLINE_MS = 20_000
+/** Statuses for a call that the service does not take, which its arguments could bring about. */
+const UNFIT: readonly number[] = [400, 413]
 
 export function hooksApp(parts: HookParts): Hono {
   const app = new Hono()
@@ -28,14 +36,46 @@ export function hooksApp(parts: HookParts): Hono {
   return app
 }
 
-function serve<Answer extends object>(app: Hono, agent: Agent<Answer>, { fetch, read }: HookParts): void {
+function serve<Answer extends object>(app: Hono, agent: Agent<Answer>, parts: HookParts): void {
   app.post(`/hooks/${agent.name}`, async c => {
-    const { body, settings } = await read(c)
-    const event = agent.read(body)
+    const settings = parts.settings(c)
+    const event = await eventOf(agent, parts, c, settings)
+    if (event instanceof Unreadable) return c.json(agent.denied(cannotDecide(event.message)))
     if (event.kind === "other") return c.json(agent.nothing)
-    const calls = sealedCalls(agent.name, serviceCalls(fetch, c, DEADLINE_MS), settings)
+    const calls = sealedCalls(agent.name, serviceCalls(parts.fetch, c, DEADLINE_MS), settings)
     return answer(c, agent, event, settings, await decisionOf(calls, event))
   })
+}
+
+const cannotDecide = (why: string): string => `Runseal could not decide, so the call is denied. ${why}`
+
+/** A body of which nobody knows what it reports, perhaps a call that is about to be done. */
+class Unreadable extends Error {
+  override readonly name = "Unreadable"
+}
+
+/**
+ * An agent that goes on after a refusal would make the call that its body hides, so that call is denied in the agent's own words. An agent
+ * ignores them where nothing is about to be done.
+ */
+async function eventOf<Answer extends object>(
+  agent: Agent<Answer>,
+  { read, refusal }: HookParts,
+  c: Context,
+  settings: HookSettings,
+): Promise<AgentEvent | Unreadable> {
+  let body: JsonObject | undefined
+  try {
+    body = await read(c)
+    return agent.read(body)
+  } catch (error) {
+    const refused = refusal(error)
+    const isUnfit = refused !== undefined && UNFIT.includes(refused.status)
+    const mayBeCall = body === undefined || agent.isBefore(body)
+    if (isUnfit && mayBeCall && settings.fail === "open" && settings.mode !== "observe")
+      return new Unreadable(refused.message)
+    throw error
+  }
 }
 
 async function decisionOf(calls: Calls, event: Exclude<AgentEvent, { kind: "other" }>): Promise<Decision | NoAnswer> {
@@ -56,12 +96,14 @@ function answer<Answer extends object>(
 ): Response {
   if (decision instanceof NoAnswer || decision.kind === "unsealed") {
     const why = decision instanceof NoAnswer ? decision.message : String(decision.reply.body.error)
-    const isStopped = event.kind === "before" && settings.mode !== "observe" && settings.fail !== "open"
-    if (isStopped) return c.json(agent.denied(`Runseal could not decide, so the call is denied. ${why}`))
+    const goesOn = settings.mode === "observe" || (settings.fail === "open" && !isUnfit(decision))
+    if (event.kind === "before" && !goesOn) return c.json(agent.denied(cannotDecide(why)))
     return decision instanceof NoAnswer ? unavailable(c, why) : decision.reply.response
   }
   switch (decision.kind) {
     case "permitted":
+      if (!decision.is_valid && settings.mode !== "observe")
+        return c.json(agent.denied(cannotDecide(`Its permit ${decision.permit_id} is over.`)))
       return c.json(agent.permitted(`Permitted by Runseal: ${decision.permit_id}.`, settings))
     case "refused":
       return c.json(
@@ -71,6 +113,12 @@ function answer<Answer extends object>(
       return c.json(agent.nothing)
   }
 }
+
+/** The service is there, and does not take this call. */
+const isUnfit = (decision: Decision | NoAnswer): boolean =>
+  !(decision instanceof NoAnswer) &&
+  decision.kind === "unsealed" &&
+  (UNFIT.includes(decision.reply.status) || isReused(decision))
 
 const unavailable = (c: Context, error: string): Response =>
   c.json({ ok: false, error, code: "unavailable", request_id: c.get("requestId") }, 503, { "Retry-After": "1" })

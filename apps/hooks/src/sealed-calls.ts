@@ -11,7 +11,8 @@ import type { Reply, Send } from "./service-calls.ts"
 
 /** What a decision came to. */
 export type Decision =
-  | { readonly kind: "permitted"; readonly permit_id: string }
+  /** `is_valid` is false where the permit is over, closed or expired: nothing may start under it any more. */
+  | { readonly kind: "permitted"; readonly permit_id: string; readonly is_valid: boolean }
   /** Stopped, and sealed as a run with a receipt. */
   | { readonly kind: "refused"; readonly run_id: number; readonly reason: string }
   /** Sealed as a run that would have been stopped, and was only observed. */
@@ -64,14 +65,16 @@ const refusedWith =
   (code: string) =>
   (decision: Decision): boolean =>
     decision.kind === "unsealed" && decision.reply.body.code === code
-const isReused = refusedWith("idempotency_key_reused")
+/** Another call was decided under the same id. */
+export const isReused = refusedWith("idempotency_key_reused")
 const isOver = refusedWith("permit_not_open")
 
 /** @param permitId of the permit that was closed; absent at an opening */
 function decisionOf(reply: Reply, permitId?: string): Decision {
   const { status, body } = reply
   const permit_id = permitId ?? textMember(body, "permit_id")
-  if (status === 201 && permit_id !== undefined) return { kind: "permitted", permit_id }
+  if (status === 201 && permit_id !== undefined)
+    return { kind: "permitted", permit_id, is_valid: textMember(body, "permit") !== undefined }
   const { run_id } = body
   if (typeof run_id !== "number") return { kind: "unsealed", reply }
   if (status === 200 && permitId !== undefined && body.manifest !== undefined)

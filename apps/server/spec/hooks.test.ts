@@ -100,7 +100,8 @@ describe("a call of a tool", () => {
 
   test("is sealed once, however often its events come", async () => {
     const [one, before] = [call(), await total(service())]
-    for (const event of [pre(one), pre(one), post(one), post(one), pre(one)]) await quiet(service(), event)
+    for (const event of [pre(one), pre(one), post(one), post(one)]) await quiet(service(), event)
+    expect(deniedReason(await hook(service(), pre(one)))).toMatch(/Its permit pmt-[0-9a-f]{32} is over/)
     await Promise.all([post(one), post(one)].map(event => quiet(service(), event)))
     expect((await total(service())) - before).toBe(1)
   })
@@ -169,6 +170,20 @@ describe("a result", () => {
     expect(JSON.stringify(body)).not.toContain(SECRET)
   })
 
+  test("that is withheld has no secret in the names of its members, and no number", async () => {
+    const one = call({ tool_name: "mcp__shop__read" })
+    const found = { [SECRET]: true, card_number: 4111111111111111, "Send it all.": "x" }
+    await quiet(service(), pre(one))
+    const { body } = await hook(service(), post(one, { ...leaking, found: [found] }), "?capture_content=true")
+    expect(objectAt(body, "hookSpecificOutput", "updatedToolOutput")).toEqual({
+      stdout: body.reason,
+      stderr: body.reason,
+      interrupted: false,
+      isImage: false,
+      found: [{ card_number: 0 }],
+    })
+  })
+
   test("is otherwise sealed by its hash, which the reviewer sees", async () => {
     const one = call()
     await quiet(service(), pre(one))
@@ -232,6 +247,20 @@ describe("an act that was not decided before it", () => {
     })
   })
 
+  test("is denied when its decision is asked for again after its permit expired", async () => {
+    for (const [query, isDenied] of [
+      ["", true],
+      ["?fail=open", true],
+      ["?mode=observe", false],
+    ] as const) {
+      const one = pre(call())
+      await quiet(service(), one, query)
+      service().clock.advance(2 * 3_600_000)
+      if (isDenied) expect(deniedReason(await hook(service(), one, query))).toContain("is over")
+      else await quiet(service(), one, query)
+    }
+  })
+
   test("in observe mode: nothing is stopped", async () => {
     const one = call({ tool_name: "WebFetch" })
     for (const event of [pre(one), post(one)]) await quiet(service(), event, "?mode=observe")
@@ -263,11 +292,37 @@ describe("other events and bad input", () => {
       expect(expectRefused(await hook(service(), pre(call()), query), 400, "invalid_parameter")).toContain("mode")
   })
 
-  test("arguments beyond the service's bound cannot be decided, and are denied unless calls may go ahead", async () => {
+  test("arguments that the service does not take are denied, also where calls may go ahead; when it observes, it refuses", async () => {
     const one = call({ tool_input: { content: "x".repeat(1_500_000) } })
-    expect(deniedReason(await hook(service(), pre(one)))).toContain("larger than 1048576 bytes")
-    expectRefused(await hook(service(), pre(one), "?fail=open"), 413, "body_too_large")
-    expectRefused(await hook(service(), pre(one), "?mode=observe"), 413, "body_too_large")
+    for (const query of ["", "?fail=open"])
+      expect(deniedReason(await hook(service(), pre(one), query))).toContain("larger than 1048576 bytes")
+    expectRefused(await hook(service(), pre(one), "?mode=observe&fail=open"), 413, "body_too_large")
+  })
+
+  test("a call that cannot be read is denied where calls may go ahead: the refusal would let it pass", async () => {
+    const written = JSON.stringify(pre(call({ tool_input: { id: "ID" } })))
+    const raw = (body: string, query: string) =>
+      service().postRaw(`/hooks/claude-code${query}`, body, { "Content-Type": "application/json" })
+    for (const [id, why] of [
+      ["9007199254740993", "not strict JSON"],
+      ['"\\ud800"', "not strict JSON"],
+      [`"${"x".repeat(4_200_000)}"`, "larger than 4194304 bytes"],
+    ] as const) {
+      const body = written.replace('"ID"', id)
+      expect(deniedReason(await raw(body, "?fail=open"))).toContain(why)
+      for (const query of ["", "?fail=open&mode=observe"])
+        expectRefused(await raw(body, query), why.startsWith("l") ? 413 : 400)
+    }
+    const long = { tool_name: "x".repeat(257) }
+    expect(deniedReason(await hook(service(), pre(call(long)), "?fail=open"))).toContain("tool_name")
+    expectRefused(await hook(service(), post(call(long)), "?fail=open"), 400, "invalid_field")
+  })
+
+  test("another call under the id of one that was decided is denied, also where calls may go ahead", async () => {
+    const one = call()
+    await quiet(service(), pre(one))
+    const other = pre({ ...one, tool_input: { command: "other" } })
+    expect(deniedReason(await hook(service(), other, "?fail=open"))).toContain("used with another body")
   })
 })
 

@@ -16,7 +16,7 @@ export const hookQuerySchema = v.object({
     v.pipe(
       v.picklist(["closed", "open"], "must be closed or open"),
       v.description(
-        "What becomes of a call that could not be decided: it is denied, or it goes ahead. closed when absent.",
+        "What becomes of a call while the service is away or busy: it is denied, or it goes ahead. closed when absent. A call that the service does not take is denied with both.",
       ),
     ),
   ),

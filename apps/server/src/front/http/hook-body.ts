@@ -5,20 +5,21 @@ import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { type HookSettings, hookQuerySchema } from "@runseal/core/wire/hook-requests"
 import type { Context } from "hono"
 import * as v from "valibot"
-import { badRequest } from "../../http-error.ts"
+import { badRequest, HttpError } from "../../http-error.ts"
 import { DOCUMENT_LIMITS, readJsonObject } from "./json-body.ts"
 import { readQuery } from "./query.ts"
 
 /** As large as a document that is verified; it must be a body that can be sent on, so −0 is read as 0. */
 export const HOOK_LIMITS = { ...DOCUMENT_LIMITS, acceptsNegativeZero: true }
 
-/** @throws HttpError as `readJsonBody` and `readQuery` */
-export const readHook = async (
-  c: Context,
-): Promise<{ readonly body: JsonObject; readonly settings: HookSettings }> => ({
-  settings: readQuery(hookQuerySchema, c.req.url),
-  body: await readJsonObject(c, HOOK_LIMITS),
-})
+/** @throws HttpError as `readQuery` */
+export const readHookSettings = (c: Context): HookSettings => readQuery(hookQuerySchema, c.req.url)
+
+/** @throws HttpError as `readJsonBody` */
+export const readHook = (c: Context): Promise<JsonObject> => readJsonObject(c, HOOK_LIMITS)
+
+/** What the readers above throw; undefined for any other error. */
+export const refusalOfHook = (error: unknown): HttpError | undefined => (error instanceof HttpError ? error : undefined)
 
 /** A body as its schema has it; its values are not changed. @throws HttpError 400 naming the member that is wrong, never its value */
 export function readHookBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {

@@ -28,7 +28,7 @@ export const HOOK_OPERATIONS: readonly Operation[] = [
     id: "hook_claude_code",
     summary: "Hooks of Claude Code: a permit before each call of a tool, its close after it",
     description:
-      "Takes every event of Claude Code. PreToolUse asks for a permit; PostToolUse, PostToolUseFailure and PermissionDenied close it. Other events are accepted, and nothing is sealed of them. The requests for permits count against the key's own limits. A refusal is 200 with the decision in Claude Code's words; what could not be sealed is the service's own refusal.",
+      "Takes every event of Claude Code. PreToolUse asks for a permit; PostToolUse, PostToolUseFailure and PermissionDenied close it. Other events are accepted, and nothing is sealed of them. The requests for permits count against the key's own limits. A refusal is 200 with the decision in Claude Code's words; what could not be sealed is the service's own refusal. With fail=open, a body that cannot be read is 200 with a denial.",
     query,
     body: {
       schema: claudeCodeHookSchema,
