@@ -14,6 +14,7 @@ from .forms import milliseconds
 from .json_text import NotJudged, Unreadable, digest, parse
 from .kernels import declared_of, is_withheld
 from .manifests import complete_record_leaf
+from .shapes import ATTESTED_FIELDS
 from .trust import Trust
 
 Json = dict[str, Any]
@@ -140,12 +141,12 @@ def close_problem(close: Chained, opening: Chained) -> str | None:
     other = [name for name in its if name not in _DECIDED and mine[name]["hash"] != its[name]["hash"]]
     if other:
         return f"has another {other[0]} than its opening"
-    if mine["payload"]["payload_hash"] != its["payload"]["payload_hash"]:
+    if any(mine["payload"][name] != its["payload"][name] for name in ("payload_hash", "payload_bytes")):
         return "has another payload than its opening"
     reserved, names = opening.facts["reservation"], ("window_seconds", "window_start", "cap")
     if mine["budget_snapshot"]["run_limit"] != opening.facts["run_limit"] or window["reserved"] != reserved["tokens"]:
         return "settles another reservation"
-    if any(window[name] != reserved[name] for name in names):
+    if any(window[name] != reserved[name] for name in names) or window["ordinal"] <= reserved["ordinal"]:
         return "settles another reservation"
     if close.clock > milliseconds(opening.facts["close_by"]):
         return f"was closed after {opening.facts['close_by']}"
@@ -163,17 +164,18 @@ def release_problem(end: Chained, released: Json, opening: Chained) -> str | Non
     if released["opening_hash"] != opening.facts["opening_hash"]:
         return "names another opening of the permit"
     window = (released["window_seconds"], released["window_start"], released["released"])
-    if window != (reserved["window_seconds"], reserved["window_start"], reserved["tokens"]):
+    wanted = (reserved["window_seconds"], reserved["window_start"], reserved["tokens"])
+    if window != wanted or released["ordinal"] <= reserved["ordinal"]:
         return "releases another reservation"
     if end.facts["reason"] == "expired" and end.clock <= milliseconds(opening.facts["close_by"]):
         return f"ends the permit before {opening.facts['close_by']}"
     return None
 
 
-def missing_fields(document: Chained, required: list[str]) -> list[str]:
-    """Required fields that a decided run does not have; none where its context is withheld."""
+def missing_fields(document: Chained) -> list[str]:
+    """Attested fields that a decided run or opening does not have; none where its context is withheld."""
     context = document.sections["attested_context"]
     if is_withheld(context):
         return []
     declared = declared_of(document.sections, "attested_context")
-    return [name for name in required if not present(declared.get(name))]
+    return [name for name in ATTESTED_FIELDS if not present(declared.get(name))]

@@ -44,8 +44,19 @@ class ExportOutcome:
 
 @dataclass
 class _Permit:
+    """An opening is held until it is closed or ended; then only the name of what did that."""
+
     opening: Chained | None = None
-    ended_by: Chained | None = None
+    ended_by: str | None = None
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A document by which others are compared, without its content."""
+
+    kind: str
+    name: str
+    closes: bool
 
 
 class _Export:
@@ -59,7 +70,7 @@ class _Export:
         self.windows: dict[Window, dict[int, Movement]] = {}
         self._order = LogOrder()
         self._permits: dict[str, _Permit] = {}
-        self._ids: dict[tuple[str, str], Chained] = {}
+        self._ids: dict[tuple[str, str], _Named] = {}
         self._before: Chained | None = None
         self._begin: Chained | None = None
         self._run: int | None = None
@@ -68,7 +79,7 @@ class _Export:
         self._policies: dict[str, Json] = {}
         self._rules: dict[tuple[str, str], str] = {}
         self._required: dict[str, list[str]] = {}
-        self._decided: list[tuple[Chained, str]] = []
+        self._lacking: dict[tuple[str, str], str] = {}
         self._severities: dict[tuple[str, str], str] = {}
 
     def problem(self, text: str) -> None:
@@ -132,15 +143,22 @@ class _Export:
             run = document.facts["run"]["run_id"]
             if self._run is not None and run <= self._run:
                 self.problem(f"{document} has no later run number than the record before it")
-            first = int(document.entries[0]["logIndex"])
-            if first <= self._first_index:
-                self.problem(f"{document} was logged first before the one before it")
-            self._run, self._first_index = run, first
+            self._run = run
+            self._place_first_entry(document)
         if document.index <= self._index:
             self.problem(f"{document} is in the log before the one before it")
         self._index = document.index
         self._begin = self._begin or document
         self._before = document
+
+    def _place_first_entry(self, document: Chained) -> None:
+        # A record with a complete-record entry alone has none: in a batch first entries of later records come before it.
+        if len(document.entries) < 2:
+            return
+        first = int(document.entries[0]["logIndex"])
+        if first <= self._first_index:
+            self.problem(f"{document} was logged first before the one before it")
+        self._first_index = first
 
     def _known_once(self, document: Chained) -> None:
         envelope = document.sections.get("envelope")
@@ -148,19 +166,20 @@ class _Export:
             return
         values = {"envelope_id": envelope["envelope_id"], "run_nonce": envelope["run_nonce"]}
         sequence = digest({"kind": "vfa.sequence_id.v1", "envelope_hash": envelope["hash"]})[:16]
+        mine = _Named(document.kind, str(document), "permit" in document.sections)
         for name, value in {**values, "sequence_id": sequence}.items():
-            before = self._ids.setdefault((name, value), document)
-            pair = {before.kind: before, document.kind: document}
-            close = pair.get("record")
-            of_one_permit = set(pair) == {"opening", "record"} and close is not None and "permit" in close.sections
-            if before is not document and not of_one_permit:
-                self.problem(f"{document} has the {name} of {before}")
+            before = self._ids.setdefault((name, value), mine)
+            pair = {before.kind: before, mine.kind: mine}
+            of_one_permit = set(pair) == {"opening", "record"} and pair["record"].closes
+            if before is not mine and not of_one_permit:
+                self.problem(f"{document} has the {name} of {before.name}")
 
     def _permit_of(self, document: Chained) -> None:
         if document.kind == "opening":
             held = self._permits.setdefault(document.facts["permit_id"], _Permit())
-            if held.opening is not None:
-                self.problem(f"{document} opens a permit that {held.opening} opens")
+            if held.opening is not None or held.ended_by is not None:
+                self.problem(f"{document} opens its permit again")
+                return
             held.opening = document
         elif document.kind == "end":
             for released in document.facts["openings"]:
@@ -173,17 +192,13 @@ class _Export:
         if held.ended_by is not None:
             self.problem(f"{document} ends the permit {permit_id}, which {held.ended_by} has ended")
             return
-        held.ended_by = document
-        if held.opening is None:
+        opening, held.opening, held.ended_by = held.opening, None, str(document)
+        if opening is None:
             # An end does not bring openings from before its piece along; a close does.
             if released is None or self.first == 1:
                 self.problem(f"{document} ends the permit {permit_id}, of which no opening is here before it")
             return
-        problem = (
-            close_problem(document, held.opening)
-            if released is None
-            else release_problem(document, released, held.opening)
-        )
+        problem = close_problem(document, opening) if released is None else release_problem(document, released, opening)
         if problem is not None:
             self.problem(f"{document} {problem}")
 
@@ -209,8 +224,8 @@ class _Export:
         for rule in evaluation["matched_rule_ids"]:
             if self._rules.setdefault((policy, rule), evaluation["decision"]) != evaluation["decision"]:
                 self.problem(f"{document} gives the rule {rule} another effect")
-        if document.kind == "record":
-            self._decided.append((document, policy))
+        for name in missing_fields(document):
+            self._lacking.setdefault((policy, name), str(document))
         finding = document.sections.get("mcd_finding")
         if finding is not None:
             key = (finding["library_hash"], finding["matched_signature_id"])
@@ -231,8 +246,8 @@ class _Export:
             self.problem("the export statement is not behind all entries")
         if not self._order.agrees():
             self.problem("the entries are proven in several trees")
-        for document, policy in self._decided:
-            for name in missing_fields(document, self._required.get(policy, [])):
+        for (policy, name), document in self._lacking.items():
+            if name in self._required.get(policy, []):
                 self.problem(f"{document} was decided without {name}, which its policy requires")
         self._finish_chain()
         self._finish_windows()
@@ -253,9 +268,18 @@ class _Export:
         for each in (self._begin, self._before):
             if (since is not None and each.clock < since) or (until is not None and each.clock > until):
                 self.problem(f"{each} was not admitted in the time asked for")
-        opened = sum(each.opening is not None and each.ended_by is None for each in self._permits.values())
-        if self.is_chain and opened != leaf["open_permits"]:
-            self.problem(f"the statement counts {leaf['open_permits']} open permits, and {opened} are open here")
+        self._finish_permits(self.first or 0, self.last)
+
+    def _finish_permits(self, first: int, last: int) -> None:
+        left = [each.opening for each in self._permits.values() if each.opening is not None]
+        for opening in left:
+            if opening.ordinal < first:
+                self.problem(f"{opening} is from before the piece, and no document of it closes or ends its permit")
+        opened, stated = sum(each.ordinal >= first for each in left), self.leaf["open_permits"]
+        # What was opened before a piece may be open behind it too.
+        fits = last != self.leaf["head_ordinal"] or (opened == stated if self.is_chain else opened <= stated)
+        if not fits:
+            self.problem(f"the statement counts {stated} open permits, and {opened} are open here")
 
     @property
     def is_chain(self) -> bool:
