@@ -73,8 +73,9 @@ export function createConsole({ fetch }: ConsoleParts): Hono {
   app.post("*", bodyLimit({ maxSize: FORM_MAX_BYTES, onError: refuseLargeForm }), refuseForeignForms)
   app.post("/console/sign-in", c => signIn(c, apiOf(c, fetch)))
   app.post("/console/sign-out", async c => {
-    const csrf_token = (await formOf(c))("csrf")
-    return signOut(c, apiOf(c, fetch, csrf_token === "" ? {} : { csrf_token }))
+    // The session of now, also from a page of an earlier one: who signs out must not stay signed in.
+    const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
+    return signOut(c, apiOf(c, fetch, isRefusal(session) ? undefined : session))
   })
   for (const [path, make] of Object.entries(PAGES)) app.get(path, c => visited(c, fetch, make))
   for (const [path, make] of Object.entries(FORMS)) app.post(path, c => visited(c, fetch, make))

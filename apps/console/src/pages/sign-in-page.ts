@@ -1,7 +1,7 @@
 /** Signing in with a key, and signing out. The key goes to the service once, and is neither in the page nor in the browser afterwards. */
 import { closedSessionSchema, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
-import { type Api, isRefusal, type Refusal } from "../api.ts"
+import { type Api, ApiRefusal, isRefusal, type Refusal } from "../api.ts"
 import { page } from "../parts/layout.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { refused } from "../parts/pieces.ts"
@@ -56,9 +56,11 @@ export async function signIn(c: Context, api: Api): Promise<Response> {
   return c.html(text, refusal.status === 401 ? 403 : statusOf(refusal))
 }
 
+/** @throws ApiRefusal where the session lives on */
 export async function signOut(c: Context, api: Api): Promise<Response> {
   const response = await api.send("DELETE", "/session")
   handOn(c, response)
-  await api.read(response, closedSessionSchema)
+  const closed = await api.read(response, closedSessionSchema)
+  if (isRefusal(closed) && closed.status !== 401) throw new ApiRefusal(closed)
   return c.redirect("/console/sign-in", 303)
 }

@@ -67,7 +67,7 @@ function navigation({ scope, reads, name, csrf_token }: SessionAnswer, here: str
 ${
   csrf_token === undefined
     ? ""
-    : html`<form method="post" action="/console/sign-out"><input type="hidden" name="csrf" value="${csrf_token}"><button class="plain">Sign out</button></form>`
+    : html`<form method="post" action="/console/sign-out"><button class="plain">Sign out</button></form>`
 }</div>
 </header>`
 }
