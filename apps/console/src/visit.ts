@@ -41,10 +41,19 @@ export const administers = ({ session }: Visit): boolean => session.scope === "a
 export const wrongFilter = (error: string): ApiRefusal =>
   new ApiRefusal({ status: 400, code: "invalid_parameter", error })
 
-/** @param names filters that a list has. @throws ApiRefusal for an address with another one */
+/** @param names filters that a list has. @throws ApiRefusal for an address with another one, or with one twice */
 export function knownFilters({ req }: Context, names: readonly string[]): void {
-  if (Object.keys(req.query()).some(name => !names.includes(name)))
-    throw wrongFilter(`This list has no such filter; it has ${names.join(", ")}.`)
+  for (const [name, values] of Object.entries(req.queries())) {
+    if (!names.includes(name)) throw wrongFilter(`This list has no such filter; it has ${names.join(", ")}.`)
+    if (values.length > 1) throw wrongFilter(`${name} must be given once.`)
+  }
+}
+
+/** A filter that takes a number, as the API writes it; undefined where it is absent or empty. @throws ApiRefusal */
+export function numberOf({ req }: Context, name: string): string | undefined {
+  const value = req.query(name) ?? ""
+  if (!/^\d{0,16}$/.test(value)) throw wrongFilter(`${name} must be a number.`)
+  return value === "" ? undefined : `${Number(value)}`
 }
 
 /** The value of a filter that takes one of some words; undefined where it is absent or empty. @throws ApiRefusal for any other */

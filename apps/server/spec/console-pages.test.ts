@@ -1,8 +1,9 @@
 /** docs/console.md: what the pages of the console hold, as the server sends them. The browser's part is in spec/browser. */
 import { beforeAll, expect, test } from "vitest"
+import { closed, openedId } from "./harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { numberAt } from "./harness/read-answer.ts"
-import { request } from "./harness/sample-requests.ts"
+import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const service = standingService()
@@ -90,4 +91,104 @@ test("admin audit leads to the actions of one kind and of one subject, and to th
 test("open permits of a key are a list", async () => {
   expect(await pageOf("/console/budgets")).toContain(`/console/permits?key=${customer.id}&amp;state=open`)
   expect(await pageOf(`/console/permits?key=${customer.id}&state=open`)).toContain(`Those of key ${customer.id}`)
+})
+
+/** The numbers of the runs that a page lists. */
+const runsOn = (page: string): readonly number[] =>
+  [...page.matchAll(/<td><a href="\/console\/runs\/(\d+)">/g)].map(([, id]) => Number(id))
+
+test("a run that was only observed is nowhere said to be denied or stopped", async () => {
+  const body = request({ payload: `see ${EICAR}`, enforcement: "observe", route_id: "observed" })
+  const run = numberAt((await customer.execute(body)).body, "run_id")
+  const page = await pageOf(`/console/runs/${run}`)
+  expect(page).toContain(`<title>Run ${run}, observed: it would have been denied; nothing was stopped`)
+  expect(page).not.toMatch(/was denied ?<|stopped the run/)
+  expect(page).toContain("would have stopped it")
+  for (const list of ["/console", "/console/runs?route_id=observed"])
+    expect(await pageOf(list), list).toContain('<span class="label info">only observed</span>')
+  expect(await pageOf("/console/runs.csv?route_id=observed")).toMatch(/,enforcement\r\n.*,observe\r\n/)
+})
+
+test("a run whose act failed says so wherever it is shown, and is not green", async () => {
+  const permit = await openedId(customer, { route_id: "failed-act" })
+  const answer = await closed(customer, permit, { outcome: "failed", code: "TIMED_OUT" })
+  const run = numberAt(answer.body, "run_id")
+  const page = await pageOf(`/console/runs/${run}`)
+  expect(page).toContain(
+    `Run ${run} was admitted, executed and sealed; its act failed: TIMED_OUT, no result came in time`,
+  )
+  expect(page).toContain('class="outcome warn"')
+  for (const list of ["/console", "/console/runs?route_id=failed-act"])
+    expect(await pageOf(list), list).toContain('<span class="label bad">act failed</span>')
+})
+
+test("no filter is changed or left out", async () => {
+  const ids: number[] = []
+  for (const route_id of ["spaced", "spaced ", " "])
+    ids.push(numberAt((await customer.execute(request({ route_id }))).body, "run_id"))
+  const [plain, spaced, space] = ids
+  expect(runsOn(await pageOf("/console/runs?route_id=spaced"))).toEqual([plain])
+  expect(runsOn(await pageOf("/console/runs?route_id=spaced+"))).toEqual([spaced])
+  expect(runsOn(await pageOf("/console/runs?route_id=+"))).toEqual([space])
+  expect(await pageOf(`/console/runs?key=0${customer.id}`)).toContain(`<option value="${customer.id}" selected>`)
+  const asCustomer = await signIn(customer)
+  const refused = [
+    [cookie, "/console/runs?status=ok&status=pepg_deny", "status must be given once."],
+    [cookie, "/console?range=1y", "range must be one of"],
+    [cookie, "/console/permits?key=x", "key must be a number."],
+    [asCustomer, `/console/runs?key=${admin.id}`, "This list has no such filter"],
+    [asCustomer, `/console/permits?key=${admin.id}`, "This list has no such filter"],
+  ] as const
+  for (const [Cookie, path, sentence] of refused) {
+    const answer = await service().request(path, { headers: { Cookie } })
+    expect([answer.status, await answer.text()], path).toEqual([400, expect.stringContaining(sentence)])
+  }
+})
+
+test("an empty filter is none, and an empty list says of what it is", async () => {
+  for (const path of ["/console/permits?key=", "/console/audit?action="])
+    expect(await pageOf(path)).not.toContain("Those of")
+  expect(await pageOf("/console/permits?key=77")).toContain("No permit of key 77 was opened yet.")
+})
+
+test("outcomes have no numbers where a filter holds for the list alone", async () => {
+  expect(await pageOf("/console/runs")).toMatch(/All <span class="count">[1-9]/)
+  expect(await pageOf("/console/runs?route_id=spaced")).not.toContain('class="count"')
+})
+
+test("a customer's older pages hold each run once, though new ones came meanwhile", async () => {
+  const many = await mint(service(), { name: "many", tier: "production" }, admin)
+  const as = await signIn(many)
+  const made: number[] = []
+  const make = async (): Promise<number> => made.push(numberAt((await many.execute(request())).body, "run_id"))
+  for (let i = 0; i < 103; i++) await make()
+  const seen: number[] = []
+  for (let path = "/console/runs"; path !== ""; ) {
+    const page = await pageOf(path, as)
+    seen.push(...runsOn(page))
+    path = (/rel="next" href="([^"]+)"/.exec(page)?.[1] ?? "").replaceAll("&amp;", "&")
+    await make()
+  }
+  expect(seen).toEqual(made.slice(0, 103).reverse())
+})
+
+test("admin audit names an administrator by its key, since two may have the same name", async () => {
+  const twin = await mint(service(), ADMIN, admin)
+  await mint(service(), { name: "by-twin" }, twin)
+  expect(await pageOf("/console/audit?action=key.create")).toContain(`${ADMIN.name} (api-key-${twin.id})`)
+})
+
+test("signing out on a page of an earlier session ends the one of now", async () => {
+  const first = await signIn(admin)
+  const page = await pageOf("/console", first)
+  const second = await signIn(admin)
+  const csrf = /name="csrf" value="([^"]*)"/.exec(page)?.[1] ?? ""
+  const answer = await service().request("/console/sign-out", {
+    method: "POST",
+    headers: { Cookie: second, "Sec-Fetch-Site": "same-origin" },
+    body: new URLSearchParams({ csrf }),
+    redirect: "manual",
+  })
+  expect(answer.headers.get("location")).toBe("/console/sign-in")
+  expect((await service().request("/session", { headers: { Cookie: second } })).status).toBe(401)
 })

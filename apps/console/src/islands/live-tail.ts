@@ -4,13 +4,15 @@ import { printable } from "@runseal/core/presentation/printable"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { duration } from "../parts/duration.ts"
-import { OUTCOME_NAMES, SIGNS, toneOf } from "../parts/outcome-names.ts"
+import { marksOf, OUTCOME_NAMES, SIGNS, toneOf } from "../parts/outcome-names.ts"
 import { askService } from "./ask-service.ts"
 
 /** Between two requests. */
 const INTERVAL_MS = 3000
 /** Rows that the page keeps. */
 const MAX_ROWS = 200
+/** Rows of a page; a list with fewer has no older ones. */
+const PAGE_ROWS = 50
 
 const box = document.getElementById("tail")
 const button = box?.querySelector("button")
@@ -24,6 +26,7 @@ type Run = {
   readonly key: number | undefined
   readonly at: string
   readonly took: number
+  readonly marks: ReturnType<typeof marksOf>
 }
 
 /** A run of an answer; undefined for what is none. */
@@ -40,6 +43,7 @@ function runOf(value: JsonValue): Run | undefined {
     key: typeof key_id === "number" ? key_id : undefined,
     at: created_at,
     took: Number(duration_ms),
+    marks: marksOf(value),
   }
 }
 
@@ -59,20 +63,29 @@ function clipped(text: string): HTMLElement {
   return made
 }
 
-function rowOf({ id, outcome, route, key, at, took }: Run): HTMLElement {
+function label(tone: string, text: string): HTMLElement {
+  const made = document.createElement("span")
+  made.className = `label ${tone}`
+  made.textContent = text
+  return made
+}
+
+function rowOf({ id, outcome, route, key, at, took, marks }: Run): HTMLElement {
   const link = document.createElement("a")
   link.href = `/console/runs/${id}`
   link.textContent = `${id}`
-  const label = document.createElement("span")
-  label.className = `label ${toneOf(outcome)}`
-  label.textContent = `${SIGNS[toneOf(outcome)]} ${OUTCOME_NAMES[outcome]}`
+  const tone = toneOf(outcome)
+  const labels = [
+    label(tone, `${SIGNS[tone]} ${OUTCOME_NAMES[outcome]}`),
+    ...marks.map(mark => label(mark.tone, mark.text)),
+  ]
   const name = document.querySelector(`select[name="key"] option[value="${key}"]`)?.textContent ?? `key ${key}`
   const made = document.createElement("tr")
   made.className = "new"
   const keyCell = key === undefined ? [] : [cell("key", clipped(name.replace(/ \(\d+\)$/, "")))]
   made.append(
     cell("", link),
-    cell("outcome-cell", label),
+    cell("outcome-cell", ...labels.flatMap(piece => [" ", piece])),
     cell("long", clipped(route)),
     ...keyCell,
     cell("nowrap", at.slice(0, 16).replace("T", " ")),
@@ -93,12 +106,33 @@ async function follow(address: string): Promise<void> {
         : `The service answered with ${response.status}; trying again.`,
     )
   const answer: JsonValue = await response.json()
-  const runs = isObject(answer) && Array.isArray(answer.runs) ? answer.runs : []
+  if (!isObject(answer) || !Array.isArray(answer.runs)) return
   const known = newest()
-  const found = runs.flatMap(value => runOf(value) ?? []).filter(({ id }) => id > known)
+  const listed = answer.runs.flatMap(value => runOf(value) ?? [])
+  const found = listed.filter(({ id }) => id > known)
+  // It does not reach the rows that are shown: others came between them and are in neither, so that it takes their place.
+  if (found.length > 0 && found.length === listed.length) rows?.replaceChildren()
   rows?.prepend(...found.map(rowOf))
   while ((rows?.childElementCount ?? 0) > MAX_ROWS) rows?.lastElementChild?.remove()
+  if (found.length > 0) leadOn(typeof answer.total === "number" ? answer.total : undefined)
   if (status) status.textContent = found.length === 0 ? "Following …" : `${found.length} new`
+}
+
+/** Leads from the last row that is shown to the one behind it. @param total of a customer's runs, whose pages are counted from the oldest */
+function leadOn(total: number | undefined): void {
+  const shown = rows?.childElementCount ?? 0
+  const last = rows?.lastElementChild?.querySelector("a")?.textContent ?? ""
+  const count = document.getElementById("total")
+  if (count !== null && total !== undefined)
+    count.textContent = `${total.toLocaleString("en-US")} ${total === 1 ? "run" : "runs"}`
+  if (shown < PAGE_ROWS || total === shown) return
+  const next = new URL(location.href)
+  next.searchParams.set("before", total === undefined ? last : `${total - shown}`)
+  const older = document.createElement("a")
+  older.rel = "next"
+  older.href = next.href
+  older.textContent = "Older runs"
+  document.querySelector(".pages")?.replaceChildren(older)
 }
 
 if (box !== null && button && status && rows !== null) {

@@ -19,14 +19,14 @@ const item = (event: ListedEvent): Markup => {
     ["After", after],
   ] as const
   return html`<li class="event"><p><a href="${address(PATH, { action })}"><strong>${action}</strong></a> <a href="${address(PATH, { subject_kind: subject.kind, subject_id: subject.id })}">${subject.kind.replaceAll("_", " ")} ${subject.id}</a></p>
-<p class="quiet">${ordinal} · ${time(event_clock)} · ${who.name ?? who.actor} · ${sealed === undefined ? "being sealed" : html`<a href="/log/entry/${sealed.log_index}">entry ${sealed.log_index}</a> · <a href="/admin/audit/${ordinal}" download="runseal-admin-event-${ordinal}.json">sealed event</a>`}</p>
+<p class="quiet">${ordinal} · ${time(event_clock)} · ${who.name === undefined ? who.actor : `${who.name} (${who.actor})`} · ${sealed === undefined ? "being sealed" : html`<a href="/log/entry/${sealed.log_index}">entry ${sealed.log_index}</a> · <a href="/admin/audit/${ordinal}" download="runseal-admin-event-${ordinal}.json">sealed event</a>`}</p>
 ${details.map(([name, state]) => (state === undefined ? "" : html`<details><summary>${name}</summary>${readable(state)}</details>`))}</li>`
 }
 
 export async function auditPage(visit: Visit): Promise<Response> {
   const { c } = visit
   knownFilters(c, [...FILTERS, "before"])
-  const filters = Object.fromEntries(FILTERS.map(name => [name, c.req.query(name)]))
+  const filters = Object.fromEntries(FILTERS.map(name => [name, c.req.query(name) || undefined]))
   const path = address("/admin/audit", { ...filters, before: c.req.query("before"), limit: PAGE_SIZE })
   const { events, next } = await visit.api.get(path, eventsPageSchema)
   const shown = FILTERS.flatMap(name => filters[name] ?? [])

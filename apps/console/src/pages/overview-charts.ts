@@ -27,9 +27,9 @@ const LEGEND = html`<ul class="legend">${TONES.map(tone => html`<li><svg viewBox
 const runsOf = ({ outcomes }: Step, tone: Tone): number =>
   OUTCOME_KINDS.reduce((sum, kind) => (toneOf(kind) === tone ? sum + outcomes[kind] : sum), 0)
 
-/** Where the runs of a step are. */
+/** Where the runs of a step are: the list holds its last millisecond, and the first one of the next step is not in it. */
 const listOf = ({ from }: Step, step_seconds: number): string =>
-  address("/console/runs", { from, to: new Date(Date.parse(from) + step_seconds * 1000).toISOString() })
+  address("/console/runs", { from, to: new Date(Date.parse(from) + step_seconds * 1000 - 1).toISOString() })
 
 /** Runs of each step, one column a step. Its links are for a pointer; the table has the same. */
 export function outcomesChart({ steps, step_seconds }: OverviewAnswer): Markup {

@@ -15,7 +15,7 @@ import { address, compact, number, plural, seconds, shortTime } from "../parts/f
 import { html, type Markup } from "../parts/markup.ts"
 import { outcomeLabel } from "../parts/outcome.ts"
 import { clipped, empty, heading, meter, notice, refused } from "../parts/pieces.ts"
-import { seesAll, show, type Visit } from "../visit.ts"
+import { filterOf, knownFilters, seesAll, show, type Visit } from "../visit.ts"
 import { shareOf } from "./budgets-page.ts"
 import { witnessed } from "./log-page.ts"
 import { bars, growthChart, outcomeBars, outcomesChart } from "./overview-charts.ts"
@@ -53,7 +53,8 @@ async function deploymentOf({ api }: Visit, range: OverviewRange): Promise<Deplo
 
 export async function overviewPage(visit: Visit): Promise<Response> {
   const { api } = visit
-  const range = OVERVIEW_RANGE_NAMES.find(name => name === visit.c.req.query("range")) ?? OVERVIEW_RANGE_DEFAULT
+  knownFilters(visit.c, ["range"])
+  const range = filterOf(visit.c, "range", OVERVIEW_RANGE_NAMES) ?? OVERVIEW_RANGE_DEFAULT
   const [index, ready, outside, seen, latest, deployment] = await Promise.all([
     api.get("/", indexAnswerSchema),
     api.ask("/ready", readyAnswerSchema),
@@ -138,7 +139,7 @@ ${budgets(usage.keys)}
 
 function latestRuns({ runs }: RunsFound): Markup {
   if (runs.length === 0) return empty("No run was made yet.", html`<a href="/docs">Send the first one</a>`)
-  return html`<ul class="latest">${runs.map(({ id, outcome_kind, route_id, created_at }) => html`<li><a href="/console/runs/${id}">${id}</a> ${outcomeLabel(outcome_kind)} ${clipped(route_id)} <span class="quiet nowrap">${shortTime(created_at)}</span></li>`)}</ul><p><a href="/console/runs">All runs</a></p>`
+  return html`<ul class="latest">${runs.map(run => html`<li><a href="/console/runs/${run.id}">${run.id}</a> ${outcomeLabel(run)} ${clipped(run.route_id)} <span class="quiet nowrap">${shortTime(run.created_at)}</span></li>`)}</ul><p><a href="/console/runs">All runs</a></p>`
 }
 
 /** The fullest windows. */

@@ -11,7 +11,8 @@ import { isRefusal, type Refusal } from "../api.ts"
 import { address, number, shortHash, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { clipped, empty, facts, heading, refused, table, whole } from "../parts/pieces.ts"
-import { filterOf, knownFilters, seesAll, show, type Visit } from "../visit.ts"
+import { filterOf, knownFilters, numberOf, seesAll, show, type Visit } from "../visit.ts"
+import { ownPage } from "./own-pages.ts"
 
 const PATH = "/console/permits"
 const PAGE_SIZE = 50
@@ -34,31 +35,31 @@ type View = { readonly state: State | undefined; readonly key: string | undefine
 async function findPermits(visit: Visit, { state, key }: View, before: string | undefined): Promise<Found | Refusal> {
   if (seesAll(visit))
     return visit.api.ask(address("/admin/permits", { key, state, before, limit: PAGE_SIZE }), adminPermitsPageSchema)
-  const offset = Number(before ?? 0)
-  const found = await visit.api.ask(address("/permits", { state, offset, limit: PAGE_SIZE }), permitsPageSchema)
-  if (isRefusal(found)) return found
-  const end = offset + found.permits.length
-  return { permits: found.permits, ...(end < found.total ? { next: `${end}` } : {}) }
+  const found = await ownPage({ before, limit: PAGE_SIZE }, async (offset, limit) => {
+    const page = await visit.api.ask(address("/permits", { state, offset, limit }), permitsPageSchema)
+    return isRefusal(page) ? page : { total: page.total, rows: page.permits }
+  })
+  return isRefusal(found) ? found : { permits: found.rows, ...(found.next === undefined ? {} : { next: found.next }) }
 }
 
 export async function permitsPage(visit: Visit): Promise<Response> {
   const { c } = visit
-  knownFilters(c, ["state", "key", "before"])
+  knownFilters(c, ["state", ...(seesAll(visit) ? ["key"] : []), "before"])
   const state = filterOf(c, "state", PERMIT_STATES)
-  const view = { state, key: seesAll(visit) ? c.req.query("key") : undefined }
-  const found = await findPermits(visit, view, c.req.query("before"))
+  const view = { state, key: numberOf(c, "key") }
+  const before = seesAll(visit) ? c.req.query("before") || undefined : numberOf(c, "before")
+  const found = await findPermits(visit, view, before)
   const link = (one: State | undefined, text: string): Markup =>
     html`<li><a href="${address(PATH, { ...view, state: one })}" ${one === state ? html`aria-current="true"` : ""}>${text}</a></li>`
   const body = html`${heading("Permits", "A permit is the decision before the act; its close seals what became of it.")}
 <ul class="chips" aria-label="State">${link(undefined, "All")}${PERMIT_STATES.map(one => link(one, one))}</ul>
 ${view.key === undefined ? "" : html`<p>Those of key ${view.key}. <a href="${address(PATH, { state })}">Those of all keys</a></p>`}
-${isRefusal(found) ? refused(found) : list(found, view)}`
+${isRefusal(found) ? refused(found) : list(found, view, before)}`
   return show(visit, { title: "Permits", body })
 }
 
-function list({ permits, next }: Found, view: View): Markup {
-  const { state } = view
-  if (permits.length === 0) return empty(state === undefined ? "No permit was opened yet." : `No permit is ${state}.`)
+function list({ permits, next }: Found, view: View, before: string | undefined): Markup {
+  if (permits.length === 0) return empty(nothingOf(view, before))
   const rows = permits.map(
     ({ permit_id, state: its, audience, route_id, reserve_tokens, opened_at, close_by, run_id, key_id }) =>
       html`<tr><td class="nowrap"><a href="${PATH}/${permit_id}"><code>${permit_id.slice(4, 12)}…</code></a></td><td>${permitLabel(its)}</td><td class="long">${clipped(route_id)}</td><td class="name">${clipped(audience)}</td>${key_id === undefined ? "" : html`<td><a href="${address(PATH, { key: key_id })}">${keyName(key_id)}</a></td>`}<td class="figure">${number(reserve_tokens)}</td><td class="nowrap">${shortTime(opened_at)}</td><td class="nowrap">${shortTime(close_by)}</td><td>${run_id === undefined ? "" : html`<a href="/console/runs/${run_id}">${run_id}</a>`}</td></tr>`,
@@ -76,6 +77,12 @@ function list({ permits, next }: Found, view: View): Markup {
     "Run",
   ]
   return html`${table("Permits, newest first", columns, rows)}<nav class="pages" aria-label="Pages">${next === undefined ? "" : html`<a rel="next" href="${address(PATH, { ...view, before: next })}">Older permits</a>`}</nav>`
+}
+
+function nothingOf({ state, key }: View, before: string | undefined): string {
+  if (before !== undefined) return "There are no older permits."
+  const ofKey = key === undefined ? "" : ` of key ${key}`
+  return state === undefined ? `No permit${ofKey} was opened yet.` : `No permit${ofKey} is ${state}.`
 }
 
 export async function permitPage(visit: Visit): Promise<Response> {

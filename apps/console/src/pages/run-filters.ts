@@ -1,7 +1,6 @@
 /** The filters of a list of runs. They are in the address, so that a bookmark is a saved view. */
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import type { Context } from "hono"
-import { filterOf, knownFilters, wrongFilter } from "../visit.ts"
+import { filterOf, knownFilters, numberOf, seesAll, type Visit } from "../visit.ts"
 
 /** Filters that the API has, with what people call them; most used first. */
 export const TEXT_FILTERS = [
@@ -27,22 +26,17 @@ export type RunView = {
   readonly before?: string
 }
 
-/** A filter that takes a number, as it is in the address; undefined where it is absent or empty. @throws ApiRefusal */
-function numberOf({ req }: Context, name: string): string | undefined {
-  const value = req.query(name) ?? ""
-  if (!/^\d{0,16}$/.test(value)) throw wrongFilter(`${name} must be a number.`)
-  return value === "" ? undefined : value
-}
-
 /** Reads the address of a list. @throws ApiRefusal for a filter that is not known or has a wrong value */
-export function readView(c: Context): RunView {
-  knownFilters(c, ["status", "key", ...TEXT_FILTERS.map(({ name }) => name), "before"])
-  const { req } = c
+export function readView(visit: Visit): RunView {
+  const { c } = visit
+  const ofKeys = seesAll(visit) ? ["key"] : []
+  knownFilters(c, ["status", ...ofKeys, ...TEXT_FILTERS.map(({ name }) => name), "before"])
   const status = filterOf(c, "status", OUTCOME_KINDS)
   const key = numberOf(c, "key")
   const before = numberOf(c, "before")
   const texts = TEXT_FILTERS.flatMap(({ name }) => {
-    const value = req.query(name)?.trim()
+    // As it is: a space at the end of a route makes another route.
+    const value = c.req.query(name)
     return value === undefined || value === "" ? [] : [[name, value] as const]
   })
   return {

@@ -3,9 +3,11 @@
 import type { JsonObject } from "@runseal/canonical"
 import { type Bundle, bundleSchema, durationMs } from "@runseal/core/artifacts/bundle-schema"
 import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
+import { endingOf } from "@runseal/core/presentation/account"
+import { failureText } from "@runseal/core/presentation/permit-account"
 import { bundleFacts } from "@runseal/core/verify/record-facts"
 import { isObject } from "@runseal/core/vocabulary/json-members"
-import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/key-requests"
 import { policiesPageSchema } from "@runseal/core/wire/policy-requests"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
@@ -29,7 +31,7 @@ export const runPage = (visit: Visit): Promise<Response> => showRun(visit)
 async function showRun(visit: Visit, news?: Markup): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
   const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
-  const title = `Run ${bundle.run.run_id} ${OUTCOMES[bundle.run.outcome_kind].words.ending}`
+  const title = titleOf(bundle)
   const body = html`${outcome(bundle, title, await denyingRule(visit, bundle))}
 ${news ?? ""}
 <div class="columns"><div>
@@ -43,6 +45,14 @@ ${section("Log entries", anchors(bundle))}
 ${section("Hand it on", handOn(visit, bundle))}
 </div></div>`
   return show(visit, { title, body, islands: ["run.js"] })
+}
+
+/** What happened to the run, and to the act that it closes the permit of: a run whose act failed is sealed as any other. */
+function titleOf(bundle: Bundle): string {
+  const facts = bundleFacts(bundle)
+  const code = facts.permit?.code
+  const act = code === undefined ? "" : `; its act failed: ${failureText(code)}`
+  return `Run ${bundle.run.run_id}${endingOf(bundle.run.outcome_kind, facts)}${act}`
 }
 
 const section = (title: string, content: Markup): Markup =>
@@ -66,22 +76,14 @@ const ruleText = ({ description, when }: JsonObject): Markup =>
 
 function outcome(bundle: Bundle, title: string, rule: JsonObject | undefined): Markup {
   const { run } = bundle
-  const { sentence } = OUTCOMES[run.outcome_kind]
-  const { cause, permit } = bundleFacts(bundle)
-  const observed = isObserved(bundle)
-    ? html`<p class="observed"><strong>Observed:</strong> ${run.outcome_kind === "ok" ? "it would have been admitted; nothing was enforced." : "it would have been refused; nothing was stopped."}</p>`
-    : ""
-  const act =
-    permit?.outcome === "failed" ? html`<p><strong>The act failed:</strong> <code>${permit.code ?? ""}</code></p>` : ""
-  const tone = toneOf(run.outcome_kind)
+  const { cause, permit, enforcement } = bundleFacts(bundle)
+  const sentence = withMark(OUTCOMES[run.outcome_kind].sentence, { enforcement })
+  // As every verifier colours it: what was only observed, or whose act failed, is no success.
+  const isWeak = enforcement !== undefined || permit?.code !== undefined
+  const tone = isWeak && toneOf(run.outcome_kind) === "good" ? "warn" : toneOf(run.outcome_kind)
   return html`<div class="outcome ${tone}"><p class="back"><a href="/console/runs">Runs</a></p>
 <h1><span aria-hidden="true">${SIGNS[tone]}</span> ${title}</h1>
-${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${observed}${act}${rule === undefined ? "" : ruleText(rule)}${run.outcome_kind === "ok" ? "" : html`<p>${sentence}</p>`}</div>`
-}
-
-/** Whether the run was observed and not enforced: a mark of its envelope. */
-function isObserved({ sections: { envelope } }: Bundle): boolean {
-  return envelope !== undefined && "enforcement" in envelope && envelope.enforcement === "observe"
+${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${rule === undefined ? "" : ruleText(rule)}${run.outcome_kind === "ok" ? "" : html`<p>${sentence}</p>`}</div>`
 }
 
 /** Number of the key that made a run; 0 for open mode. */

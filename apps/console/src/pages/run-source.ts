@@ -5,6 +5,7 @@ import type { Refusal } from "../api.ts"
 import { isRefusal } from "../api.ts"
 import { address } from "../parts/format.ts"
 import { seesAll, type Visit } from "../visit.ts"
+import { ownPage } from "./own-pages.ts"
 import { type RunView, viewParameters } from "./run-filters.ts"
 
 export type ListedRun = RunSummary & { readonly key_id?: number }
@@ -17,9 +18,14 @@ export type RunsFound = {
   readonly total?: number
 }
 
-/** A page of a view. @param limit 1 to 500 */
-export async function findRuns(visit: Visit, view: RunView, limit: number): Promise<RunsFound | Refusal> {
-  return seesAll(visit) ? await ofDeployment(visit, view, limit) : await ofCustomer(visit, view, limit)
+/** A page of a view. @param limit 1 to 500. @param total of the page before, if it was read just now */
+export async function findRuns(
+  visit: Visit,
+  view: RunView,
+  limit: number,
+  total?: number,
+): Promise<RunsFound | Refusal> {
+  return seesAll(visit) ? await ofDeployment(visit, view, limit) : await ofCustomer(visit, view, limit, total)
 }
 
 async function ofDeployment({ api }: Visit, view: RunView, limit: number): Promise<RunsFound | Refusal> {
@@ -29,12 +35,19 @@ async function ofDeployment({ api }: Visit, view: RunView, limit: number): Promi
   return { runs: found.runs, ...(found.next === undefined ? {} : { next: `${found.next}` }) }
 }
 
-/** Its pages begin at a place, as those of `GET /runs/search` do. */
-async function ofCustomer({ api }: Visit, view: RunView, limit: number): Promise<RunsFound | Refusal> {
-  const offset = Number(view.before ?? 0)
-  const { key: _, ...filters } = viewParameters(view)
-  const found = await api.ask(address("/runs/search", { ...filters, limit, offset }), runsPageSchema)
+async function ofCustomer(
+  { api }: Visit,
+  view: RunView,
+  limit: number,
+  total: number | undefined,
+): Promise<RunsFound | Refusal> {
+  const place = { before: view.before, limit, ...(total === undefined ? {} : { total }) }
+  const found = await ownPage(place, async (offset, some) => {
+    const path = address("/runs/search", { ...viewParameters(view), limit: some, offset })
+    const page = await api.ask(path, runsPageSchema)
+    return isRefusal(page) ? page : { total: page.total, rows: page.runs }
+  })
   if (isRefusal(found)) return found
-  const end = offset + found.runs.length
-  return { runs: found.runs, total: found.total, ...(end < found.total ? { next: `${end}` } : {}) }
+  const { rows, ...counted } = found
+  return { runs: rows, ...counted }
 }

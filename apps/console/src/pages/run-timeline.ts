@@ -1,6 +1,7 @@
 /** The nine stages and five gates of a run in their order: which it reached, what each decided, and why. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { bundleFacts } from "@runseal/core/verify/record-facts"
 import { GATES, KERNELS } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS, type StepResult, type TranscriptStep, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import { number, plural, shortHash, time } from "../parts/format.ts"
@@ -79,11 +80,12 @@ function statesOf(bundle: Bundle): ReadonlyMap<TranscriptStep, State> {
 
 export function timeline(bundle: Bundle): Markup {
   const states = statesOf(bundle)
+  const words = bundleFacts(bundle).enforcement === undefined ? WORDS : { ...WORDS, stop: "would have stopped it" }
   const items = WHOLE_PATH.map(step => {
     const state = states.get(step) ?? "absent"
     const kind = IS_GATE.has(step) ? "gate" : "stage"
     const why = state === "absent" ? undefined : EXPLANATIONS[step]?.(bundle)
-    return html`<li class="${kind} ${state}"><span class="mark" aria-hidden="true">${MARKS[state]}</span><span class="step">${STEP_LABELS[step]} <span class="code">${step}</span></span><span class="decided">${WORDS[state]}</span>${why === undefined ? "" : html`<span class="why">${why}</span>`}${state === "failed" ? html`<span class="why">${bundle.run.error_message ?? ""}</span>` : ""}</li>`
+    return html`<li class="${kind} ${state}"><span class="mark" aria-hidden="true">${MARKS[state]}</span><span class="step">${STEP_LABELS[step]} <span class="code">${step}</span></span><span class="decided">${words[state]}</span>${why === undefined ? "" : html`<span class="why">${why}</span>`}${state === "failed" ? html`<span class="why">${bundle.run.error_message ?? ""}</span>` : ""}</li>`
   })
   return html`<ol class="timeline">${items}</ol>`
 }

@@ -22,6 +22,7 @@ const COLUMNS = [
   "manifest_hash",
   "permit_id",
   "closing_outcome",
+  "enforcement",
 ] as const
 
 /** What a spreadsheet would take for a formula at the start of a cell gets an apostrophe, which it takes for text. */
@@ -52,7 +53,7 @@ const FORMATS = {
 export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Promise<Response> {
   const { c } = visit
   const { type, head, line, more } = FORMATS[format]
-  const view = readView(c)
+  const view = readView(visit)
   const first = await findRuns(visit, view, PAGE_SIZE)
   if (isRefusal(first)) throw new ApiRefusal(first)
   c.header("Content-Type", type)
@@ -65,7 +66,7 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
       if (found.next === undefined) return
       sent += PAGE_SIZE
       const next = { ...view, before: found.next }
-      const older = sent < MAX_RUNS ? await findRuns(visit, next, PAGE_SIZE) : undefined
+      const older = sent < MAX_RUNS ? await findRuns(visit, next, PAGE_SIZE, found.total) : undefined
       // The rate limit of the visitor's key is reached: the next file goes on from here.
       if (older === undefined || (isRefusal(older) && older.status === 429)) {
         await file.write(more(address(c.req.path, { ...viewParameters(view), before: next.before })))

@@ -17,17 +17,18 @@ const PAGE_SIZE = 50
 /** Filters that are shown before "More filters". */
 const SHOWN_FILTERS = 3
 
-/** How many runs there are of each outcome: of a key, or of the deployment. */
+/** How many runs there are of each outcome: of a key, or of the deployment. With another filter nobody has counted them. */
 type Counts = Readonly<Record<OutcomeKind, number>>
 
 async function countsOf(
   visit: Visit,
-  { key }: RunView,
+  { key, texts }: RunView,
 ): Promise<{ counts?: Counts; names: ReadonlyMap<number, string> }> {
   if (!seesAll(visit)) return { names: new Map() }
   const usage = await visit.api.ask("/admin/usage", usageAnswerSchema)
   if (isRefusal(usage)) return { names: new Map() }
-  return { counts: sumOf(usage, key), names: new Map(usage.keys.map(({ key_id, name }) => [key_id, name])) }
+  const names = new Map(usage.keys.map(({ key_id, name }) => [key_id, name]))
+  return Object.keys(texts).length > 0 ? { names } : { counts: sumOf(usage, key), names }
 }
 
 function sumOf({ keys }: UsageAnswer, key: string | undefined): Counts {
@@ -72,11 +73,10 @@ ${view.status === undefined ? "" : html`<input type="hidden" name="status" value
 }
 
 /** The rule that decided is not in a summary: the run's own page names it. */
-const row = (
-  { id, created_at, outcome_kind, route_id, key_id, duration_ms, closing_outcome }: ListedRun,
-  names: ReadonlyMap<number, string>,
-): Markup =>
-  html`<tr><td><a href="${PATH}/${id}">${id}</a></td><td class="outcome-cell">${outcomeLabel(outcome_kind)}${closing_outcome === "failed" ? html` <span class="label bad">act failed</span>` : ""}</td><td class="long">${clipped(route_id)}</td>${key_id === undefined ? "" : html`<td class="key">${clipped(names.get(key_id) ?? `key ${key_id}`)}</td>`}<td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
+const row = (run: ListedRun, names: ReadonlyMap<number, string>): Markup => {
+  const { id, created_at, route_id, key_id, duration_ms } = run
+  return html`<tr><td><a href="${PATH}/${id}">${id}</a></td><td class="outcome-cell">${outcomeLabel(run)}</td><td class="long">${clipped(route_id)}</td>${key_id === undefined ? "" : html`<td class="key">${clipped(names.get(key_id) ?? `key ${key_id}`)}</td>`}<td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
+}
 
 function list(
   view: RunView,
@@ -95,7 +95,7 @@ function list(
       ? ""
       : html`<a rel="next" href="${address(PATH, { ...viewParameters(view), before: next })}">Older runs</a>`
   const newest = view.before === undefined ? "" : html`<a href="${address(PATH, viewParameters(view))}">Newest runs</a>`
-  return html`${total === undefined ? "" : html`<p class="quiet">${plural(total, "run")}</p>`}
+  return html`${total === undefined ? "" : html`<p class="quiet" id="total">${plural(total, "run")}</p>`}
 ${table(
   "Runs, newest first",
   columns,
@@ -107,10 +107,10 @@ ${table(
 
 /** The live tail: a script asks for newer runs and puts them above the others. */
 const tail = (view: RunView, all: boolean): Markup =>
-  html`<div id="tail" class="tail" hidden data-api="${address(all ? "/admin/runs" : "/runs/search", { ...viewParameters(view), ...(all ? {} : { key: undefined }), limit: PAGE_SIZE })}"><button type="button" class="plain" aria-pressed="false">Follow new runs</button><span class="quiet" role="status"></span></div>`
+  html`<div id="tail" class="tail" hidden data-api="${address(all ? "/admin/runs" : "/runs/search", { ...viewParameters(view), limit: PAGE_SIZE })}"><button type="button" class="plain" aria-pressed="false">Follow new runs</button><span class="quiet" role="status"></span></div>`
 
 export async function runsPage(visit: Visit): Promise<Response> {
-  const view = readView(visit.c)
+  const view = readView(visit)
   const all = seesAll(visit)
   const [found, { counts, names }] = await Promise.all([findRuns(visit, view, PAGE_SIZE), countsOf(visit, view)])
   const exported = (extension: string): string => address(`/console/runs.${extension}`, viewParameters(view))

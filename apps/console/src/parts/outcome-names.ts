@@ -17,5 +17,16 @@ const TONES = { attestation: "good", refusal: "warn", diagnosis: "bad" } as cons
 
 export const toneOf = (kind: OutcomeKind): NewsTone => TONES[OUTCOMES[kind].words.standing]
 
+/** What a list says of a run beside its outcome, which alone would say too much. */
+export function marksOf(run: {
+  readonly enforcement?: unknown
+  readonly closing_outcome?: unknown
+}): readonly { readonly text: string; readonly tone: "info" | "bad" }[] {
+  return [
+    ...(run.enforcement === undefined ? [] : [{ text: "only observed", tone: "info" } as const]),
+    ...(run.closing_outcome === "failed" ? [{ text: "act failed", tone: "bad" } as const] : []),
+  ]
+}
+
 /** The sign before an outcome, so that colour is not the only difference. */
 export const SIGNS: Readonly<Record<NewsTone, string>> = { good: "✓", warn: "■", bad: "✗" }

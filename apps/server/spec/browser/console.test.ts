@@ -349,6 +349,32 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     expect(await page.locator("h1").isVisible()).toBe(true)
   })
 
+  test("new runs are followed without a gap, say what lists say, and older ones go on behind them", async () => {
+    const follower = await mint(service(), { name: "follower", tier: "production" }, admin)
+    const make = async (): Promise<number> =>
+      numberAt((await follower.execute(request({ enforcement: "observe" }))).body, "run_id")
+    const made = [await make()]
+    const pages = [await signIn(admin.secret ?? ""), await signIn(follower.secret ?? "")]
+    for (const page of pages) await open(page, `/console/runs${page === pages[0] ? `?key=${follower.id}` : ""}`)
+    // More than an answer holds.
+    for (let i = 0; i < 70; i++) made.unshift(await make())
+    for (const page of pages) await page.click("text=Follow new runs")
+    for (const page of pages) {
+      await page.waitForSelector("tr.new")
+      const numbers = (): Promise<readonly number[]> =>
+        page
+          .locator("tbody tr td:first-child")
+          .allInnerTexts()
+          .then(texts => texts.map(Number))
+      const shown = await numbers()
+      expect(shown).toEqual(made.slice(0, shown.length))
+      expect(await page.locator("tr.new .label.info").first().innerText()).toBe("only observed")
+      await page.click("text=Older runs")
+      expect([...shown, ...(await numbers())]).toEqual(made)
+    }
+    expect(await pages[1]?.locator("#total").innerText()).toBe("71 runs")
+  })
+
   test("works by keyboard: the first stop skips the navigation", async () => {
     const page = await signIn(customer.secret ?? "")
     await page.keyboard.press("Tab")
