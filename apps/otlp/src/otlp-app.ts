@@ -1,9 +1,10 @@
 /** `POST /v1/traces`: a receiver of OTLP over HTTP, whose GenAI spans become observed runs. docs/doors/opentelemetry.md. */
-import { canonicalize, type JsonObject, readStrictJson } from "@runseal/canonical"
+import { canonicalize, digest, type JsonObject, readStrictJson } from "@runseal/canonical"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_REPLAYED_HEADER } from "@runseal/core/wire/idempotency-key"
 import { type Context, Hono } from "hono"
 import { isGenAi, runOf } from "./genai-spans.ts"
+import { createSettledSpans, type SettledSpans } from "./settled-spans.ts"
 import { readSpans, type Span } from "./trace-request.ts"
 import { countFields, fromProtobuf, type PartialSuccess, toProtobuf } from "./trace-schema.ts"
 
@@ -39,8 +40,9 @@ const OF_THE_REQUEST: readonly number[] = [401, 403, 429, 503]
 /** Code of a refusal because the same span is sealed for another request at this moment. */
 const UNDER_WAY = "request_in_progress"
 
-export function otlpApp(parts: OtlpParts): Hono {
+export function otlpApp(given: OtlpParts): Hono {
   const app = new Hono()
+  const parts: SendParts = { ...given, settled: createSettledSpans() }
   app.post("/v1/traces", async c => {
     const { encoding, bytes } = await parts.read(c, countFields)
     const spans = readSpans(decoded(encoding, bytes))
@@ -54,6 +56,7 @@ export function otlpApp(parts: OtlpParts): Hono {
     for (const { fate } of sent) if (fate !== undefined) parts.count(fate, 1)
     // The exporter sends all of them again, and those that are sealed are found by their ids.
     const passing = sent.find(({ passing }) => passing !== undefined)?.passing
+    note(parts, sent, passing !== undefined)
     if (passing instanceof Error) throw passing
     if (passing !== undefined) return passing
     const refused = sent.flatMap(({ refused }) => refused ?? [])
@@ -70,10 +73,25 @@ function decoded(encoding: TraceBody["encoding"], bytes: Uint8Array): unknown {
   }
 }
 
-/** What came of one span. `passing`: an answer to all of them, such as that the key is unknown, or that the service is overloaded. */
-type Sent = { readonly fate?: SpanFate; readonly refused?: string; readonly passing?: Response | Error }
+/** What came of a span that has its own answer. */
+type Settled = { readonly fate: SpanFate; readonly refused?: string }
+/**
+ * What came of one span. `passing`: an answer to all of them, such as that the key is unknown, or that the service is overloaded. `id`: of this span, sent
+ * by this caller.
+ */
+type Sent = Partial<Settled> & { readonly id?: string; readonly passing?: Response | Error }
+type SendParts = OtlpParts & { readonly settled: SettledSpans<Settled> }
 
-async function sendAll(parts: OtlpParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
+/** Remembers what came of the spans until the request is sent again and answered. */
+function note({ settled }: SendParts, sent: readonly Sent[], comesAgain: boolean): void {
+  for (const { id, fate, refused } of sent) {
+    if (id === undefined || fate === undefined) continue
+    if (comesAgain) settled.remember(id, refused === undefined ? { fate: "repeated" } : { fate, refused })
+    else settled.forget(id)
+  }
+}
+
+async function sendAll(parts: SendParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
   const sent: Sent[] = []
   for (let at = 0; at < spans.length; at += AT_ONCE) {
     const some = await sendTogether(parts, c, spans.slice(at, at + AT_ONCE))
@@ -84,7 +102,7 @@ async function sendAll(parts: OtlpParts, c: Context, spans: readonly Span[]): Pr
 }
 
 /** Those that have the same ids are sent one after the other: the service refuses a second one that is under way. */
-function sendTogether(parts: OtlpParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
+function sendTogether(parts: SendParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
   const underWay = new Map<string, Promise<Sent>>()
   return Promise.all(
     spans.map(span => {
@@ -99,28 +117,35 @@ function sendTogether(parts: OtlpParts, c: Context, spans: readonly Span[]): Pro
 /** The idempotency key of a span. */
 const keyOf = ({ trace_id, span_id }: Span): string => `"otlp-${trace_id}-${span_id}"`
 
-async function send({ fetch: service, retry }: OtlpParts, c: Context, span: Span): Promise<Sent> {
+async function send(parts: SendParts, c: Context, span: Span): Promise<Sent> {
   const run = runOf(span)
   if (run === undefined) return { fate: "rejected", refused: "The tokens of a span are more than 2^53 − 1 together." }
+  const body = canonicalize(run)
+  const id = digest([c.req.header("x-service-key") ?? "", c.req.header("cookie") ?? "", body])
+  return { ...(parts.settled.find(id) ?? (await execute(parts, c, keyOf(span), body))), id }
+}
+
+async function execute(
+  { fetch: service, retry }: SendParts,
+  c: Context,
+  key: string,
+  body: string,
+): Promise<Settled | Required<Pick<Sent, "passing">>> {
   const passed = PASSED_ON.flatMap(name => {
     const value = c.req.header(name)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const headers = {
-    ...Object.fromEntries(passed),
-    "Content-Type": "application/json",
-    [IDEMPOTENCY_KEY_HEADER]: keyOf(span),
-  }
-  const request = new Request(new URL("/execute", c.req.url), { method: "POST", headers, body: canonicalize(run) })
+  const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
+  const request = new Request(new URL("/execute", c.req.url), { method: "POST", headers, body })
   const response = await service(request, c.env)
   const read = readStrictJson(await response.clone().text())
-  const body: JsonObject = isObject(read) ? read : {}
-  if (body.run_id !== undefined)
+  const answered: JsonObject = isObject(read) ? read : {}
+  if (answered.run_id !== undefined)
     return { fate: response.headers.has(IDEMPOTENCY_REPLAYED_HEADER) ? "repeated" : "sealed" }
-  if (textMember(body, "code") === UNDER_WAY)
+  if (textMember(answered, "code") === UNDER_WAY)
     return { passing: retry("A span is being sealed for another request; send this one again.") }
   if (OF_THE_REQUEST.includes(response.status)) return { passing: response }
-  return { fate: "rejected", refused: textMember(body, "error") ?? "" }
+  return { fate: "rejected", refused: textMember(answered, "error") ?? "" }
 }
 
 function partialSuccess(unreadable: number, refused: readonly string[]): PartialSuccess | undefined {
