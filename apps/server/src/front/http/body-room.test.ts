@@ -95,6 +95,21 @@ describe("the memory budget for bodies", () => {
     await waiting
   })
 
+  test("a request that is made for a large one does not wait behind others: it would wait for itself", async () => {
+    const room = open({ waitMs: 50 })
+    const outer = room.open()
+    await take(outer, MIB, 390_000)
+    const other = room.open()
+    const behind = outcomeOf(() => take(other, MIB, 0))
+    const inner = room.open(outer)
+    expect(await take(inner, MIB, 10_000)).toBe(true)
+    inner.release()
+    expect(await behind).toBe(503)
+    for (const hold of [other, outer]) hold.release()
+    const all = room.open()
+    expect(await take(all, 4 * MIB, 0)).toBe(true)
+  })
+
   test("refuses a body after its timeout, and the next in the queue goes on", async () => {
     const room = open({ waitMs: 50 })
     await take(room.open(), MIB, 60_000)

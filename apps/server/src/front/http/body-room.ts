@@ -59,9 +59,18 @@ export type BodyHold = {
   readonly release: () => void
   /** Returns the memory of the answer: it was sent, or its connection is gone. */
   readonly sent: () => void
+  /** Whether a large body is parsed and not released yet. */
+  readonly isLarge: () => boolean
 }
 
-export type BodyRoom = { readonly open: () => BodyHold }
+export type BodyRoom = {
+  /**
+   * Opens a hold without memory.
+   * @param outer that of the request for which the service makes this one. If its body is large, this one's memory is counted and never waited for: the
+   *   outer one would be waiting for memory that it holds itself
+   */
+  readonly open: (outer?: BodyHold) => BodyHold
+}
 
 const full = (): HttpError =>
   unavailable("Too many large requests are under way; nothing was recorded. Try again.", "overloaded")
@@ -120,6 +129,8 @@ function createQueuedBudget(limit: number, waitMs: number) {
         queue.push(waiting)
         admitNext()
       }),
+    /** Takes memory at once, also beyond the limit. */
+    join: budget.take,
     leave: (bytes: number): void => {
       budget.take(-bytes)
       admitNext()
@@ -134,7 +145,7 @@ export function createBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
   const answers = createBudget(bounds.answerBytes)
   const nextWork = createWorkQueue()
 
-  const open = (): BodyHold => {
+  const open: BodyRoom["open"] = outer => {
     const small = smallBodies.share(busy)
     const received = receivedBodies.share(full)
     const answer = answers.share(full)
@@ -143,6 +154,7 @@ export function createBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
     return {
       receive: bytes => {
         size += bytes
+        if (outer?.isLarge() === true) return
         if (size <= LARGE_RECEIVED_BYTES) return small.set(size)
         received.set(size)
         small.set(0)
@@ -154,9 +166,12 @@ export function createBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
           small.set(needed)
           return false
         }
-        received.set(bytes)
-        small.set(0)
-        await parsedBodies.enter(needed)
+        if (outer?.isLarge() === true) parsedBodies.join(needed)
+        else {
+          received.set(bytes)
+          small.set(0)
+          await parsedBodies.enter(needed)
+        }
         parsed = needed
         received.set(0)
         return true
@@ -171,6 +186,7 @@ export function createBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
         await nextWork()
       },
       sent: () => answer.set(0),
+      isLarge: () => parsed > 0,
       release: () => {
         small.set(0)
         received.set(0)

@@ -45,14 +45,19 @@ declare module "hono" {
 export const holdBodies =
   (room: BodyRoom): MiddlewareHandler<{ Bindings: Partial<HttpBindings> }> =>
   async (c, next) => {
-    const hold = room.open()
+    const outgoing = c.env?.outgoing
+    const outer = outgoing && firstHolds.get(outgoing)
+    const hold = room.open(outer)
+    if (outgoing !== undefined && outer === undefined) firstHolds.set(outgoing, hold)
     c.set("bodyHold", hold)
     await next().finally(hold.release)
     // Without a socket the answer is complete now.
-    const outgoing = c.env?.outgoing
     if (outgoing === undefined || outgoing.closed) hold.sent()
     else onceClosed(outgoing, hold.sent)
   }
+
+/** The hold of the request that a socket brought, by its answer. The requests that a door makes for the same answer come after it. */
+const firstHolds = new WeakMap<HttpBindings["outgoing"], BodyHold>()
 
 /** What is to be done when an answer was sent. A page of the console makes many requests for one answer, which has one listener. */
 const whenClosed = new WeakMap<HttpBindings["outgoing"], (() => void)[]>()
