@@ -1,7 +1,7 @@
 /** The AI SDK (`ai` 7): tools and models under permits. docs/doors/ai-sdk.md. */
 import type { Client } from "@runseal/sdk"
 import type { LanguageModelMiddleware, ToolSet } from "ai"
-import { type SealOptions, underPermit } from "./under-permit.ts"
+import { type Made, openCall, type ReportedCall, type SealOptions, underPermit } from "./under-permit.ts"
 
 const FRAMEWORK = "ai-sdk"
 
@@ -76,69 +76,56 @@ export function sealModel(client: Client, options: ModelOptions): Middleware {
         },
         ({ content }) => content,
       ),
-    wrapStream: call =>
-      new Promise((resolve, reject) => {
-        // Parts are released as they come; the call is sealed when the last one was read.
-        underPermit(
-          client,
-          callOf(call),
-          options,
-          async () => {
-            const streamed = await call.doStream()
-            const { stream, ended } = observed(streamed.stream)
-            resolve({ ...streamed, stream })
-            return await ended
-          },
-          parts => parts,
-        ).catch(reject)
-      }),
+    wrapStream: async call => {
+      const open = await openCall(client, callOf(call), options)
+      try {
+        const streamed = await call.doStream()
+        return { ...streamed, stream: sealedStream(streamed.stream, open) }
+      } catch (error) {
+        await open.fail(error)
+        throw error
+      }
+    },
   }
 }
 
 const tokensOf = ({ inputTokens, outputTokens }: Usage): number => (inputTokens.total ?? 0) + (outputTokens.total ?? 0)
 
-type Ended = { readonly result: readonly Part[]; readonly tokens?: number }
-
-/** The same stream, and its parts once it has ended. An error part, and a reader that leaves, end it as failed. */
-function observed(source: ReadableStream<Part>): {
-  readonly stream: ReadableStream<Part>
-  readonly ended: Promise<Ended>
-} {
+/**
+ * The same stream. Parts are released as they come; the call is sealed when the last one was read, and the stream ends after that, with an
+ * error where a call that is no stream would throw. An error part, and a reader that leaves, seal it as failed.
+ */
+function sealedStream(source: ReadableStream<Part>, call: ReportedCall): ReadableStream<Part> {
   const parts: Part[] = []
-  let settle: (ended: Ended) => void = () => undefined
-  let fail: (error: unknown) => void = () => undefined
-  const ended = new Promise<Ended>((resolve, reject) => {
-    settle = resolve
-    fail = reject
-  })
   const reader = source.getReader()
-  const stream = new ReadableStream<Part>({
+  return new ReadableStream<Part>({
     pull: async controller => {
       try {
         const { done, value } = await reader.read()
-        if (done) {
-          const finish = parts.find(part => part.type === "finish")
-          settle({
-            result: parts.filter(isContent),
-            ...(finish === undefined ? {} : { tokens: tokensOf(finish.usage) }),
-          })
-          controller.close()
+        if (!done) {
+          parts.push(value)
+          controller.enqueue(value)
           return
         }
-        if (value.type === "error") fail(value.error)
-        parts.push(value)
-        controller.enqueue(value)
+        const broken = parts.find(part => part.type === "error")
+        if (broken === undefined) await call.end(madeOf(parts))
+        else await call.fail(broken.error)
+        controller.close()
       } catch (error) {
-        fail(error)
+        await call.fail(error)
         controller.error(error)
       }
     },
     cancel: reason => {
-      fail(new Error("the reader of the stream left"))
+      void call.fail(new Error("the reader of the stream left"))
       return reader.cancel(reason)
     },
   })
-  return { stream, ended }
+}
+
+function madeOf(parts: readonly Part[]): Made<readonly Part[]> {
+  const finish = parts.find(part => part.type === "finish")
+  return { result: parts.filter(isContent), ...(finish === undefined ? {} : { tokens: tokensOf(finish.usage) }) }
 }
 
 /** Output of the model: without the frames of the protocol, which name times. */

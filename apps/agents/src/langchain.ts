@@ -6,12 +6,20 @@ import { AIMessage } from "@langchain/core/messages"
 import type { LLMResult } from "@langchain/core/outputs"
 import type { StructuredToolInterface, ToolRunnableConfig } from "@langchain/core/tools"
 import type { Client } from "@runseal/sdk"
-import { type Made, type OpenCall, openCall, type SealedCall, type SealOptions, underPermit } from "./under-permit.ts"
+import { reportedCalls } from "./reported-calls.ts"
+import {
+  type Made,
+  openCall,
+  type ReportedCall,
+  type SealedCall,
+  type SealOptions,
+  underPermit,
+} from "./under-permit.ts"
 
 const FRAMEWORK = "langchain"
 const DOOR = `agents/${FRAMEWORK}`
-/** Tag of a sealed tool's runs, which the callback leaves to the tool. */
-const SEALED = "runseal"
+/** Tag of a sealed tool's runs, which the callback leaves to the tool: different in each process, so that no run has it otherwise. */
+const SEALED = `runseal:sealed:${crypto.randomUUID()}`
 
 type AnyTool = StructuredToolInterface & { readonly tags?: readonly string[] | undefined }
 
@@ -81,28 +89,23 @@ export function sealCallback(client: Client, options: CallbackOptions): BaseCall
     handleToolEnd: (output, runId) => runs.end(runId, { result: output }),
     handleToolError: (error, runId) => runs.fail(runId, error),
   })
-  return Object.assign(handler, { name: SEALED, awaitHandlers: true, raiseError: true })
+  return Object.assign(handler, { name: "runseal", awaitHandlers: true, raiseError: true })
 }
 
 /** Calls whose start, end and error are reported one by one. A call whose end is never reported is closed when its permit's time is over. */
 function openRuns(client: Client, options: SealOptions) {
-  const open = new Map<string, OpenCall>()
-  const take = (runId: string): OpenCall | undefined => {
-    const run = open.get(runId)
-    open.delete(runId)
-    return run
-  }
+  const runs = reportedCalls<ReportedCall>()
   return {
     /** Resolves when the call may be made. @throws what underPermit throws when it may not */
     start: async (runId: string, call: Omit<SealedCall, "framework">): Promise<void> => {
       const run = await openCall(client, { framework: FRAMEWORK, ...call }, options)
-      open.set(runId, run)
-      void run.closed.then(() => open.delete(runId))
+      runs.add(runId, run)
+      void run.closed.then(closed => runs.close(runId, run, closed))
     },
-    /** @throws OutputRefusedError, PermitNotClosedError */
-    end: async (runId: string, made: Made<unknown>): Promise<void> => await take(runId)?.end(made),
+    /** @throws as the end of a reported call */
+    end: async (runId: string, made: Made<unknown>): Promise<void> => await runs.take(runId)?.end(made),
     /** LangChain throws the call's own error. */
-    fail: async (runId: string, error: unknown): Promise<void> => await take(runId)?.fail(error),
+    fail: async (runId: string, error: unknown): Promise<void> => await runs.take(runId)?.fail(error),
   }
 }
 

@@ -1,10 +1,12 @@
 /** One call of a tool or a model under a permit, as every framework's adapter makes it. docs/doors/README.md has the mapping. */
 import { canonicalize, digest, type JsonValue, sha256Hex, utf8Encode } from "@runseal/canonical"
 import {
+  ActTimeoutError,
   BadRequestError,
   type Client,
   InvalidArgumentError,
   PayloadTooLargeError,
+  PermitNotClosedError,
   PermitRefusedError,
   type PermitRequest,
 } from "@runseal/sdk"
@@ -17,7 +19,10 @@ export type SealOptions = {
   readonly registry_record_hash?: string
   /** `observe`: a refusal is sealed and marked, and stops nothing. `enforce` when absent. */
   readonly mode?: "enforce" | "observe"
-  /** What becomes of a call that could not be decided: it throws, or it is made. One that the service does not take throws. `closed` when absent. */
+  /**
+   * What becomes of a call while the service is away: it throws, or it is made and gives its result. One that the service does not take,
+   * or whose result it does not take, throws. `closed` when absent.
+   */
   readonly fail?: "closed" | "open"
   /** Whether results are reviewed as texts. Otherwise the service gets their hashes. */
   readonly capture_content?: boolean
@@ -46,9 +51,36 @@ export type Made<Result> = { readonly result: Result; readonly tokens?: number |
  * Makes a call under a permit, and closes it with what became of it: an error is sealed as a failed act, and thrown again.
  * @param make is called with the value of a call that was only observed or not decided too
  * @param sealed what is sealed of the result; the result itself when absent
- * @throws PermitRefusedError, OutputRefusedError, PermitNotClosedError of the client; the call's own error
+ * @throws PermitRefusedError, OutputRefusedError, PermitNotClosedError, ActTimeoutError of the client; the call's own error
  */
 export async function underPermit<Result>(
+  client: Client,
+  call: SealedCall,
+  options: SealOptions,
+  make: () => Promise<Made<Result>>,
+  sealed?: (result: Result) => unknown,
+): Promise<Result> {
+  let making: Promise<Made<Result>> | undefined
+  const begin = (): Promise<Made<Result>> => {
+    making = make()
+    return making
+  }
+  try {
+    return await sealCall(client, call, options, begin, sealed)
+  } catch (error) {
+    if (making === undefined || !isOnlyLate(error, options)) throw error
+    const { result } = await making
+    options.onUnsealed?.(error)
+    return result
+  }
+}
+
+/** A call that took longer than its permit is sealed as such. Where it is only observed, that stops nothing. */
+const isOnlyLate = (error: unknown, { mode }: SealOptions): boolean =>
+  mode === "observe" && error instanceof ActTimeoutError
+
+/** As `underPermit`; does not wait for a call that took longer than its permit. */
+async function sealCall<Result>(
   client: Client,
   call: SealedCall,
   options: SealOptions,
@@ -78,28 +110,36 @@ export async function underPermit<Result>(
   } catch (error) {
     if (began) {
       // Sealed by now as it ended, or not to be released.
-      if (made !== undefined && goesOn(options) && !isRefusal(error)) {
+      if (made !== undefined && !isRefusal(error) && goesOnAfter(error, options)) {
         options.onUnsealed?.(error)
         return made.result
       }
       throw error
     }
+    if (call.signal?.aborted) throw error
     // An observed run that would have been refused has no permit: it stopped nothing.
     if (error instanceof PermitRefusedError && error.result.ok) return (await make()).result
-    if (isRefusal(error) || (isUnfit(error) && options.mode !== "observe") || !goesOn(options)) throw error
+    if (isRefusal(error) || !goesOnAfter(error, options)) throw error
     options.onUnsealed?.(error)
     return (await make()).result
   }
 }
 
-/** A call that was let through and has not ended. */
-export type OpenCall = {
-  /** Seals what was made. @throws OutputRefusedError, PermitNotClosedError */
+/** A call that was let through, as its end is reported. */
+export type ReportedCall = {
+  /** Seals what was made. @throws OutputRefusedError, PermitNotClosedError; ActTimeoutError after its permit's time, unless it is only observed */
   readonly end: (made: Made<unknown>) => Promise<void>
   /** Seals the call as failed. Never throws: who made the call throws its error. */
   readonly fail: (error: unknown) => Promise<void>
-  /** Resolves when the call is closed, also because its permit's time is over. Never rejects. */
-  readonly closed: Promise<void>
+}
+
+/** One that has not ended. */
+export type OpenCall = ReportedCall & {
+  /**
+   * Resolves when the call is closed, also because its permit's time is over, with the same call without what it was made of. Never
+   * rejects.
+   */
+  readonly closed: Promise<ReportedCall>
 }
 
 /**
@@ -108,17 +148,17 @@ export type OpenCall = {
  */
 export const openCall = (client: Client, call: SealedCall, options: SealOptions): Promise<OpenCall> =>
   new Promise((resolve, reject) => {
-    const sealed: Promise<unknown> = underPermit(
+    const sealed: Promise<unknown> = sealCall(
       client,
       call,
       options,
       () =>
         new Promise<Made<unknown>>((settle, fail) => {
-          const closed = Promise.resolve().then(() => sealed.then(done, done))
+          const closed = Promise.resolve().then(() => sealed.then(done, error => closedAs(error, options)))
           resolve({
             end: async made => {
               settle(made)
-              await sealed
+              await (await closed).end(made)
             },
             fail: async error => {
               fail(error)
@@ -131,14 +171,26 @@ export const openCall = (client: Client, call: SealedCall, options: SealOptions)
     sealed.catch(reject)
   })
 
-const done = (): void => undefined
+const done = (): ReportedCall => ({ end: async () => undefined, fail: async () => undefined })
 
-const goesOn = ({ mode, fail }: SealOptions): boolean => mode === "observe" || fail === "open"
+const closedAs = (error: unknown, options: SealOptions): ReportedCall => ({
+  end: async () => {
+    if (!isOnlyLate(error, options)) throw error
+    options.onUnsealed?.(error)
+  },
+  fail: async () => undefined,
+})
+
+/** Whether a call is made, or its result given, although this stopped its decision or its close. */
+const goesOnAfter = (error: unknown, { mode, fail }: SealOptions): boolean =>
+  mode === "observe" || (fail === "open" && !isUnfit(error))
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && (error.name === "PermitRefusedError" || error.name === "OutputRefusedError")
-/** The call itself is not taken, which a caller could bring about: no reason to go on without a decision. */
+/** The call or its result is not taken, which a caller or a tool could bring about: no reason to go on without a decision. */
 const isUnfit = (error: unknown): boolean =>
-  [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind)
+  error instanceof PermitNotClosedError
+    ? isUnfit(error.cause)
+    : [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind)
 
 function requestOf(
   { framework, name, definition, reserve_tokens = 0, ...call }: SealedCall,

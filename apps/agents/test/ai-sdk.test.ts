@@ -2,20 +2,34 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import { sealModel, sealTools } from "@runseal/agents/ai-sdk"
 import {
+  AbortedError,
+  ActTimeoutError,
+  type ClientOptions,
   createClient,
   InvalidArgumentError,
   OutputRefusedError,
   PayloadTooLargeError,
+  PermitNotClosedError,
   PermitRefusedError,
 } from "@runseal/sdk"
-import { streamText, tool, wrapLanguageModel } from "ai"
+import { type LanguageModelMiddleware, streamText, tool, wrapLanguageModel } from "ai"
 import { describe, expect, test } from "vitest"
 import { z } from "zod"
 import { EICAR } from "../../server/spec/harness/sample-requests.ts"
 import { countedRecords } from "./counted-records.ts"
+import { quickPermits } from "./quick-permits.ts"
 import { scriptedOpenAi } from "./scripted-openai.ts"
 
 const { client, records, tokens, example } = countedRecords("ai-sdk")
+const leak = `ghp_${"q7Zt3XvB9mKd2LwR5nYc8HsJ4fPg6AeU1oTi"}`
+/** A service that is gone when a permit is closed. */
+const goneAtClose: ClientOptions = {
+  retries: 0,
+  fetch: (url, init) => {
+    if (url.endsWith("/close")) throw new Error("gone")
+    return fetch(url, init)
+  },
+}
 const weather = (city: string) => ({ calls: [{ name: "weather", arguments: { city } }] })
 
 describe("the example", () => {
@@ -60,9 +74,70 @@ test("a stream is sealed when its last part was read, with its tokens", async ()
   expect(await tokens()).toBe(12)
 })
 
+describe("a stream", () => {
+  /** The text that its reader gets, and how the stream ends. */
+  async function read(middleware: LanguageModelMiddleware, answer = "hello") {
+    const { url, stop } = await scriptedOpenAi([{ text: answer }])
+    const model = createOpenAICompatible({ name: "local", baseURL: url, includeUsage: true })("scripted")
+    const sealed = wrapLanguageModel({ model, middleware })
+    const content = [{ type: "text", text: "hi" }] as const
+    const { stream } = await sealed.doStream({ prompt: [{ role: "user", content: [...content] }] })
+    let text = ""
+    try {
+      for await (const part of stream) if (part.type === "text-delta") text += part.delta
+      return { text, end: undefined }
+    } catch (error) {
+      return { text, end: error }
+    } finally {
+      stop()
+    }
+  }
+
+  test("that is refused at its end ends with the error of a call that is refused", async () => {
+    const { text, end } = await read(sealModel(client(), { agent: "a", capture_content: true }), leak)
+    expect({ text, end }).toEqual({ text: leak, end: expect.any(OutputRefusedError) })
+    expect(await records()).toEqual(["model/scripted aivp_t4_halt completed"])
+  })
+
+  test("that cannot be sealed ends with an error, unless calls may go on", async () => {
+    const { end } = await read(sealModel(client(goneAtClose), { agent: "a" }))
+    expect(end).toBeInstanceOf(PermitNotClosedError)
+    const unsealed: unknown[] = []
+    const onUnsealed = (error: unknown): void => void unsealed.push(error)
+    for (const how of [{ fail: "open" }, { mode: "observe" }] as const)
+      expect(await read(sealModel(client(goneAtClose), { agent: "a", ...how, onUnsealed }))).toEqual({
+        text: "hello",
+        end: undefined,
+      })
+    expect({ unsealed, records: await records() }).toEqual({
+      unsealed: [expect.any(PermitNotClosedError), expect.any(PermitNotClosedError)],
+      records: [],
+    })
+  })
+
+  test("with an error of the model is sealed as failed, and ends as the model's", async () => {
+    const failing: LanguageModelMiddleware = {
+      wrapStream: async () => {
+        const parts = [{ type: "error", error: new Error("broken") }] as const
+        const stream = new ReadableStream({
+          start: controller => {
+            for (const part of parts) controller.enqueue(part)
+            controller.close()
+          },
+        })
+        return { stream }
+      },
+    }
+    const { wrapStream } = sealModel(client(), { agent: "a" })
+    const call = (params: Parameters<typeof wrapStream>[0]) =>
+      wrapStream({ ...params, doStream: async () => (await failing.wrapStream?.(params)) ?? params.doStream() })
+    expect(await read({ wrapStream: call })).toEqual({ text: "", end: undefined })
+    expect(await records()).toEqual(["model/scripted ok failed"])
+  })
+})
+
 describe("a sealed tool", () => {
   let calls = 0
-  const leak = `ghp_${"q7Zt3XvB9mKd2LwR5nYc8HsJ4fPg6AeU1oTi"}`
   const tools = {
     alarm: tool({
       inputSchema: z.object({}),
@@ -100,6 +175,59 @@ describe("a sealed tool", () => {
     const { alarm } = sealTools(nobody, tools, { agent: "a", fail: "open", onUnsealed: error => unsealed.push(error) })
     await alarm.execute?.({}, context)
     expect({ calls, unsealed: unsealed.length }).toEqual({ calls: 2, unsealed: 1 })
+  })
+
+  test("is not called once its caller has aborted, also where calls may go on", async () => {
+    const before = calls
+    for (const how of [{ fail: "open" }, { mode: "observe" }] as const) {
+      const stop = new AbortController()
+      const slow = client({
+        fetch: async () => {
+          stop.abort()
+          throw new Error("gone")
+        },
+      })
+      const { alarm } = sealTools(slow, tools, { agent: "a", ...how })
+      await expect(alarm.execute?.({}, { ...context, abortSignal: stop.signal })).rejects.toThrow(AbortedError)
+    }
+    expect(calls).toBe(before)
+  })
+
+  test("gives no result that the service does not take, unless it is only observed", async () => {
+    const large = "x".repeat(2 ** 20)
+    const circular: Record<string, unknown> = {}
+    circular.self = circular
+    const given = {
+      large: tool({ inputSchema: z.any(), execute: async () => large }),
+      circular: tool({ inputSchema: z.any(), execute: async () => circular }),
+    }
+    const options = { agent: "a", capture_content: true } as const
+    const open = sealTools(client(), given, { ...options, fail: "open" })
+    await expect(open.large.execute?.({}, context)).rejects.toThrow(PermitNotClosedError)
+    await expect(open.circular.execute?.({}, context)).rejects.toThrow(InvalidArgumentError)
+    const observed = sealTools(client(), given, { ...options, mode: "observe" })
+    expect(await observed.large.execute?.({}, context)).toBe(large)
+    expect(await observed.circular.execute?.({}, context)).toBe(circular)
+    expect(await records()).toEqual(["circular ok failed", "circular ok failed"])
+  })
+
+  test("that takes longer than its permit gives no result; in observe mode it gives one, which is not sealed", async () => {
+    const steps = {
+      slow: tool({ inputSchema: z.any(), execute: () => new Promise(end => setTimeout(end, 400, "late")) }),
+    }
+    for (const how of [{}, { fail: "open" }] as const)
+      await expect(
+        sealTools(client(quickPermits), steps, { agent: "a", ...how }).slow.execute?.({}, context),
+      ).rejects.toThrow(ActTimeoutError)
+    const unsealed: unknown[] = []
+    const observed = sealTools(client(quickPermits), steps, {
+      agent: "a",
+      mode: "observe",
+      onUnsealed: error => unsealed.push(error),
+    })
+    expect(await observed.slow.execute?.({}, context)).toBe("late")
+    expect(unsealed).toEqual([expect.any(ActTimeoutError)])
+    expect(await records()).toEqual(["slow ok failed", "slow ok failed", "slow ok failed"])
   })
 
   /** What RFC 8785 cannot write, and what it can. */

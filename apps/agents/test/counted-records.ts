@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { type Client, createClient } from "@runseal/sdk"
+import { type Client, type ClientOptions, createClient } from "@runseal/sdk"
 import { afterAll, beforeAll } from "vitest"
 import { listenOn } from "../../server/spec/harness/raw-socket.ts"
 import { listAt, numberAt, objectAt, textAt } from "../../server/spec/harness/read-answer.ts"
@@ -10,7 +10,7 @@ import { openService, type TestService } from "../../server/spec/harness/test-se
 import { type Step, scriptedOpenAi } from "./scripted-openai.ts"
 
 export type Counted = {
-  readonly client: () => Client
+  readonly client: (options?: ClientOptions) => Client
   /** Records since the last call of this, oldest first, as `<tool or model> <outcome> <what became of the act>`. */
   readonly records: () => Promise<string[]>
   /** Tokens of the newest record. */
@@ -46,7 +46,7 @@ export function countedRecords(framework: string): Counted {
   })
   let seen = 0
   return {
-    client: () => createClient({ baseUrl: listening.url }),
+    client: options => createClient({ baseUrl: listening.url, ...options }),
     records: async () => {
       const runs = listAt((await service.get("/runs?limit=100")).body, "runs")
       const fresh = runs.slice(0, runs.length - seen).toReversed()

@@ -2,10 +2,11 @@
 import { StructuredTool, tool } from "@langchain/core/tools"
 import { ChatOpenAI } from "@langchain/openai"
 import { sealCallback, sealTools } from "@runseal/agents/langchain"
-import { createClient, OutputRefusedError, PermitRefusedError } from "@runseal/sdk"
+import { ActTimeoutError, createClient, OutputRefusedError, PermitRefusedError } from "@runseal/sdk"
 import { beforeEach, describe, expect, test } from "vitest"
 import { z } from "zod"
 import { countedRecords } from "./counted-records.ts"
+import { quickPermits } from "./quick-permits.ts"
 import { type Step, scriptedOpenAi } from "./scripted-openai.ts"
 
 const { client, records, tokens, example } = countedRecords("langchain")
@@ -147,6 +148,28 @@ describe("the callback", () => {
     await expect(alarm.invoke({}, { callbacks })).rejects.toThrow(PermitRefusedError)
     expect(calls).toBe(0)
     expect(await records()).toEqual(["leak ok completed", "broken ok failed", "alarm pepg_deny"])
+  })
+
+  test("seals a tool whatever its caller's tags are", async () => {
+    const callbacks = [sealCallback(client(), agent)]
+    await expect(alarm.invoke({}, { callbacks, tags: ["runseal"] })).rejects.toThrow(PermitRefusedError)
+    expect({ calls, records: await records() }).toEqual({ calls: 0, records: ["alarm pepg_deny"] })
+  })
+
+  test("gives no result that came after the permit was over; in observe mode it is given, and not sealed", async () => {
+    const slow = tool(() => new Promise<string>(end => setTimeout(end, 400, "late")), {
+      name: "slow",
+      schema: z.object({}),
+    })
+    const late = [sealCallback(client(quickPermits), agent)]
+    await expect(slow.invoke({}, { callbacks: late })).rejects.toThrow(ActTimeoutError)
+    const unsealed: unknown[] = []
+    const observed = { ...agent, mode: "observe", onUnsealed: (error: unknown) => void unsealed.push(error) } as const
+    expect(await slow.invoke({}, { callbacks: [sealCallback(client(quickPermits), observed)] })).toBe("late")
+    expect({ unsealed, records: await records() }).toEqual({
+      unsealed: [expect.any(ActTimeoutError)],
+      records: ["slow ok failed", "slow ok failed"],
+    })
   })
 
   /** Asks a model of its own for each test. */
