@@ -1,5 +1,7 @@
 """Strict JSON and RFC 8785."""
 
+import time
+
 import pytest
 
 from runseal_client.verifier.json_text import Unreadable, canonical, parse
@@ -22,6 +24,15 @@ REFUSED = [
 def test_refused(text: str) -> None:
     with pytest.raises(Unreadable):
         parse(text.encode())
+
+
+def test_a_text_without_its_end_is_read_once() -> None:
+    began = time.monotonic()
+    for part in ('\\"', "\\", "a", "\\\\"):
+        with pytest.raises(Unreadable):
+            parse(('["' + part * 300_000).encode())
+    # Read again from each quote it would take hours.
+    assert time.monotonic() - began < 20
 
 
 def test_invalid_utf8_is_refused() -> None:

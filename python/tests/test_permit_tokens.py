@@ -136,3 +136,17 @@ def test_a_permit_that_must_be_redeemed_is_refused_where_nobody_redeems() -> Non
     assert judged(given) is None
     verified = judged(given, redeems=True)
     assert verified is not None and verified.redeem_required
+
+
+@pytest.mark.parametrize("part", [b"[" * 6_000, b'{"a":' * 2_000, b'{"alg":"ES256","alg":"ES256"}', b'{"a":NaN}'])
+def test_text_that_is_no_strict_json_is_no_permit(part: bytes) -> None:
+    _, claims, signature = permit().split(".")
+    assert judged(f"{text(part)}.{claims}.{signature}") is None
+    assert judged(f"{text(json.dumps(HEADER).encode())}.{text(part)}.{signature}") is None
+
+
+def test_a_permit_with_a_member_twice_is_refused() -> None:
+    said = json.dumps({**CLAIMS, "runseal": ACT}).replace("{", '{"aud": "refunds", ', 1)
+    signed = f"{text(json.dumps(HEADER).encode())}.{text(said.encode())}"
+    r, s = decode_dss_signature(KEY.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
+    assert judged(f"{signed}.{text(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}") is None

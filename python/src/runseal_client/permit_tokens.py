@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+
+from .verifier.json_text import Unreadable, parse
 
 MAX_PERMIT_CHARACTERS = 16_384
 MAX_LEEWAY_SECONDS = 30
@@ -49,8 +50,8 @@ def _decoded(part: str) -> bytes:
 
 def _object(data: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(data)
-    except ValueError:
+        value = parse(data)
+    except Unreadable:
         raise PermitInvalid("It is no permit.") from None
     if not isinstance(value, dict):
         raise PermitInvalid("It is no permit.")

@@ -32,7 +32,7 @@ import {
 } from "../vocabulary/scalars.ts"
 import { EVALUATORS } from "../vocabulary/versions.ts"
 
-const anchorRequired = { anchor_required: v.exactOptional(v.boolean()) }
+const anchorRequired = { anchor_required: v.exactOptional(v.literal(true)) }
 const decision = {
   envelope_id: envelopeIdSchema,
   fired_rule_id: firedRuleIdSchema,

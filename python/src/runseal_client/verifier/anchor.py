@@ -67,17 +67,16 @@ def entry_problem(entry: Json, trust: Trust) -> str | None:
         return "No trusted service key, valid at the log's time, signed the leaf."
     if not verifies_hash(key.spki, body.signature, bytes.fromhex(body.digest)):
         return "The service's signature is wrong."
-    log = trust.log_keys.get(base64.b64decode(entry["logId"]["keyId"]).hex())
-    if log is None or not log.holds_at(at):
+    if trust.log_key(base64.b64decode(entry["logId"]["keyId"]).hex(), at) is None:
         return "The entry is of a log without a trusted key, valid at the log's time."
     return None
 
 
 def inclusion_problem(entry: Json, trust: Trust) -> str | None:
     """Why the entry is not proven to be in the trusted log, or None."""
-    log = trust.log_keys.get(base64.b64decode(entry["logId"]["keyId"]).hex())
+    log = trust.log_key(base64.b64decode(entry["logId"]["keyId"]).hex(), int(entry["integratedTime"]))
     if log is None:
-        return "The log is not trusted."
+        return "The log is not trusted, or was not at that time."
     proof = entry["inclusionProof"]
     if proof["logIndex"] != entry["logIndex"]:
         return "The proof is of another place."

@@ -15,7 +15,8 @@ MAX_INTEGER = 2**53 - 1
 # More digits than an exponent has that any double reaches.
 MAX_EXPONENT_DIGITS = 20
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A string without its end goes on to the end of the text: else each quote in it would be tried again.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
