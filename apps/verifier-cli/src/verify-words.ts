@@ -8,7 +8,7 @@ import type { ExpectationOptions } from "./expected-facts.ts"
 /** Options without a value: the flag, its name among the options, and its help text. */
 export const SWITCHES = [
   ["--allow-unanchored", "allowUnanchored", "exit 0 for a document without log entry; never for one that FAILED"],
-  ["--show-evidence-summary", "showEvidenceSummary", "also print the facts that a bundle states about its run"],
+  ["--show-evidence-summary", "showEvidenceSummary", "also print the facts that the document states"],
   [
     "--strict",
     "strict",
