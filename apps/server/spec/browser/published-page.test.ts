@@ -6,7 +6,7 @@ import { ADMIN, type Holder, mint } from "../harness/key-holders.ts"
 import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
-import { shown } from "../harness/verify-page-parts.ts"
+import { choose, shown } from "../harness/verify-page-parts.ts"
 
 const service = standingService(() => ({ config: { rateLimit: 2, anonymousRateLimit: 2 } }))
 let admin: Holder
@@ -83,6 +83,25 @@ describe.skipIf(!HAS_CHROMIUM)(`in ${CHROMIUM}`, () => {
     const paths = [`/public/runs/${token}`, "/.well-known/runseal-trust.json", `/public/runs/${token}/bundle.json`]
     expect([...asked].sort()).toEqual(paths.map(path => address() + PREFIX + path).sort())
     expect(complaints).toEqual([])
+  })
+
+  test("says nothing of the run where its record fails, or where the visitor gives another file", async () => {
+    const named = `Run ${run_id} was admitted`
+    const served = (await service().get(`/public/runs/${token}/bundle.json`)).text
+    const forged = served.replace(/"route_id":"[^"]*"/, '"route_id":"forged"')
+    const { page } = await visit(`${PREFIX}/public/runs/${token}`)
+    await shown(page, "The published bundle")
+    await choose(page, "document", { name: "forged.json", bytes: forged })
+    expect((await shown(page, "forged.json")).verdict).toBe("FAILED")
+    const { page: other } = await visit(`${PREFIX}/verify`)
+    await other.route("**/bundle.json", route => route.fulfill({ contentType: "application/json", body: forged }))
+    await other.goto(`${address()}${PREFIX}/public/runs/${token}`)
+    expect((await shown(other, "The published bundle")).verdict).toBe("FAILED")
+    for (const one of [page, other]) {
+      expect(await one.title()).toBe("Verify a Runseal record")
+      expect(await one.locator("main").innerText()).not.toContain(named)
+    }
+    expect(await page.locator("main").innerText()).not.toMatch(/[Pp]ublished/)
   })
 
   test("shows the verdict on a phone without scrolling", async () => {

@@ -181,6 +181,49 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     expect(page.url()).toBe(`${address()}/verify`)
   })
 
+  test("verifies none of several files that are dropped at once: the result of one would be taken for all", async () => {
+    const text = await bundle()
+    await drop(page, "#document-zone", { name: "good.json", bytes: text }, { name: "bad.json", bytes: "{" })
+    const found = await shown(page, "Several files")
+    expect(found.verdict).toBe("NOTHING WAS VERIFIED")
+    expect(found.text).toContain("this page reads one at a time.")
+    const { page: other } = await visited("/verify")
+    await drop(other, "#trust-zone", strangersTrust, await serviceTrust())
+    await other.locator("#trust-note").filter({ hasText: "several files" }).waitFor()
+    expect(await other.locator("#keys").innerText()).toContain("as this address")
+  })
+
+  test("believes the trust document that was given last, also where an earlier one is read later", async () => {
+    const { page: other } = await visited("/verify")
+    // As a file on a slow disk is.
+    await other.evaluate(() => {
+      const read = File.prototype.arrayBuffer
+      File.prototype.arrayBuffer = async function () {
+        if (this.name === "slow.json") await new Promise(resolve => setTimeout(resolve, 1000))
+        return read.call(this)
+      }
+    })
+    await choose(other, "trust", { ...strangersTrust, name: "slow.json" })
+    await choose(other, "trust", await serviceTrust())
+    await other.locator("#keys").filter({ hasText: "from your file runseal-trust.json" }).waitFor()
+    await other.waitForTimeout(1500)
+    expect(await other.locator("#keys").innerText()).toContain("from your file runseal-trust.json")
+  })
+
+  test("fits a phone, whatever a file is called", async () => {
+    const { page: phone } = await visited("/verify", { viewport: { width: 320, height: 700 } })
+    const name = `${"n".repeat(200)}.json`
+    for (const bytes of [await bundle(), "{"]) {
+      await verified(phone, { name, bytes })
+      expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    }
+    await choose(phone, "trust", { name, bytes: "{" })
+    await phone.locator("#trust-note").filter({ hasText: "no trust document" }).waitFor()
+    await choose(phone, "trust", { ...(await serviceTrust()), name })
+    await phone.locator("#keys").filter({ hasText: "from your file" }).waitFor()
+    expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+  })
+
   test("summarises the evidence of a bundle", async () => {
     const { text } = await verified(page, { name: "ok.json", bytes: await bundle() })
     expect(text).toContain("What the record says")
@@ -195,6 +238,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     const found = await verified(page, { name, bytes })
     expect(found.verdict).toBe("NOTHING WAS VERIFIED")
     expect(found.text).toContain(sentence)
+    expect(found.text).not.toContain("..")
   })
 
   test("reads no file of more than 64 MiB", async () => {

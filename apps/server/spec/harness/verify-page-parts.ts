@@ -19,16 +19,15 @@ export const choose = (page: Page, zone: "document" | "trust", { name, bytes }: 
     buffer: Buffer.from(bytes),
   })
 
-/** Drags a file from outside onto an element. */
-export async function drop(page: Page, target: string, { name, bytes }: FileToGive): Promise<void> {
-  const content = [...Buffer.from(bytes)]
+/** Drags files from outside onto an element. */
+export async function drop(page: Page, target: string, ...given: readonly FileToGive[]): Promise<void> {
   const dataTransfer = await page.evaluateHandle(
-    ([file, octets]) => {
+    files => {
       const transfer = new DataTransfer()
-      transfer.items.add(new File([new Uint8Array(octets)], file))
+      for (const { name, octets } of files) transfer.items.add(new File([new Uint8Array(octets)], name))
       return transfer
     },
-    [name, content] as const,
+    given.map(({ name, bytes }) => ({ name, octets: [...Buffer.from(bytes)] })),
   )
   for (const type of ["dragenter", "dragover", "drop"]) await page.dispatchEvent(target, type, { dataTransfer })
 }

@@ -1,8 +1,11 @@
 /** A label that accepts a file: chosen, dropped on it, or by keyboard through the input inside it. */
 import { byId } from "./elements.ts"
 
-/** Calls `take` with each file that the zone `#<name>-zone` and its input `#<name>-file` are given. */
-export function createDropZone(name: string, take: (file: File) => void): void {
+/**
+ * Calls `take` with each file that the zone `#<name>-zone` and its input `#<name>-file` are given, and `many` where several are dropped
+ * at once: what is then shown of one would be taken for all.
+ */
+export function createDropZone(name: string, take: (file: File) => void, many: () => void): void {
   const zone = byId(`${name}-zone`)
   const input = byId(`${name}-file`)
   if (!(input instanceof HTMLInputElement)) throw new Error(`#${name}-file is no input`)
@@ -17,8 +20,9 @@ export function createDropZone(name: string, take: (file: File) => void): void {
   zone.addEventListener("dragleave", () => mark(false))
   zone.addEventListener("drop", event => {
     mark(false)
-    const [file] = event.dataTransfer?.files ?? []
-    if (file !== undefined) take(file)
+    const [file, other] = event.dataTransfer?.files ?? []
+    if (other !== undefined) many()
+    else if (file !== undefined) take(file)
   })
 }
 

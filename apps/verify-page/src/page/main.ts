@@ -10,7 +10,7 @@ import { isExport, judgeExport, MAX_EXPORT_BYTES, tooManyBytes } from "./judge-e
 import { placeOf } from "./page-address.ts"
 import { type Believed, keysOf, readTrust, trustPieces } from "./page-trust.ts"
 import { type ReadProblem, readAddress, readFile } from "./read-bounded.ts"
-import { headlineOf, reportPieces, unreadablePieces } from "./report-view.ts"
+import { headlineOf, reportPieces, sentenceOf, unreadablePieces } from "./report-view.ts"
 
 /** A document's bytes; of an export the file, which is read again for each verification. */
 type Content = Uint8Array | File
@@ -26,11 +26,23 @@ let latest = 0
 
 const say = (text: string): void => fill(byId("status"), text)
 
-function show(name: string, outcome: string, ...pieces: readonly Piece[]): void {
+/** @param headline what happened to the run, by a record that is believed */
+function show(name: string, outcome: string, pieces: readonly Piece[], headline?: string): void {
+  entitle(headline ?? TITLE)
   fill(byId("result"), ...pieces)
   byId("result").setAttribute("aria-busy", "false")
   if (matchMedia("(max-width: 36rem)").matches) byId("result").scrollIntoView()
   say(`${name}: ${outcome}`)
+}
+
+/** Of the page without a run. */
+const TITLE = "Verify a Runseal record"
+
+/** On the page of a published run: what the server said of it there stands no longer than until a record is judged. */
+function entitle(text: string): void {
+  if (place.service?.bundle === undefined) return
+  document.title = printable(text)
+  document.querySelector("h1")?.replaceChildren(printable(text))
 }
 
 /** Lets the browser draw the status before the work starts. */
@@ -43,14 +55,10 @@ async function take({ name, read }: Source): Promise<void> {
   say(`Reading ${name} …`)
   const content = await read()
   if (own !== latest) return
-  if ("problem" in content)
-    return show(name, "not read", ...unreadablePieces({ unreadable: sentenceOf(content.problem) }))
+  if ("problem" in content) return show(name, "not read", unreadablePieces({ unreadable: content.problem }))
   current = { name, content }
   await verify()
 }
-
-/** A sentence as a part of another. */
-const sentenceOf = (text: string): string => text.replace(/\.$/, "")
 
 /** Verifies the current document with the trusted keys. */
 async function verify(): Promise<void> {
@@ -67,15 +75,11 @@ async function verify(): Promise<void> {
   const judged = await judge(content, keysOf(believed))
   if (own !== latest) return
   if ("unreadable" in judged)
-    return show(name, "nothing was verified", ...unreadablePieces(hinted(judged.unreadable, content)))
+    return show(name, "nothing was verified", unreadablePieces(hinted(judged.unreadable, content)))
   const { report } = judged
   const headline = headlineOf(report)?.text
-  if (headline !== undefined && place.service?.bundle !== undefined) document.title = printable(headline)
-  show(
-    name,
-    `${headline === undefined ? "" : `${sentenceOf(headline)}; `}${report.verdict}`,
-    ...reportPieces(judged, believed),
-  )
+  const said = headline === undefined ? "" : `${sentenceOf(headline)}; `
+  show(name, `${said}${report.verdict}`, reportPieces(judged, believed), headline)
 }
 
 /** Verifies an export, unless a newer verification starts meanwhile. @param own number of this verification */
@@ -89,8 +93,8 @@ async function verifyExport(name: string, file: File, own: number): Promise<void
     throw error
   })
   if (found === undefined || own !== latest) return
-  if ("unreadable" in found) return show(name, "nothing was verified", ...unreadablePieces(found))
-  show(name, found.verdict, ...exportPieces(found, believed))
+  if ("unreadable" in found) return show(name, "nothing was verified", unreadablePieces(found))
+  show(name, found.verdict, exportPieces(found, believed))
 }
 
 /** The file itself for an export, the bytes of any other document. */
@@ -115,9 +119,14 @@ function believe(next: Believed): void {
   fill(byId("keys"), ...trustPieces(believed, place))
 }
 
+/** Number of the latest trust document that was given: of an older one that is read later nothing is believed. */
+let latestTrust = 0
+
 async function takeTrust(file: File): Promise<void> {
+  const own = ++latestTrust
   const bytes = await readFile(file, MAX_TRUST_BYTES)
   const keys = "problem" in bytes ? bytes : readTrust(bytes)
+  if (own !== latestTrust) return
   if ("problem" in keys) {
     fill(byId("trust-note"), `${file.name} is no trust document to rely on. ${keys.problem}`)
     return
@@ -137,6 +146,9 @@ async function believeService(): Promise<void> {
   else believe({ from: "service", host: place.service.host, keys })
 }
 
+/** What the page says of itself before a run is published on it. */
+const lead = byId("lead").textContent
+
 /** Verifies the bundle of a published run. */
 async function verifyPublished(address: string): Promise<void> {
   byId("document-heading").textContent = "Published run"
@@ -148,7 +160,7 @@ async function verifyPublished(address: string): Promise<void> {
   // What a visitor came for is the result: it comes before the form.
   byId("inputs").before(byId("status"), byId("result"))
   await take({ name: "The published bundle", read: () => readAddress(address, DEFAULT_MAX_BYTES) })
-  if (current === undefined) return
+  if (current === undefined || isOwn) return
   const link = document.createElement("a")
   link.href = address
   link.download = ""
@@ -156,9 +168,29 @@ async function verifyPublished(address: string): Promise<void> {
   fill(byId("document-note"), link, element("span", "", ", to keep it or to verify it on your own machine."))
 }
 
+/** Whether the visitor gave a document. */
+let isOwn = false
+
+/** Takes a document of the visitor, which is not the published one. */
+function takeOwn(source: Source): void {
+  isOwn = true
+  if (place.service?.bundle !== undefined) {
+    entitle(TITLE)
+    byId("document-heading").textContent = "Document"
+    byId("lead").textContent = lead
+    fill(byId("document-note"))
+    for (const said of document.querySelectorAll<HTMLElement>("header .hint")) said.hidden = true
+  }
+  void take(source)
+}
+
+/** Several files have several results, and this page shows one. */
+const SEVERAL: ReadProblem = { problem: "These are several files, and this page reads one at a time." }
+
 /** A bug of the page itself: nothing counts as verified. */
 function failed(): void {
   latest++
+  entitle(TITLE)
   fill(byId("result"), ...unreadablePieces({ unreadable: "the page itself failed; please report it" }))
   say("The page failed: nothing was verified.")
 }
@@ -167,6 +199,14 @@ addEventListener("error", failed)
 addEventListener("unhandledrejection", failed)
 preventFileNavigation()
 const ready = believeService()
-createDropZone("document", file => void take({ name: file.name, read: () => readDocument(file) }))
-createDropZone("trust", file => void takeTrust(file))
+createDropZone(
+  "document",
+  file => takeOwn({ name: file.name, read: () => readDocument(file) }),
+  () => takeOwn({ name: "Several files", read: async () => SEVERAL }),
+)
+createDropZone(
+  "trust",
+  file => void takeTrust(file),
+  () => fill(byId("trust-note"), SEVERAL.problem),
+)
 if (place.service?.bundle !== undefined) void verifyPublished(place.service.bundle)

@@ -62,8 +62,11 @@ export const headlineOf = (report: Report): Headline | undefined =>
 /** Shown when nothing could be verified. */
 export const unreadablePieces = ({ unreadable }: Unreadable): readonly Piece[] => [
   element("h2", "verdict bad", "✗ NOTHING WAS VERIFIED"),
-  element("p", "", `This cannot be verified: ${unreadable}.`),
+  element("p", "", `This cannot be verified: ${sentenceOf(unreadable)}.`),
 ]
+
+/** A sentence as a part of another. */
+export const sentenceOf = (text: string): string => text.replace(/\.$/, "")
 
 const checkItem = ({ id, result, message }: Check): HTMLElement => {
   const mark = element("span", "mark", MARKS[result])
