@@ -38,7 +38,7 @@ function show(name: string, outcome: string, pieces: readonly Piece[], headline?
 /** Of the page without a run. */
 const TITLE = "Verify a Runseal record"
 
-/** On the page of a published run: what the server said of it there stands no longer than until a record is judged. */
+/** On the page of a published run: what the server stated of it is replaced as soon as a record is judged. */
 function entitle(text: string): void {
   if (place.service?.bundle === undefined) return
   document.title = printable(text)
@@ -78,8 +78,8 @@ async function verify(): Promise<void> {
     return show(name, "nothing was verified", unreadablePieces(hinted(judged.unreadable, content)))
   const { report } = judged
   const headline = headlineOf(report)?.text
-  const said = headline === undefined ? "" : `${sentenceOf(headline)}; `
-  show(name, `${said}${report.verdict}`, reportPieces(judged, believed), headline)
+  const ending = headline === undefined ? "" : `${sentenceOf(headline)}; `
+  show(name, `${ending}${report.verdict}`, reportPieces(judged, believed), headline)
 }
 
 /** Verifies an export, unless a newer verification starts meanwhile. @param own number of this verification */
@@ -179,7 +179,7 @@ function takeOwn(source: Source): void {
     byId("document-heading").textContent = "Document"
     byId("lead").textContent = lead
     fill(byId("document-note"))
-    for (const said of document.querySelectorAll<HTMLElement>("header .hint")) said.hidden = true
+    for (const hint of document.querySelectorAll<HTMLElement>("header .hint")) hint.hidden = true
   }
   void take(source)
 }
