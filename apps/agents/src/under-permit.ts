@@ -1,5 +1,13 @@
 /** One call of a tool or a model under a permit, as every framework's adapter makes it. docs/doors/README.md has the mapping. */
-import { canonicalize, digest, type JsonValue, sha256Hex, utf8Encode } from "@runseal/canonical"
+import {
+  canonicalize,
+  digest,
+  type JsonValue,
+  sha256Hex,
+  strictValue,
+  utf8Decode,
+  utf8Encode,
+} from "@runseal/canonical"
 import {
   ActTimeoutError,
   BadRequestError,
@@ -213,36 +221,25 @@ function requestOf(
 const VALUE_MAX_DEPTH = 60
 
 /**
- * A value as strict JSON. What that cannot write is written as a text, so that nothing is hidden from the service's search.
+ * A value as strict JSON. What that cannot write is written as a text, so that nothing is hidden from the service's search. Bytes are
+ * written as the text that they are, others as their hash.
  * @throws InvalidArgumentError for a value that JSON cannot write, such as one that holds itself
  */
 function jsonOf(value: unknown): JsonValue {
   try {
-    const text = JSON.stringify(value ?? null, (_, member) => (typeof member === "bigint" ? `${member}` : member))
-    return strict(JSON.parse(text), 0)
+    return strictValue(JSON.parse(JSON.stringify(value ?? null, written)), VALUE_MAX_DEPTH)
   } catch {
     throw new InvalidArgumentError("A value of the call cannot be written as JSON.")
   }
 }
 
-/** @param value as JSON.parse gives it */
-function strict(value: JsonValue, depth: number): JsonValue {
-  if (typeof value === "string") return value.toWellFormed()
-  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? `${value}` : value
-  if (value === null || typeof value !== "object") return value
-  if (depth === VALUE_MAX_DEPTH) return textsIn(value).join(" ").toWellFormed()
-  if (isList(value)) return value.map(item => strict(item, depth + 1))
-  const pairs = Object.entries(value).map(([name, member]) => [name.toWellFormed(), strict(member, depth + 1)] as const)
-  const members = Object.fromEntries(pairs)
-  // Names that become the same text make no object.
-  return Object.keys(members).length === pairs.length ? members : pairs
+/** For JSON.stringify. It gives `member` after a method `toJSON`, which makes a list of numbers of some bytes. */
+function written(this: unknown, name: string, member: unknown): unknown {
+  const own: unknown = Reflect.get(Object(this), name)
+  if (ArrayBuffer.isView(own)) return writtenBytes(new Uint8Array(own.buffer, own.byteOffset, own.byteLength))
+  if (own instanceof ArrayBuffer) return writtenBytes(new Uint8Array(own))
+  return typeof member === "bigint" ? `${member}` : member
 }
 
-/** The names, texts and numbers of a value, one behind the other, as they are searched. */
-function textsIn(value: JsonValue): readonly string[] {
-  if (value === null || typeof value !== "object") return [`${value}`]
-  if (isList(value)) return value.flatMap(textsIn)
-  return Object.entries(value).flatMap(([name, member]) => [name, ...textsIn(member)])
-}
-
-const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value)
+const writtenBytes = (bytes: Uint8Array): JsonValue =>
+  utf8Decode(bytes) ?? { bytes: bytes.length, sha256: sha256Hex(bytes) }

@@ -244,12 +244,19 @@ describe("a sealed tool", () => {
   test("is refused for malicious code, whatever is beside it", async () => {
     const before = calls
     const sealed = sealTools(client(), { echo }, { agent: "a", fail: "open" })
-    for (const input of [{ ...odd, code: EICAR }, { deep: nested(100, EICAR) }])
-      await expect(sealed.echo.execute?.(input, context)).rejects.toThrow(PermitRefusedError)
+    const bytes = new TextEncoder().encode(EICAR)
+    const inputs = [{ ...odd, code: EICAR }, { deep: nested(100, EICAR) }, { bytes }, { bytes: Buffer.from(bytes) }]
+    for (const input of inputs) await expect(sealed.echo.execute?.(input, context)).rejects.toThrow(PermitRefusedError)
     expect({ calls, records: await records() }).toEqual({
       calls: before,
-      records: ["echo pepg_deny", "echo pepg_deny"],
+      records: inputs.map(() => "echo pepg_deny"),
     })
+  })
+
+  test("with an image is called: its hash is sealed", async () => {
+    const sealed = sealTools(client(), { echo }, { agent: "a" })
+    await sealed.echo.execute?.({ image: new Uint8Array(2 ** 20).fill(255).buffer }, context)
+    expect(await records()).toEqual(["echo ok completed"])
   })
 
   test("is not called for arguments that the service does not take, also where calls may go on", async () => {

@@ -2,6 +2,7 @@ declare global {
   // ES2024, in Node since 20 and in browsers since 2023; the libs compile against ES2023.
   interface String {
     isWellFormed(): boolean
+    toWellFormed(): string
   }
 }
 

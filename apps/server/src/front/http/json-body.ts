@@ -190,11 +190,15 @@ export async function roomForParsing(c: Context, bytes: Uint8Array, values: numb
   await holdOf(c).admit(bytes.length, values)
 }
 
-/** A received body as a JSON object. @throws HttpError 400 for what is not strict JSON or no object */
-export function parseObject(bytes: Uint8Array, limits: BodyLimits): JsonObject {
+/**
+ * A received body as a JSON object.
+ * @param parse throws StrictJsonError for what it refuses
+ * @throws HttpError 400 for what is not strict JSON or no object
+ */
+export function parseObject(bytes: Uint8Array, limits: BodyLimits, parse = parseStrictJson): JsonObject {
   if (bytes.length === 0) throw invalidBody("The body is empty; it must be a JSON object.")
   try {
-    const object = parseStrictJson(bytes, limits)
+    const object = parse(bytes, limits)
     if (!isObject(object)) throw invalidBody("The body must be a JSON object.")
     return object
   } catch (error) {
