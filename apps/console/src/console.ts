@@ -19,7 +19,7 @@ import { runsFile } from "./pages/runs-download.ts"
 import { runsPage } from "./pages/runs-page.ts"
 import { signIn, signInPage, signOut } from "./pages/sign-in-page.ts"
 import { POLICY, page } from "./parts/layout.ts"
-import { html } from "./parts/markup.ts"
+import { html, type Markup } from "./parts/markup.ts"
 import { refused } from "./parts/pieces.ts"
 import { formOf, show, statusOf, type Visit } from "./visit.ts"
 
@@ -120,12 +120,23 @@ function withoutSlash(c: Context): Response | undefined {
   return c.req.method === "GET" && end === "" && last !== "" ? c.redirect(`../${last}${search}`, 308) : undefined
 }
 
+/** What a browser stores: in place of it, no page must be stored that looks like a success. */
+const IS_FILE = /\.(?:csv|ndjson)$/
+
+const noFile = (signIn: string): Markup =>
+  html`<h1>The session has ended</h1><p><a href="${signIn}">Sign in</a> to load the file.</p>`
+
+/** Loaded again, it sends the form again: with the token of an earlier session it changes nothing, and a page with a long text shows it. */
+const NOT_SENT = html`<h1>The session has ended</h1><p>Nothing was changed. <a href="/console/sign-in" target="_blank" rel="noopener">Sign in in another window</a> and then load this page again: what you typed in it is still there.</p>`
+
 /** Shows a page to a visitor with a session; all others sign in first. */
 async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Response> {
   const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
   if (isRefusal(session)) {
     if (session.status !== 401) throw new ApiRefusal(session)
-    return c.redirect(signInAddress(c), 303)
+    if (c.req.method === "GET" && !IS_FILE.test(c.req.path)) return c.redirect(signInAddress(c), 303)
+    const body = c.req.method === "GET" ? noFile(signInAddress(c)) : NOT_SENT
+    return c.html(await page({ title: "The session has ended", here: c.req.path, body }), 403)
   }
   if (c.req.method === "GET") return make({ c, session, api: apiOf(c, fetch, session) })
   // The token of the page that the form is on. The API compares it: a page of another session changes nothing.

@@ -1,5 +1,5 @@
 /** docs/console.md: what the pages of the console hold, as the server sends them. The browser's part is in spec/browser. */
-import { beforeAll, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { closed, openedId } from "./harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { numberAt } from "./harness/read-answer.ts"
@@ -92,6 +92,17 @@ test("open permits of a key are a list", async () => {
   expect(await pageOf("/console/budgets")).toContain(`/console/permits?key=${customer.id}&amp;state=open`)
   expect(await pageOf(`/console/permits?key=${customer.id}&state=open`)).toContain(`Those of key ${customer.id}`)
 })
+
+/** Sends a form as its page does. */
+const sendForm = async (path: string, as: string, fields: Readonly<Record<string, string>>): Promise<Response> => {
+  const csrf = /name="csrf" value="([^"]+)"/.exec(await pageOf(path, as))?.[1] ?? ""
+  return service().request(path, {
+    method: "POST",
+    headers: { Cookie: as, "Sec-Fetch-Site": "same-origin" },
+    body: new URLSearchParams({ csrf, ...fields }),
+    redirect: "manual",
+  })
+}
 
 /** The numbers of the runs that a page lists. */
 const runsOn = (page: string): readonly number[] =>
@@ -191,4 +202,65 @@ test("signing out on a page of an earlier session ends the one of now", async ()
   })
   expect(answer.headers.get("location")).toBe("/console/sign-in")
   expect((await service().request("/session", { headers: { Cookie: second } })).status).toBe(401)
+})
+
+test("a key that has no run stays the filter of the next search", async () => {
+  expect(await pageOf("/console/runs?key=77")).toContain('<option value="77" selected>key 77</option>')
+})
+
+test("an auditor of all keys is made by that word", async () => {
+  const answer = await sendForm("/console/keys", cookie, { name: "of-all", scope: "auditor", reads: "all" })
+  expect(await answer.text()).toContain('class="secret"')
+})
+
+test("the page of a run says whether it is published, and where", async () => {
+  const run = numberAt((await admin.execute(request())).body, "run_id")
+  const path = `/console/runs/${run}`
+  expect(await pageOf(path)).toMatch(/value="publish"[\s\S]*Not published\./)
+  const url = /Published: <a href="([^"]+)"/.exec(
+    await (await sendForm(path, cookie, { action: "publish" })).text(),
+  )?.[1]
+  expect(url).toMatch(/^http:\/\/.*\/public\/runs\/[0-9a-f]{32}$/)
+  const page = await pageOf(path)
+  expect(page).toContain(`<a href="${url}">its page</a>`)
+  expect(page).not.toContain('value="publish"')
+  await sendForm(path, cookie, { action: "unpublish" })
+  expect(await pageOf(path)).toContain("Not published.")
+  const next = numberAt((await admin.execute(request())).body, "run_id")
+  expect(await pageOf(`/console/runs/${next}`)).toContain("Not published.")
+})
+
+test("without a session a file is refused, not replaced by a page, and a form changes nothing", async () => {
+  const ended = "runseal-session=ended"
+  for (const file of ["csv", "ndjson"])
+    expect((await service().request(`/console/runs.${file}`, { headers: { Cookie: ended } })).status).toBe(403)
+  const headers = { Cookie: ended, "Sec-Fetch-Site": "same-origin" }
+  const answer = await service().request("/console/policies", {
+    method: "POST",
+    headers,
+    body: new URLSearchParams({}),
+  })
+  expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("Nothing was changed.")])
+})
+
+describe("behind a proxy that ends TLS", () => {
+  const behind = standingService(() => ({ config: { baseUrl: "https://runs.example" } }))
+
+  test("the address of a published run is that of the service", async () => {
+    const operator = await mint(behind(), ADMIN)
+    const run = numberAt((await operator.execute(request())).body, "run_id")
+    const session = await behind().request("/session", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ key: operator.secret }),
+    })
+    const Cookie = (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
+    const { csrf_token } = JSON.parse(await session.text())
+    const answer = await behind().request(`/console/runs/${run}`, {
+      method: "POST",
+      headers: { Cookie, "Sec-Fetch-Site": "same-origin" },
+      body: new URLSearchParams({ csrf: csrf_token, action: "publish" }),
+    })
+    expect(await answer.text()).toMatch(/Published: <a href="https:\/\/runs\.example\/public\/runs\/[0-9a-f]{32}">/)
+  })
 })

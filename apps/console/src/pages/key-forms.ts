@@ -77,7 +77,7 @@ export const newKeyRequest = (field: Field): object => ({
   ...(field("scope") === "" ? {} : { scope: field("scope") }),
   ...(field("scope") === "admin" ? { confirm_admin_scope: true } : {}),
   ...(field("tier") === "" ? {} : { tier: field("tier") }),
-  ...(field("reads") === ""
+  ...(field("reads") === "" || (field("scope") === "auditor" && field("reads") === "all")
     ? {}
     : {
         reads: field("reads")

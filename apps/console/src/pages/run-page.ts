@@ -8,6 +8,7 @@ import { failureText } from "@runseal/core/presentation/permit-account"
 import { bundleFacts } from "@runseal/core/verify/record-facts"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
+import { type Publication, publicationsPageSchema } from "@runseal/core/wire/admin-answers"
 import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/key-requests"
 import { policiesPageSchema } from "@runseal/core/wire/policy-requests"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
@@ -31,6 +32,7 @@ export const runPage = (visit: Visit): Promise<Response> => showRun(visit)
 async function showRun(visit: Visit, news?: Markup): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
   const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
+  const published = await publicationOf(visit, bundle.run.run_id)
   const title = titleOf(bundle)
   const body = html`${outcome(bundle, title, await denyingRule(visit, bundle))}
 ${news ?? ""}
@@ -42,7 +44,7 @@ ${section("Verified in this browser", verification(visit, bundle))}
 ${section("Facts", runFacts(visit, bundle))}
 ${budgets(visit, bundle)}
 ${section("Log entries", anchors(bundle))}
-${section("Hand it on", handOn(visit, bundle))}
+${section("Hand it on", handOn(visit, bundle, published))}
 </div></div>`
   return show(visit, { title, body, islands: ["run.js"] })
 }
@@ -188,13 +190,24 @@ function anchors({ anchors: found }: Bundle): Markup {
   return html`${facts(rows)}${outside === 0 ? "" : html`<p>Also in ${outside} outside ${outside === 1 ? "log" : "logs"}.</p>`}<p class="quiet">Witnesses sign the whole log, not one entry: <a href="/console/log">log health</a>.</p>`
 }
 
+/** Where a run is published; undefined for one that is not, and for visitors who neither publish nor withdraw. */
+async function publicationOf(visit: Visit, id: number): Promise<Publication | undefined> {
+  if (!administers(visit)) return undefined
+  const path = address("/admin/published", { before: id + 1, limit: 1 })
+  const { published } = await visit.api.get(path, publicationsPageSchema)
+  return published.find(({ run_id }) => run_id === id)
+}
+
+/** The page for people of an address that the API gives for programs. */
+const pageOf = (bundleUrl: string): string => bundleUrl.replace(/\/bundle\.json$/, "")
+
 /** An administrator publishes its own runs, and those of open mode that it was given; it withdraws any. */
-function handOn(visit: Visit, bundle: Bundle): Markup {
+function handOn(visit: Visit, bundle: Bundle, published: Publication | undefined): Markup {
   const { run } = bundle
   const isOwn = [0, visit.session.key_id].includes(keyOf(bundle))
   const publish = administers(visit)
-    ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${csrfField(visit.session.csrf_token)}${isOwn ? html`<button name="action" value="publish">Publish</button>` : ""} <button name="action" value="unpublish" class="plain">Withdraw</button></form>
-<p class="quiet">Published, everybody with its address reads and verifies the record.${isOwn ? "" : " Only the key that made it publishes it."}</p>`
+    ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${csrfField(visit.session.csrf_token)}${published === undefined ? (isOwn ? html`<button name="action" value="publish">Publish</button>` : "") : html`<button name="action" value="unpublish" class="plain">Withdraw</button>`}</form>
+<p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} Published, everybody with its address reads and verifies the record.${isOwn ? "" : " Only the key that made it publishes it."}</p>`
     : ""
   return html`<ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
 ${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${publish}`
@@ -215,9 +228,6 @@ export async function runPublication(visit: Visit): Promise<Response> {
   }
   const done = await visit.api.change("POST", `/admin/runs/${id}/publish`, publishedRunSchema)
   if (isRefusal(done)) return showRun(visit, refused(done))
-  const page = `/public/runs/${done.token}`
-  return showRun(
-    visit,
-    notice("good", html`<p>Published: <a href="${page}">${new URL(page, visit.c.req.url).href}</a></p>`),
-  )
+  const page = pageOf(done.url)
+  return showRun(visit, notice("good", html`<p>Published: <a href="${page}">${page}</a></p>`))
 }

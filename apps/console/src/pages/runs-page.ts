@@ -59,10 +59,13 @@ function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
     html`<label>${label}<input name="${name}" value="${verbatim(view.texts[name] ?? "")}" placeholder="${hint}" autocomplete="off" spellcheck="false"></label>`
   const hidden = TEXT_FILTERS.slice(SHOWN_FILTERS)
   const isOpen = hidden.some(({ name }) => view.texts[name] !== undefined)
+  // The key of the view is among them, so that the next search does not show all.
+  const choices = new Map([...names].map(([id, name]) => [`${id}`, `${name} (${id})`]))
+  if (view.key !== undefined && !choices.has(view.key)) choices.set(view.key, `key ${view.key}`)
   const keys =
-    names.size < 2
+    choices.size < 2 && view.key === undefined
       ? ""
-      : html`<label>Key<select name="key"><option value="">all</option>${[...names].map(([id, name]) => html`<option value="${id}" ${view.key === `${id}` ? html`selected` : ""}>${name} (${id})</option>`)}</select></label>`
+      : html`<label>Key<select name="key"><option value="">all</option>${[...choices].map(([id, name]) => html`<option value="${id}" ${view.key === id ? html`selected` : ""}>${name}</option>`)}</select></label>`
   const isFiltered = Object.keys(view.texts).length > 0 || view.key !== undefined || view.status !== undefined
   return html`<form class="filters" method="get" action="${PATH}" role="search" aria-label="Runs">
 ${view.status === undefined ? "" : html`<input type="hidden" name="status" value="${view.status}">`}

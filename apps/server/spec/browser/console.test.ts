@@ -221,6 +221,23 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     expect((await customer.execute(request())).body).toMatchObject({ error_stage: "PEPG" })
   })
 
+  test("a policy that was typed is not lost with the session", async () => {
+    const short = await mint(service(), { ...ADMIN, name: "short" }, admin)
+    const page = await signIn(short.secret ?? "")
+    await open(page, "/console/policies")
+    await page.fill("textarea", '{ "typed": "for long" }')
+    await admin.send("DELETE", `/admin/keys/${short.id}`)
+    await page.click("text=What would change?")
+    expect(await page.locator("main").innerText()).toContain("Nothing was changed.")
+    await expectAccessible(page, "an ended session")
+    const [other] = await Promise.all([page.context().waitForEvent("page"), page.click("main a")])
+    await other.fill("#key", admin.secret ?? "")
+    await other.click("main button")
+    await other.waitForSelector("h1:has-text('Overview')")
+    await page.reload()
+    expect(await page.inputValue("textarea")).toContain("for long")
+  })
+
   test("figures of the overview lead to their lists", async () => {
     const page = await signIn(admin.secret ?? "")
     expect(await page.locator(".chart a title").last().textContent()).toMatch(/UTC: [1-9]/)
