@@ -120,7 +120,7 @@ function withoutSlash(c: Context): Response | undefined {
   return c.req.method === "GET" && end === "" && last !== "" ? c.redirect(`../${last}${search}`, 308) : undefined
 }
 
-/** What a browser stores: in place of it, no page must be stored that looks like a success. */
+/** What a browser stores: it must not store a page in place of the file. */
 const IS_FILE = /\.(?:csv|ndjson)$/
 
 const noFile = (signIn: string): Markup =>
