@@ -88,7 +88,13 @@ function runtimeRefs(name: string): ReadonlyMap<string, LockedPackage> {
   )
 }
 
-function main(folder: string): void {
+function main(words: readonly string[]): void {
+  if (words.length > 1 || words[0]?.startsWith("-")) {
+    process.stderr.write("sbom: nothing but one folder is accepted\n")
+    process.exitCode = 1
+    return
+  }
+  const folder = resolve(words[0] ?? "dist/sbom")
   mkdirSync(folder, { recursive: true })
   for (const [name, file] of PUBLISHED) {
     const sbom = sbomOf(name)
@@ -97,4 +103,4 @@ function main(folder: string): void {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) main(resolve(process.argv[2] ?? "dist/sbom"))
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) main(process.argv.slice(2))

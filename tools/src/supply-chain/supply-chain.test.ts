@@ -1,5 +1,7 @@
 /** What is installed is what the lock file names, whole, from a registry alone; little of it runs, and less runs while it is installed. */
-import { readFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { isInstalled, type LockedPackage, nameAt, ROOT, readLockfile, runtimePackages } from "./lockfile.ts"
@@ -122,6 +124,17 @@ describe("npm run sbom", () => {
       expect(JSON.stringify(sbom)).not.toMatch(/serialNumber|timestamp/)
     },
   )
+
+  test("takes no option for a folder", () => {
+    const cwd = mkdtempSync(join(tmpdir(), "runseal-sbom-"))
+    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, "tools/src/supply-chain/sbom.ts"), "--help"], {
+      cwd,
+      encoding: "utf8",
+    })
+    expect({ status, stderr }).toEqual({ status: 1, stderr: "sbom: nothing but one folder is accepted\n" })
+    expect(readdirSync(cwd)).toEqual([])
+    rmSync(cwd, { recursive: true })
+  })
 })
 
 test("a package of which only the files come with ours is named, and what it would install besides is not", () => {
