@@ -1,6 +1,7 @@
 /** `GET /public/runs/{token}`: a published run for people, verified in their own browser. */
 import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
+import { closed, openedId } from "../harness/asked-permits.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor } from "../harness/browser.ts"
 import { ADMIN, type Holder, mint } from "../harness/key-holders.ts"
 import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
@@ -59,6 +60,22 @@ describe("the page of a published run", () => {
       expect(page.headers.get("cache-control")).toBe("no-store")
     },
   )
+})
+
+describe("the page of a published run whose act failed", () => {
+  const other = standingService()
+
+  test("says so in its title, its heading and its description", async () => {
+    const operator = await mint(other(), ADMIN)
+    const { body } = await closed(operator, await openedId(operator), { outcome: "failed", code: "TIMED_OUT" })
+    const id = numberAt(body, "run_id")
+    const published = textAt((await operator.post(`/admin/runs/${id}/publish`)).body, "token")
+    const { text } = await other().get(`/public/runs/${published}`)
+    const named = `Run ${id} was admitted, executed and sealed; its act failed`
+    expect(text).toContain(`<h1>${named}</h1>`)
+    expect(text).toContain(`<title>${named}, published by ops`)
+    expect(text).toMatch(/<meta property="og:description" content="[^"]* Its act failed\.">/)
+  })
 })
 
 describe.skipIf(!HAS_CHROMIUM)(`in ${CHROMIUM}`, () => {

@@ -43,8 +43,9 @@ const minuteOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 
 async function sendPublishedPage(c: Context, facts: PublishedFacts): Promise<Response> {
   const { run_id, outcome_kind, created_at, published_at, publisher } = facts
   const mark = facts.enforcement === "" ? {} : { enforcement: facts.enforcement }
-  const sentence = withMark(OUTCOMES[outcome_kind].sentence, mark)
-  const title = `Run ${run_id}${endingOf(outcome_kind, mark)}`
+  const failed = facts.closing_outcome === "failed"
+  const sentence = `${withMark(OUTCOMES[outcome_kind].sentence, mark)}${failed ? " Its act failed." : ""}`
+  const title = `Run ${run_id}${endingOf(outcome_kind, mark)}${failed ? "; its act failed" : ""}`
   const published = `Made ${minuteOf(created_at)}, published by ${publisher} ${minuteOf(published_at)}.`
   const named = `${title}, published by ${publisher}, ${minuteOf(published_at)}`
   const head = await html`<title>${named}</title>

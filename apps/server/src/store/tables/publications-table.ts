@@ -92,7 +92,10 @@ export function findPublished(source: Source, publicToken: string): Promise<RunR
 }
 
 /** What the page of a published run says of it. */
-export type PublishedFacts = Pick<RunSummaryRow, "run_id" | "outcome_kind" | "enforcement" | "created_at"> & {
+export type PublishedFacts = Pick<
+  RunSummaryRow,
+  "run_id" | "outcome_kind" | "enforcement" | "closing_outcome" | "created_at"
+> & {
   /** Milliseconds since the epoch. */
   readonly published_at: number
   /** Name of the admin key that published it. */
@@ -102,12 +105,13 @@ export type PublishedFacts = Pick<RunSummaryRow, "run_id" | "outcome_kind" | "en
 /** The run published under a token; undefined when none is. */
 export function describePublished(source: Source, publicToken: string): Promise<PublishedFacts | undefined> {
   return source.read(async ({ orm }) => {
-    const { run_id, outcome_kind, enforcement, created_at } = run
+    const { run_id, outcome_kind, enforcement, closing_outcome, created_at } = run
     const [found] = await orm
       .select({
         run_id,
         outcome_kind,
         enforcement,
+        closing_outcome,
         created_at,
         published_at: publication.published_at,
         publisher: api_key.name,
