@@ -10,26 +10,27 @@ const FRAMEWORK = "ai-sdk"
  * A tool that yields preliminary results gives its last one.
  */
 export function sealTools<Tools extends ToolSet>(client: Client, tools: Tools, options: SealOptions): Tools {
-  const sealed: ToolSet = {}
-  for (const [name, tool] of Object.entries<ToolSet[string]>(tools)) {
-    const { execute, description } = tool
-    if (execute === undefined) {
-      sealed[name] = tool
-      continue
-    }
-    const definition = { door: `agents/${FRAMEWORK}`, tool: name, description }
-    sealed[name] = {
-      ...tool,
-      execute: (input: unknown, context: Parameters<typeof execute>[1]) =>
-        underPermit(
-          client,
-          { framework: FRAMEWORK, name, arguments: input, definition, signal: context.abortSignal },
-          options,
-          async () => ({ result: await lastOf(execute(input, context)) }),
-        ),
-    }
+  const sealed = Object.entries<ToolSet[string]>(tools).map(([name, tool]) => [
+    name,
+    sealTool(client, name, tool, options),
+  ])
+  return Object.assign({ ...tools }, Object.fromEntries(sealed))
+}
+
+function sealTool(client: Client, name: string, tool: ToolSet[string], options: SealOptions): ToolSet[string] {
+  const { execute, description } = tool
+  if (execute === undefined) return tool
+  const definition = { door: `agents/${FRAMEWORK}`, tool: name, description }
+  return {
+    ...tool,
+    execute: (input: unknown, context: Parameters<typeof execute>[1]) =>
+      underPermit(
+        client,
+        { framework: FRAMEWORK, name, arguments: input, definition, signal: context.abortSignal },
+        options,
+        async () => ({ result: await lastOf(execute(input, context)) }),
+      ),
   }
-  return Object.assign({ ...tools }, sealed)
 }
 
 async function lastOf(output: unknown): Promise<unknown> {

@@ -155,6 +155,13 @@ describe("a sealed tool", () => {
     expect({ calls, records: await records() }).toEqual({ calls: 0, records: ["alarm pepg_deny"] })
   })
 
+  test("is sealed whatever name a server gave it", async () => {
+    const named = Object.fromEntries([["__proto__", tools.leak]])
+    const sealed = new Map(Object.entries(sealTools(client(), named, { agent: "a" })))
+    expect(await sealed.get("__proto__")?.execute?.({}, context)).toBe(leak)
+    expect(await records()).toEqual(["__proto__ ok completed"])
+  })
+
   test("in observe mode it is called, and the record says what would have been", async () => {
     const { alarm } = sealTools(client(), tools, { agent: "a", mode: "observe" })
     await alarm.execute?.({}, context)
