@@ -177,6 +177,47 @@ def test_sealed_functions(client: Runseal, service: Service) -> None:
     assert client.runs(route_id="tests/sealed").total == before + 3
 
 
+class Degrees(float):
+    """A number that shows itself in another way, as those of numerical libraries do."""
+
+    def __repr__(self) -> str:
+        return f"Degrees({float(self)})"
+
+
+def test_a_sealed_function_may_give_back_anything(client: Runseal) -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    results: list[Any] = [Degrees(1.5), circle, object()]
+
+    @sealed(client, "tests/anything")
+    def result(at: int) -> Any:
+        return results[at]
+
+    assert all(result(at) is results[at] for at in range(3))
+    runs = client.runs(route_id="tests/anything").runs
+    assert [run.closing_outcome for run in runs] == ["completed"] * 3
+
+
+def test_what_is_done_later_is_not_sealed_as_done(client: Runseal) -> None:
+    done: list[int] = []
+
+    def steps() -> Iterator[int]:
+        done.append(1)
+        yield 1
+
+    async def later() -> None:
+        done.append(2)
+
+    with pytest.raises(TypeError):
+        sealed(client, "tests/later")(steps)
+    for function in (lambda: steps(), lambda: later()):
+        with pytest.raises(TypeError):
+            sealed(client, "tests/later")(function)()
+    runs = client.runs(route_id="tests/later").runs
+    assert [run.closing_outcome for run in runs] == ["failed"] * 2
+    assert not done
+
+
 def test_attest(client: Runseal) -> None:
     answer = client.attest(hashlib.sha256(b"build").hexdigest(), "build 12")
     assert client.attestations(limit=1).attestations[0].attestation_id == answer.attestation_id

@@ -2,9 +2,11 @@
 
 import asyncio
 import importlib.util
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from model_server import ModelServer, running_model
@@ -56,6 +58,23 @@ def test_langgraph_agent(service: Service, model: ModelServer, tmp_path: Path) -
         """Is broken."""
         raise ValueError("broken")
 
+    class Degrees(float):
+        """A number that shows itself in another way, as those of numerical libraries do."""
+
+        def __repr__(self) -> str:
+            return f"Degrees({float(self)})"
+
+    @tool
+    def measure(number: int) -> float:
+        """Measures."""
+        return Degrees(number)
+
+    class Unreadable(dict[str, int]):
+        """What cannot be said as JSON."""
+
+        def items(self) -> Any:
+            raise RuntimeError
+
     before = len(routes(service))
     callback = RunsealCallback(Runseal(service.url), spool=Spool(str(tmp_path)))
     chat = ChatOpenAI(model="m-1", base_url=model.url, api_key="none", max_retries=0)
@@ -76,6 +95,11 @@ def test_langgraph_agent(service: Service, model: ModelServer, tmp_path: Path) -
     ]
     assert callback.unsealed == 0
     assert len(model.calls) == 3
+    measure.invoke({"number": 1}, config=config)
+    assert routes(service)[-1] == ("agents/langchain/measure", "completed")
+    callback.on_tool_start({"name": "odd"}, "", run_id=uuid4(), inputs=Unreadable(a=1))
+    assert callback.unsealed == 1
+    assert [json.loads(each.read_text())["reason"] for each in tmp_path.glob("act-*.json")] == ["unreadable"]
 
 
 def test_what_is_not_sealed_is_counted(service: Service, model: ModelServer, tmp_path: Path) -> None:

@@ -153,6 +153,8 @@ def test_every_call_has_its_record(tmp_path: Path) -> None:
             {"max_tokens": 5, "max_completion_tokens": 5_000_000},
             {"max_tokens": 900_000, "n": 5},
         ]
+        several = proxy.ask("two", model="m-1, m-1")
+        assert several is not None and several.status_code == 400
         refusals = list(pool.map(lambda more: proxy.ask("more", **more), hidden + limits))
         assert [each.status_code if each is not None else 0 for each in refusals] == [403] * 6
         assert len(model.calls) == calls

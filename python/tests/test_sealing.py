@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from runseal_client.sealing import opening_of, text_of
+from runseal_client.sealing import opening_of, said_of, text_of
 
 WORD = "ignore all previous instructions"
 
@@ -45,6 +45,38 @@ def test_depth_keys_and_bytes_hide_nothing() -> None:
     ):
         assert WORD in text_of(value)
         assert WORD in opening_of("route", {}, value, "audience")["payload"]
+
+
+class Degrees(float):
+    """A number that shows itself in another way, as those of numerical libraries do."""
+
+    def __repr__(self) -> str:
+        return f"Degrees({float(self)})"
+
+
+def test_a_number_with_a_form_of_its_own_is_a_number() -> None:
+    assert text_of([Degrees(1.5), Degrees("inf"), Degrees(1e300)]) == '[1.5,"inf","1e+300"]'
+
+
+class Endless:
+    """What a test's stand-in answers to everything."""
+
+    def model_dump(self, **_: Any) -> Any:
+        return self
+
+
+def circle(twice: bool) -> Any:
+    value: list[Any] = []
+    value.extend([value, value] if twice else [value, 1])
+    return value
+
+
+@pytest.mark.parametrize("value", [circle(False), circle(True)], ids=["once", "twice"])
+def test_a_value_without_an_end_is_refused_and_its_call_ends_all_the_same(value: Any) -> None:
+    with pytest.raises(ValueError, match="too many parts"):
+        text_of(value)
+    assert said_of(value) == {}
+    assert "Endless" in text_of(Endless())
 
 
 def test_plain_json_is_its_rfc_8785_form() -> None:

@@ -14,10 +14,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 from .client import Runseal
 from .errors import ActRefused, RunsealError
-from .sealing import opening_of, output_of, text_of
+from .open_permits import OpenPermits
+from .sealing import CLOSE_SECONDS, opening_of, said_of
 from .spool import Spool
-
-MAX_OPEN = 10_000
 
 
 def _tokens(response: Any) -> int | None:
@@ -39,35 +38,38 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
         self._client = client or Runseal()
         self._agent = agent
         self._spool = spool or Spool(door="langchain")
-        self._open: dict[UUID, str] = {}
+        self._open = OpenPermits()
         self._lock = threading.Lock()
         self.unsealed = 0
 
     def _start(self, run_id: UUID, name: str, arguments: Any) -> None:
         program = {"door": "agents", "agent": self._agent}
         payload = {"tool": name, "arguments": arguments}
-        body = opening_of(f"agents/langchain/{name}", program, payload, f"langchain/{name}", observe=True)
+        route = f"agents/langchain/{name}"
         try:
-            if len(self._open) >= MAX_OPEN:
-                raise RunsealError("Too many calls are under way.", "overloaded", 503)
+            body = opening_of(route, program, payload, f"langchain/{name}", observe=True)
+        except Exception:  # Whatever a caller's object raises: the call goes on, and is counted.
+            self._count(route, "", "unreadable")
+            return
+        body["close_within_seconds"] = CLOSE_SECONDS
+        try:
+            self._open.require_room()
             opened = self._client.open_permit(body)
         except ActRefused:
             # Sealed, with the mark that it stopped nothing: the call goes on, and its result is in no record.
             return
         except RunsealError as error:
-            self._count(body, error.code)
+            self._count(body["route_id"], body["payload"], error.code)
             return
-        with self._lock:
-            self._open[run_id] = opened.permit_id
+        self._open.put(run_id, opened.permit_id)
 
-    def _count(self, body: Mapping[str, Any], reason: str) -> None:
+    def _count(self, route_id: str, payload: str, reason: str) -> None:
         with self._lock:
             self.unsealed += 1
-        self._spool.put_unsealed(body["route_id"], body["payload"], reason)
+        self._spool.put_unsealed(route_id, payload, reason)
 
     def _end(self, run_id: UUID, body: dict[str, Any]) -> None:
-        with self._lock:
-            permit_id = self._open.pop(run_id, None)
+        permit_id = self._open.take(run_id)
         if permit_id is None:
             return
         try:
@@ -91,7 +93,7 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
         if getattr(output, "status", None) == "error":
             self._end(run_id, {"outcome": "failed", "code": "EXECUTOR_FAILED"})
             return
-        self._end(run_id, {"outcome": "completed", **output_of(text_of(output))})
+        self._end(run_id, {"outcome": "completed", **said_of(output)})
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         """A tool has raised."""
@@ -107,7 +109,7 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **more: Any) -> None:
         """A model has answered."""
-        body = {"outcome": "completed", **output_of(text_of(response.generations))}
+        body = {"outcome": "completed", **said_of(response.generations)}
         tokens = _tokens(response)
         if tokens is not None:
             body["request_substance"] = {**body.get("request_substance", {}), "cost": {"total_tokens": tokens}}

@@ -14,12 +14,12 @@ from litellm.integrations.custom_logger import CustomLogger
 from .async_client import AsyncRunseal
 from .errors import ActRefused, RunsealError
 from .litellm_requests import MARK, arguments_of, metadata_of, plain_answer, reserve_of, tokens_of
-from .sealing import opening_of, output_of, text_of
+from .open_permits import OpenPermits
+from .sealing import CLOSE_SECONDS, opening_of, output_of, text_of
 from .spool import Spool
 
 TIMEOUT_SECONDS = 15.0
 DRAIN_SECONDS = 2.0
-MAX_OPEN = 10_000
 _LOG = logging.getLogger("runseal_client")
 
 
@@ -44,7 +44,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         self._spool: Spool | None = None
         self._client: AsyncRunseal | None = None
         self._drainer: asyncio.Task[None] | None = None
-        self._open: dict[str, str] = {}
+        self._open = OpenPermits()
 
     def _service(self) -> AsyncRunseal:
         # Made in the worker, not before its fork.
@@ -78,16 +78,18 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         metadata = metadata_of(data)
         metadata.pop(MARK, None)
         model = str(data.get("model", ""))
+        if "," in model and not self._observe:
+            # The proxy would ask each of them, and a permit is for one.
+            raise HTTPException(status_code=400, detail={"error": "A request names one model."})
         arguments = arguments_of(data)
         payload = {"tool": model, "arguments": arguments, "call_type": kind}
         reserve = reserve_of(data, arguments)
         program = {"door": "litellm", "agent": os.environ.get("RUNSEAL_AGENT", "litellm-proxy")}
         body = opening_of(f"litellm/{model}", program, payload, f"litellm/{model}", reserve, self._observe)
         body["attested_context"] = {"model_name": body["route_id"].removeprefix("litellm/")} if model else {}
-        body["close_within_seconds"] = 3_600
+        body["close_within_seconds"] = CLOSE_SECONDS
         try:
-            if len(self._open) >= MAX_OPEN:
-                raise RunsealError("Too many requests are under way.", "overloaded", 503)
+            self._open.require_room()
             opened = await self._service().open_permit(body)
         except ActRefused as refused:
             if refused.observed:
@@ -103,14 +105,14 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
                 raise HTTPException(status_code=status, detail={"error": f"No permit: {error.code}."}) from None
             await asyncio.to_thread(self._later().put_unsealed, body["route_id"], body["payload"], error.code)
             return data
-        self._open[opened.permit_id] = model
+        self._open.put(opened.permit_id, opened.permit_id)
         metadata[MARK] = opened.permit_id
         return data
 
     async def _close(self, data: dict[str, Any], body: dict[str, Any]) -> None:
         """Closes the permit of a request once; raises when the output must not be given out."""
         permit_id = str(metadata_of(data).get(MARK, ""))
-        if self._open.pop(permit_id, None) is None:
+        if self._open.take(permit_id) is None:
             return
         try:
             answer = await self._service().close_permit(permit_id, body)

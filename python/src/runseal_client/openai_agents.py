@@ -16,10 +16,8 @@ from agents import FunctionTool, TracingProcessor, function_tool
 from .async_client import AsyncRunseal
 from .client import Runseal
 from .errors import ActRefused, RunsealError
-from .sealing import opening_of, output_of, sealed, text_of
+from .sealing import opening_of, said_of, sealed
 from .spool import Spool
-
-MAX_OPEN = 10_000
 
 
 def sealed_tool(client: AsyncRunseal) -> Callable[[Callable[..., Any]], FunctionTool]:
@@ -73,7 +71,13 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
         answered = facts.get("output") or (response.model_dump(mode="json") if response is not None else None)
         program = {"door": "agents", "agent": self._agent}
         payload = {"tool": model, "arguments": asked}
-        body = opening_of(f"agents/openai-agents/{model}", program, payload, f"openai-agents/{model}", observe=True)
+        route = f"agents/openai-agents/{model}"
+        try:
+            body = opening_of(route, program, payload, f"openai-agents/{model}", observe=True)
+        except Exception:  # Whatever a caller's object raises: the call was made, and is counted.
+            self._count()
+            self._spool.put_unsealed(route, "", "unreadable")
+            return
         try:
             permit_id = self._client.open_permit(body).permit_id
         except ActRefused:
@@ -86,7 +90,7 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
         if span.error:
             closing: dict[str, Any] = {"outcome": "failed", "code": "EXECUTOR_FAILED"}
         else:
-            closing = {"outcome": "completed", **output_of(text_of(answered))}
+            closing = {"outcome": "completed", **said_of(answered)}
         try:
             self._client.close_permit(permit_id, closing)
         except RunsealError:

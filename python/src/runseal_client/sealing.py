@@ -19,6 +19,10 @@ R = TypeVar("R")
 
 MAX_TEXT_CHARACTERS = 200_000
 MAX_DEPTH = 64
+# How long after its permit has expired a call of a door may end.
+CLOSE_SECONDS = 3_600
+# As many nodes as the service takes of a request.
+MAX_PARTS = 507_904
 
 
 def program_of(facts: Mapping[str, Any]) -> str:
@@ -34,26 +38,61 @@ def _unsaid(value: Any) -> dict[str, str]:
     return {"type": type(value).__name__, "repr_sha256": shown}
 
 
-def _flat(value: Any) -> str:
+class _Parts:
+    """Counts the parts of one value: one that holds itself has no end."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self) -> None:
+        self._count += 1
+        if self._count > MAX_PARTS:
+            raise ValueError("The value has too many parts.")
+
+
+def _flat(value: Any, parts: _Parts) -> str:
     """The texts and numbers of a value that is nested too deep, one behind the other."""
     found: list[str] = []
     waiting = [value]
     while waiting:
         each = waiting.pop()
         if isinstance(each, Mapping):
+            parts.add()
             waiting.extend(part for pair in reversed(list(each.items())) for part in reversed(pair))
         elif isinstance(each, (list, tuple)):
+            parts.add()
             waiting.extend(reversed(each))
         else:
-            found.append(str(plain(each)))
+            found.append(str(_plain(each, MAX_DEPTH, parts)))
     return " ".join(found)
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(value: Any) -> Any:
     """A value as strict JSON. What that cannot say is said as a text, so that nothing is hidden from the service's scan.
 
-    An object that is no JSON at all is named by its type and the hash of its repr.
+    An object that is no JSON at all is named by its type and the hash of its repr. Raises ValueError for a value of more
+    than MAX_PARTS parts.
     """
+    return _plain(value, 0, _Parts())
+
+
+def _plain(value: Any, depth: int, parts: _Parts) -> Any:
+    parts.add()
+    if isinstance(value, (Mapping, list, tuple)):
+        return _flat(value, parts) if depth >= MAX_DEPTH else _plain_parts(value, depth + 1, parts)
+    return _plain_scalar(value, depth, parts)
+
+
+def _plain_parts(value: Any, depth: int, parts: _Parts) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(each, depth, parts) for each in value]
+    pairs = [(_plain(key, depth, parts), _plain(member, depth, parts)) for key, member in value.items()]
+    members = {key: member for key, member in pairs if isinstance(key, str)}
+    # Keys that are no texts, or become the same text, make no object.
+    return members if len(members) == len(pairs) else [[key, member] for key, member in pairs]
+
+
+def _plain_scalar(value: Any, depth: int, parts: _Parts) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -63,24 +102,18 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, int):
         return int(value) if abs(value) <= MAX_INTEGER else hex(value)
     if isinstance(value, float):
-        return value if math.isfinite(value) and abs(value) <= MAX_INTEGER else repr(value)
-    if isinstance(value, (Mapping, list, tuple)) and depth >= MAX_DEPTH:
-        return _flat(value)
-    if isinstance(value, (list, tuple)):
-        return [plain(each, depth + 1) for each in value]
-    if isinstance(value, Mapping):
-        pairs = [(plain(key), plain(member, depth + 1)) for key, member in value.items()]
-        members = {key: member for key, member in pairs if isinstance(key, str)}
-        # Keys that are no texts, or become the same text, make no object.
-        return members if len(members) == len(pairs) else [[key, member] for key, member in pairs]
+        # A number of another library shows itself in another way.
+        number = float(value)
+        return number if math.isfinite(number) and abs(number) <= MAX_INTEGER else repr(number)
     try:
-        return plain(value.model_dump(mode="json", exclude_none=True), depth + 1)
+        dumped = value.model_dump(mode="json", exclude_none=True)
     except Exception:
         return _unsaid(value)
+    return _unsaid(value) if depth >= MAX_DEPTH else _plain(dumped, depth + 1, parts)
 
 
 def text_of(value: Any) -> str:
-    """The RFC 8785 text of a value, as `plain` says it."""
+    """The RFC 8785 text of a value, as `plain` says it. Raises ValueError for a value of more than MAX_PARTS parts."""
     return canonical(plain(value))
 
 
@@ -94,6 +127,23 @@ def output_of(text: str) -> dict[str, Any]:
     if captures_content() and len(text) <= MAX_TEXT_CHARACTERS:
         return {"ai_output_text": text}
     return {"request_substance": {"output": {"hash": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()}}}
+
+
+def said_of(output: Any) -> dict[str, Any]:
+    """What a close says of an output, nothing where that cannot be said: the call was made all the same."""
+    try:
+        return output_of(text_of(output))
+    except Exception:  # Whatever a caller's object raises.
+        return {}
+
+
+def _has_ended(result: Any) -> Any:
+    """The result of a call that was made; raises TypeError for one that is only made later."""
+    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise TypeError("The call has given back what is only done later: it cannot be sealed here.")
+    return result
 
 
 def _name(text: str, most: int) -> str:
@@ -123,10 +173,13 @@ def sealed(
     """Permits each call of a function before it runs, and seals it after: also a call that raises.
 
     A coroutine function needs an AsyncRunseal, another one a Runseal. Raises ActRefused when a gate refuses: before the
-    call, which is then not made, or at its close, and then the result is not given back.
+    call, which is then not made, or at its close, and then the result is not given back. Raises TypeError for a generator
+    function, and for a function that gives back a generator or an awaitable: what it does comes after its end.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError("A generator function cannot be sealed: what it does comes after its call.")
         name = f"{function.__module__}.{function.__qualname__}"
         facts = {"door": "python", "agent": name, **(program or {})}
 
@@ -141,8 +194,8 @@ def sealed(
             async def act_later(*args: P.args, **kwargs: P.kwargs) -> Any:
                 assert isinstance(client, AsyncRunseal), "a coroutine function needs an AsyncRunseal"
                 async with client.permit(body(signature.bind(*args, **kwargs))) as act:
-                    result = await function(*args, **kwargs)
-                    act.completed(**output_of(text_of(result)))
+                    result = _has_ended(await function(*args, **kwargs))
+                    act.completed(**said_of(result))
                 return result
 
             return act_later  # type: ignore[return-value]
@@ -151,8 +204,8 @@ def sealed(
         def act_now(*args: P.args, **kwargs: P.kwargs) -> R:
             assert isinstance(client, Runseal), "a function needs a Runseal"
             with client.permit(body(signature.bind(*args, **kwargs))) as act:
-                result = function(*args, **kwargs)
-                act.completed(**output_of(text_of(result)))
+                result: R = _has_ended(function(*args, **kwargs))
+                act.completed(**said_of(result))
             return result
 
         return act_now
