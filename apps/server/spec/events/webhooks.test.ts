@@ -2,12 +2,13 @@
 
 import { Webhook } from "standardwebhooks"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { REQUEST_DEADLINE_MS } from "../../src/abroad/deliveries/webhook-receiver.ts"
 import { deliveryNetworks } from "../../src/options/delivery-networks.ts"
 import { done, openedId } from "../harness/asked-permits.ts"
 import { testClock } from "../harness/clock.ts"
 import { type EventReceiver, type ReceivedEvent, startReceiver } from "../harness/event-receiver.ts"
 import { ADMIN, type Holder, mint } from "../harness/key-holders.ts"
-import { at, expectRefused, listAt, numberAt, textAt } from "../harness/read-answer.ts"
+import { at, expectRefused, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
 import { EICAR, request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 import { until } from "../harness/until.ts"
@@ -102,6 +103,42 @@ describe("a webhook", () => {
     expect(receiver.positions()).toHaveLength(40)
     expect(receiver.positions()).toEqual([...new Set(receiver.positions())].toSorted((a, b) => a - b))
     expect(receiver.mostAtOnce()).toBe(1)
+    await remove(made)
+  })
+
+  test("that refuses the events of one tenant gets those of another once, until it is set back to them", async () => {
+    const other = await mint(service(), { name: "other", tier: "production" }, admin)
+    receiver.judge((_, event) => (at(objectAt(event), "data", "key_id") === customer.id ? 500 : 204))
+    const made = await deliverTo()
+    await customer.execute(request())
+    for (let run = 0; run < 3; run++) await other.execute(request())
+    const failing = await until("the delivery has failed three times", async () => {
+      const state = (await stateOf(made)) ?? {}
+      return Number(at(state, "failures") ?? 0) >= 3 ? state : undefined
+    })
+    const others = receiver.positions()
+    expect(others).toHaveLength(3)
+    await admin.post(`/admin/destinations/${made.id}/resume`, { from: numberAt(failing, "position") })
+    receiver.answer(204)
+    await untilPassed(made)
+    expect(receiver.positions().slice(0, 3)).toEqual(others)
+    expect(rising([...new Set(receiver.positions())])).toHaveLength(4)
+    expect(receiver.positions().length).toBe(7)
+    await remove(made)
+  })
+
+  test("does not wait for another on the same machine that does not answer", async () => {
+    const callers = await Promise.all(
+      Array.from({ length: 9 }, (_, i) => mint(service(), { name: `of-nine-${i}`, tier: "production" }, admin)),
+    )
+    receiver.judge(path => (path === "/silent" ? undefined : 204))
+    const silent = await deliverTo({ url: receiver.url.replace("/events", "/silent") })
+    const made = await deliverTo()
+    await Promise.all(callers.map(caller => caller.execute(request())))
+    const since = performance.now()
+    await untilPassed(made)
+    expect(performance.now() - since).toBeLessThan(REQUEST_DEADLINE_MS / 2)
+    await remove(silent)
     await remove(made)
   })
 

@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
-import { type JsonObject, parseStrictJson } from "@runseal/canonical"
+import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { numberAt } from "./read-answer.ts"
 
@@ -22,15 +22,20 @@ export type EventReceiver = {
   readonly mostAtOnce: () => number
   /** Status of the following answers; a 2xx takes the event. */
   readonly answer: (status: number, headers?: Readonly<Record<string, string>>) => void
+  /** The status of the following answers, by path and event; undefined: there is no answer. */
+  readonly judge: (next: Judge) => void
   /** How long each answer takes, in milliseconds. */
   readonly takeTime: (ms: number) => void
   readonly forget: () => void
   readonly close: () => Promise<void>
 }
 
+export type Judge = (path: string, body: JsonValue) => number | undefined
+
 /** @param port 0: one that is free */
 export async function startReceiver(port = 0): Promise<EventReceiver> {
-  let [status, delayMs, atOnce, most] = [204, 0, 0, 0]
+  let [delayMs, atOnce, most] = [0, 0, 0]
+  let judge: Judge = () => 204
   let headers: Readonly<Record<string, string>> = {}
   let taken: ReceivedEvent[] = []
   const server = createServer(async (request, response) => {
@@ -41,6 +46,8 @@ export async function startReceiver(port = 0): Promise<EventReceiver> {
     const text = Buffer.concat(parts).toString("utf8")
     const body = parseStrictJson(text)
     if (delayMs > 0) await new Promise(done => setTimeout(done, delayMs))
+    const status = judge(request.url ?? "", body)
+    if (status === undefined) return
     if (status < 300 && isObject(body)) taken.push({ headers: request.headers, text, body })
     atOnce -= 1
     response.writeHead(status, headers).end()
@@ -55,8 +62,11 @@ export async function startReceiver(port = 0): Promise<EventReceiver> {
     positions: () => taken.filter(({ body }) => body.type !== "test").map(({ body }) => numberAt(body, "position")),
     mostAtOnce: () => most,
     answer: (next, fields = {}) => {
-      status = next
+      judge = () => next
       headers = fields
+    },
+    judge: next => {
+      judge = next
     },
     takeTime: ms => {
       delayMs = ms

@@ -11,6 +11,10 @@ import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 
 const TIMEOUT_MS = 300_000
+/** What takes some seconds where nothing else goes on. */
+const LARGE_DEADLINE_MS = 60_000
+/** Longest wait of another request meanwhile: some 300 ms where nothing else goes on. */
+const LONGEST_WAIT_MS = 4000
 const folder = mkdtempSync(join(tmpdir(), "runseal-events-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -73,6 +77,33 @@ test("a receiver that is away through thousands of runs gets them all in order",
   await untilPassed(server, key)
   expectAllInOrder(receiver.positions(), runs)
   await server.end("SIGTERM")
+  await receiver.close()
+})
+
+test("the largest records, in a small heap, stop neither deliveries to many receivers nor the service", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const receiver = await startReceiver()
+  const server = await startChild(["--data-dir", join(folder, "large"), ...LOCAL], {
+    NODE_OPTIONS: "--max-old-space-size=512",
+  })
+  const key = await adminKey(server)
+  const [runs, receivers] = [20, 8]
+  const large = request({ request_substance: { post_processing: Array.from({ length: 500_000 }, () => 0) } })
+  for (let run = 0; run < runs; run++) expect((await server.post("/execute", large, key)).status).toBe(200)
+  for (let made = 0; made < receivers; made++)
+    await server.post("/admin/destinations", { url: receiver.url, types: RUNS, from: 0 }, key)
+  const since = performance.now()
+  const waits: number[] = []
+  while (receiver.positions().length < runs * receivers && performance.now() - since < LARGE_DEADLINE_MS) {
+    const asked = performance.now()
+    await server.get("/health")
+    waits.push(performance.now() - asked)
+    await new Promise(done => setTimeout(done, 20))
+  }
+  expect(receiver.positions()).toHaveLength(runs * receivers)
+  expect(Math.max(...waits)).toBeLessThan(LONGEST_WAIT_MS)
+  expect((await server.end("SIGTERM")).code).toBe(0)
   await receiver.close()
 })
 

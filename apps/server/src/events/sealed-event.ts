@@ -8,6 +8,7 @@ import type { RunEventData, SealedEvent } from "@runseal/core/wire/event-message
 import * as v from "valibot"
 import { StoreError } from "../store/driver/store-errors.ts"
 import type { StreamDocument, StreamRun } from "../store/tables/stream-reads.ts"
+import { onlyMembers, type WantedMembers } from "./only-members.ts"
 
 const opt = v.optional
 const text = v.string()
@@ -55,7 +56,21 @@ const recordSchema = v.object({
 })
 type StoredRecord = v.InferOutput<typeof recordSchema>
 
+/** Where those members are. What callers declare is in none of them. */
+const RECORD_MEMBERS: WantedMembers = {
+  run: true,
+  sections: { payload: true, envelope: true, policy_evaluation: true, permit: true },
+  deny_receipt: true,
+  ccv_halt_receipt: true,
+  macc_halt_receipt: true,
+  aivp_t4_halt_receipt: true,
+  attestation_gap_receipt: true,
+  bundle_hash: true,
+}
+
 const anchoredSchema = v.object({ anchors: v.object({ complete_record: entry }) })
+
+const ANCHOR_MEMBERS: WantedMembers = { anchors: { complete_record: true } }
 
 const openingSchema = v.object({
   tenant_id: text,
@@ -70,6 +85,16 @@ const openingSchema = v.object({
   reservation: v.object({ tokens: v.number() }),
   opening_hash: text,
 })
+
+const OPENING_MEMBERS: WantedMembers = {
+  tenant_id: true,
+  permit_id: true,
+  expires_at: true,
+  close_by: true,
+  sections: { payload: true, envelope: true, policy_evaluation: true },
+  reservation: true,
+  opening_hash: true,
+}
 
 const endSchema = v.pick(permitEndSchema, ["tenant_id", "reason", "end_clock", "openings", "end_hash"])
 const looseEndSchema = v.object(endSchema.entries)
@@ -92,7 +117,7 @@ function read<Schema extends v.GenericSchema>(schema: Schema, document: string):
 
 /** The log index of the entry of a run's complete record. @throws StoreError "corrupt" */
 export const recordIndex = (document: string): number =>
-  Number(read(anchoredSchema, document).anchors.complete_record.entry.logIndex)
+  Number(read(anchoredSchema, onlyMembers(document, ANCHOR_MEMBERS)).anchors.complete_record.entry.logIndex)
 
 /** The event of a document. @throws StoreError "corrupt" */
 export function eventOf(document: StreamDocument): SealedEvent {
@@ -101,7 +126,7 @@ export function eventOf(document: StreamDocument): SealedEvent {
   const sealed = { key_id: owner, tenant_ordinal: chain_ordinal, leaf_digest }
   switch (document.kind) {
     case "run": {
-      const record = read(recordSchema, document.text)
+      const record = read(recordSchema, onlyMembers(document.text, RECORD_MEMBERS))
       const { permit } = record.sections
       return {
         ...place,
@@ -111,7 +136,7 @@ export function eventOf(document: StreamDocument): SealedEvent {
       }
     }
     case "opening": {
-      const opening = read(openingSchema, document.text)
+      const opening = read(openingSchema, onlyMembers(document.text, OPENING_MEMBERS))
       const { payload, envelope, policy_evaluation } = opening.sections
       const data = {
         ...sealed,

@@ -42,7 +42,8 @@ export function openDeliveries(context: DeliveriesContext): Deliveries {
   const receivers = openReceivers(context)
   // The embedded database has one process at a time, so a lease found at a start is that of a process that is gone.
   const holder = db.kind === "postgres" ? randomUUID() : "this process"
-  const round: RoundContext = { ...context, random: Math.random, holder, deliver: receivers.deliver }
+  const { deliver } = receivers
+  const round: RoundContext = { ...context, random: Math.random, holder, deliver, oneAtATime: createQueue() }
   const stop = new AbortController()
   const underWay = new Map<number, Promise<void>>()
   let wakeUp = new AbortController()
@@ -73,6 +74,16 @@ export function openDeliveries(context: DeliveriesContext): Deliveries {
       await Promise.all(underWay.values())
       receivers.close()
     },
+  }
+}
+
+/** Work is done in the order in which it comes. As many pieces wait as there are destinations. */
+function createQueue(): RoundContext["oneAtATime"] {
+  let last: Promise<unknown> = Promise.resolve()
+  return work => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
   }
 }
 

@@ -1,5 +1,6 @@
 /** Delivers to one destination, page after page, as long as this process has the lease and nothing fails. */
-import { passes } from "../../events/event-filter.ts"
+import type { SealedEvent } from "@runseal/core/wire/event-messages"
+import { filterValues, passes } from "../../events/event-filter.ts"
 import { eventOf, recordIndex } from "../../events/sealed-event.ts"
 import { followed } from "../../followed-steps.ts"
 import type { Database } from "../../store/driver/database.ts"
@@ -12,8 +13,10 @@ import type { Failure } from "./receiver-failure.ts"
 import type { Receivers } from "./receivers.ts"
 import { REQUEST_DEADLINE_MS } from "./webhook-receiver.ts"
 
-/** No event of a page is sent after this time, in milliseconds. */
+/** No event of a page is sent after this time, in milliseconds, of which reading it is a part … */
 const PAGE_BUDGET_MS = 20_000
+/** … but for so long after it was read: otherwise pages that take long to read would never be sent. */
+const LEAST_SENDING_MS = 5000
 /** Duration of the lease, after which another process delivers in place of one that died: longer than a page can take. */
 const LEASE_MS = PAGE_BUDGET_MS + REQUEST_DEADLINE_MS + 10_000
 /** Wait after a failure, in milliseconds: half of this or more, at random, doubled with each further failure in a row. */
@@ -31,19 +34,20 @@ export type RoundContext = {
   /** The name under which this process holds leases. */
   readonly holder: string
   readonly deliver: Receivers["deliver"]
+  /** Does one such piece of work at a time: one page of documents is in memory, and not one for each destination. */
+  readonly oneAtATime: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
 /** @param stop ends requests under way, whose events are sent again later */
 export async function playDelivery(context: RoundContext, id: number, stop: AbortSignal): Promise<void> {
   const { db, holder } = context
   let place: StreamPlace | undefined
-  const taken = new Set<number>()
   try {
     while (!stop.aborted) {
       const row = await leaseDestination(db, id, holder, LEASE_MS)
       if (row === undefined) return
       if (place?.position !== row.position) place = { position: row.position }
-      const next = await playPage(context, row, place, taken, stop)
+      const next = await playPage(context, row, place, stop)
       if (next === undefined) break
       place = next
     }
@@ -57,16 +61,16 @@ async function playPage(
   context: RoundContext,
   row: DestinationRow,
   place: StreamPlace,
-  taken: Set<number>,
   stop: AbortSignal,
 ): Promise<StreamPlace | undefined> {
   const { db, holder, telemetry, nowMs } = context
   const { destination_id: id, position: from } = row
   const { size } = await readHead(db)
   if (from >= size) return undefined
-  const until = performance.now() + PAGE_BUDGET_MS
-  const { documents, next } = await readStream(db, place, size, recordIndex)
-  const events = documents.map(eventOf).filter(event => passes(row, event))
+  const leased = performance.now()
+  const { events, next } = await context.oneAtATime(() => readPage(db, row, place, size))
+  const until = Math.max(leased + PAGE_BUDGET_MS, performance.now() + LEAST_SENDING_MS)
+  const taken = new Set(filterValues(row.taken).map(Number))
   const isOver = (): boolean => stop.aborted || performance.now() > until
   const deliver = { name: "deliver", facts: { destination: id, events: events.length }, apart: [] }
   const page = await followed(deliver, async note => {
@@ -80,11 +84,11 @@ async function playPage(
   const wasNoted = await noteDelivery(db, id, holder, {
     from,
     position,
+    taken: [...taken].filter(one => one >= position),
     delivered_at: page.taken === 0 ? undefined : nowMs(),
     failure: failure && { ...failure, at: nowMs(), wait_ms: waitMs(context, row, failure, position > from) },
   })
   if (page.taken > 0) telemetry.eventsDelivered(id, page.taken)
-  for (const one of taken) if (one < position) taken.delete(one)
   if (failure !== undefined) {
     telemetry.eventNotDelivered(id, failure.fault, row.failures === 0 || position > from)
     return undefined
@@ -92,6 +96,17 @@ async function playPage(
   if (row.failures > 0 && page.taken > 0) telemetry.receiverBack(id)
   if (!wasNoted) return undefined
   return page.stopped_at === undefined ? next : { position }
+}
+
+/** The events of a page. The documents are not held any longer. */
+async function readPage(
+  db: Database,
+  row: DestinationRow,
+  place: StreamPlace,
+  size: number,
+): Promise<{ readonly events: readonly SealedEvent[]; readonly next: StreamPlace }> {
+  const { documents, next } = await readStream(db, place, size, recordIndex)
+  return { events: documents.map(eventOf).filter(event => passes(row, event)), next }
 }
 
 function waitMs(

@@ -51,6 +51,8 @@ function exchange(networks: DeliveryNetworks, message: SyslogStream, signal: Abo
   const url = URL.parse(message.url)
   if (url === null || addressProblem(message.url, "syslog", networks) !== undefined)
     return Promise.reject(new AddressRefused())
+  // A signal that has aborted does not abort again: nothing would end the connection.
+  if (signal.aborted) return Promise.reject(new EndedEarly())
   return new Promise((resolve, reject) => {
     const stop = (): void => void socket.destroy(new EndedEarly())
     const { socket, connected } = open(networks, url, message.ca)

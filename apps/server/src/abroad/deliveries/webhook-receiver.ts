@@ -10,8 +10,6 @@ import { type Failure, failureOf } from "./receiver-failure.ts"
 
 /** One request, from the look-up of the name to the head of the answer, in milliseconds. */
 export const REQUEST_DEADLINE_MS = 10_000
-/** Connections to one receiver. */
-const MAX_SOCKETS = 8
 /** Longest wait that a Retry-After may ask for, in milliseconds: an hour. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 
@@ -30,7 +28,8 @@ export type WebhookClient = {
 }
 
 export function openWebhookClient(networks: DeliveryNetworks): WebhookClient {
-  const options = { keepAlive: true, maxSockets: MAX_SOCKETS, lookup: checkedLookup(networks.allows) }
+  // Without a bound for a host, which several destinations may share: each has a bound of its own, MAX_TENANTS_AT_ONCE.
+  const options = { keepAlive: true, lookup: checkedLookup(networks.allows) }
   const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) }
   const exchange = (
     { url: text, ca, headers, body }: WebhookMessage,

@@ -47,6 +47,8 @@ export type DeliveryStep = {
   readonly from: number
   /** Everything before it is delivered. */
   readonly position: number
+  /** Positions from there on that are delivered too. */
+  readonly taken: readonly number[]
   /** When an event was taken last, in milliseconds since the epoch; undefined: none was. */
   readonly delivered_at: number | undefined
   /** The first event that was not taken; undefined: all were. */
@@ -69,7 +71,7 @@ export type DeliveryStep = {
  */
 export async function noteDelivery(sink: Sink, id: number, holder: string, step: DeliveryStep): Promise<boolean> {
   const { from, delivered_at, failure } = step
-  const taken = delivered_at === undefined ? {} : { delivered_at }
+  const taken = { taken: step.taken.join(" "), ...(delivered_at === undefined ? {} : { delivered_at }) }
   const wasMoved = step.position > from
   const since = destination.failing_since
   const outcome =

@@ -41,6 +41,8 @@ export const destination = pgTable("destination", {
   deleted_at: number(),
   /** Log index from which on entries are to be delivered. */
   position: number(),
+  /** Positions from there on that are delivered already, with spaces between them: events of tenants that do not wait for one that is refused. */
+  taken: text().notNull().default(""),
   /** When an event was taken last; 0 = never. */
   delivered_at: number(),
   /** Failures in a row, what the last one was, its HTTP status (0 = none), and since when: milliseconds since the epoch. */
@@ -119,7 +121,15 @@ export function insertDestination(
     const { last = 0, active = 0, size = 0 } = found ?? {}
     if (active >= MAX_DESTINATIONS) return undefined
     const none = { previous_salt: "", previous_until: 0, deleted_at: 0, delivered_at: 0, next_try_at: 0 }
-    const fine = { failures: 0, fault: "", fault_status: 0, failing_since: 0, holder: "", lease_until: 0 } as const
+    const fine = {
+      failures: 0,
+      fault: "",
+      fault_status: 0,
+      failing_since: 0,
+      holder: "",
+      lease_until: 0,
+      taken: "",
+    } as const
     const [made] = await orm
       .insert(destination)
       .values({ ...row, ...none, ...fine, destination_id: last + 1, active: true, position: from ?? size })
@@ -157,7 +167,8 @@ export function changeDestination(
     if (before === undefined) return undefined
     const [changed] = await tx.orm
       .update(destination)
-      .set({ ...changes, next_try_at: 0 })
+      // Another receiver has taken nothing yet.
+      .set({ ...changes, next_try_at: 0, ...(changes.url === undefined ? {} : { taken: "" }) })
       .where(isThere(id))
       .returning()
     if (changed === undefined) return undefined
@@ -207,6 +218,7 @@ export function resumeDestination(
       .set({
         position: fragment`least(${from}::bigint, (select size from log_head))`,
         ...{ failures: 0, fault: "", fault_status: 0, failing_since: 0, next_try_at: 0, holder: "", lease_until: 0 },
+        taken: "",
       })
       .where(isThere(id))
       .returning({ position })
