@@ -116,6 +116,7 @@ async function sealCall<Result>(
     if (made === undefined) throw new Error(`the call ended without a result: ${output.length}`)
     return made.result
   } catch (error) {
+    if (call.signal?.aborted) throw error
     if (began) {
       // Sealed by now as it ended, or not to be released.
       if (made !== undefined && !isRefusal(error) && goesOnAfter(error, options)) {
@@ -124,7 +125,6 @@ async function sealCall<Result>(
       }
       throw error
     }
-    if (call.signal?.aborted) throw error
     // An observed run that would have been refused has no permit: it stopped nothing.
     if (error instanceof PermitRefusedError && error.result.ok) return (await make()).result
     if (isRefusal(error) || !goesOnAfter(error, options)) throw error
@@ -191,7 +191,7 @@ const closedAs = (error: unknown, options: SealOptions): ReportedCall => ({
 
 /** Whether a call is made, or its result given, although this stopped its decision or its close. */
 const goesOnAfter = (error: unknown, { mode, fail }: SealOptions): boolean =>
-  mode === "observe" || (fail === "open" && !isUnfit(error))
+  mode === "observe" || (fail === "open" && !isUnfit(error) && !(error instanceof ActTimeoutError))
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && (error.name === "PermitRefusedError" || error.name === "OutputRefusedError")
 /** The call or its result is not taken, which a caller or a tool could bring about: no reason to go on without a decision. */

@@ -22,6 +22,11 @@ import { scriptedOpenAi } from "./scripted-openai.ts"
 
 const { client, records, tokens, example } = countedRecords("ai-sdk")
 const leak = `ghp_${"q7Zt3XvB9mKd2LwR5nYc8HsJ4fPg6AeU1oTi"}`
+/** A service whose close takes longer than the act under it. */
+const slowClose: ClientOptions["fetch"] = async (url, init) => {
+  if (url.endsWith("/close")) await new Promise(resolve => setTimeout(resolve, 600))
+  return await fetch(url, init)
+}
 /** A service that is gone when a permit is closed. */
 const goneAtClose: ClientOptions = {
   retries: 0,
@@ -224,7 +229,10 @@ describe("a sealed tool", () => {
     }
     for (const how of [{}, { fail: "open" }] as const)
       await expect(
-        sealTools(client(quickPermits), steps, { agent: "a", ...how }).slow.execute?.({}, context),
+        sealTools(client({ ...quickPermits, fetch: slowClose }), steps, { agent: "a", ...how }).slow.execute?.(
+          {},
+          context,
+        ),
       ).rejects.toThrow(ActTimeoutError)
     const unsealed: unknown[] = []
     const observed = sealTools(client(quickPermits), steps, {
