@@ -134,8 +134,9 @@ async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Res
   const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
   if (isRefusal(session)) {
     if (session.status !== 401) throw new ApiRefusal(session)
-    if (c.req.method === "GET" && !IS_FILE.test(c.req.path)) return c.redirect(signInAddress(c), 303)
-    const body = c.req.method === "GET" ? noFile(signInAddress(c)) : NOT_SENT
+    const isForm = c.req.method === "POST"
+    if (!isForm && !IS_FILE.test(c.req.path)) return c.redirect(signInAddress(c), 303)
+    const body = isForm ? NOT_SENT : noFile(signInAddress(c))
     return c.html(await page({ title: "The session has ended", here: c.req.path, body }), 403)
   }
   if (c.req.method === "GET") return make({ c, session, api: apiOf(c, fetch, session) })
