@@ -111,10 +111,12 @@ describe("an act that fails", () => {
     expect(closings()).toHaveLength(1)
   })
 
-  test("has failed when its output cannot be sealed", async () => {
-    const failed = clientOf().permit(REQUEST, async () => ({ output: () => 1 }))
+  test("has failed when its output cannot be sealed, and its effects and tokens are sealed", async () => {
+    const effects = [{ effect_type: "transfer", target: "account-7" }]
+    const failed = clientOf().permit(REQUEST, async () => ({ output: () => 1, effects, tokens: 12 }))
     await expect(failed).rejects.toThrow(InvalidArgumentError)
-    expect(closings()).toEqual([{ outcome: "failed", code: "EXECUTOR_FAILED" }])
+    const declared = { causal_graph: { effect_log: effects }, request_substance: { cost: { total_tokens: 12 } } }
+    expect(closings()).toEqual([{ outcome: "failed", code: "EXECUTOR_FAILED", ...declared }])
   })
 })
 

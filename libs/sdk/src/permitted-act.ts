@@ -110,15 +110,16 @@ export function permittedActs(permits: PermitCalls, settings: Settings): Permitt
       began = true
       return act(active)
     }
+    let used: Used = {}
     const done = async (): Promise<Done<Output>> => {
-      const acted = await actWithin(settings, opened, leftMs, begin, options.signal)
-      return { output: acted.output, closing: closingOf(acted) }
+      const { output, ...rest } = await actWithin(settings, opened, leftMs, begin, options.signal)
+      used = usedBy(rest)
+      return { output, closing: { outcome: "completed", ...used, ...outputText(output) } }
     }
     const { output, closing } = await done().catch(async error => {
       // The act's own error is thrown below, however the close went: a permit that could not be closed is ended by the service.
-      await close({ outcome: "failed", code: began ? failureCode(error, options.signal) : "NOT_EXECUTED" }).catch(
-        () => undefined,
-      )
+      const code = began ? failureCode(error, options.signal) : "NOT_EXECUTED"
+      await close({ outcome: "failed", code, ...used }).catch(() => undefined)
       throw error
     })
     const run = await close(closing).catch(cause => {
@@ -179,9 +180,13 @@ function failureCode(error: unknown, signal: AbortSignal | undefined): ActFailur
 type Done<Output> = { readonly output: Output; readonly closing: PermitClosing }
 
 /** @throws InvalidArgumentError for an output that is not JSON */
-const closingOf = ({ output, effects, tokens }: Acted<unknown>): PermitClosing => ({
-  outcome: "completed",
-  ...(output === undefined ? {} : { ai_output_text: typeof output === "string" ? output : jsonText(output) }),
+const outputText = (output: unknown): Pick<PermitClosing, "ai_output_text"> =>
+  output === undefined ? {} : { ai_output_text: typeof output === "string" ? output : jsonText(output) }
+
+/** What an act did and used, which is sealed also when its output cannot be. */
+type Used = Pick<PermitClosing, "causal_graph" | "request_substance">
+
+const usedBy = ({ effects, tokens }: Omit<Acted<unknown>, "output">): Used => ({
   ...(effects === undefined ? {} : { causal_graph: { effect_log: effects } }),
   ...(tokens === undefined ? {} : { request_substance: { cost: { total_tokens: tokens } } }),
 })
