@@ -31,6 +31,14 @@ afterAll(async () => {
 
 const ready = () => service.get("/ready")
 
+test("without a signer nobody is asked", async () => {
+  const own = await openService()
+  const before = signer.counts.asked
+  expect((await own.get("/ready")).status).toBe(200)
+  expect(signer.counts.asked).toBe(before)
+  await own.close()
+})
+
 test("a signer that signs is asked once in some seconds, however many ask here", async () => {
   const before = signer.counts.asked
   const found = await Promise.all(Array.from({ length: 200 }, ready))
@@ -86,12 +94,4 @@ test("a signer that is silent is told of in bounded time and never asked twice a
   }
   // One question, whose attempts follow one another.
   expect(signer.counts.asked - before).toBeLessThanOrEqual(2)
-})
-
-test("without a signer nobody is asked", async () => {
-  const own = await openService()
-  const before = signer.counts.asked
-  expect((await own.get("/ready")).status).toBe(200)
-  expect(signer.counts.asked).toBe(before)
-  await own.close()
 })
