@@ -3,6 +3,7 @@
  * each table, room on the disk, a commit that is confirmed, a head beside the keys. Decision 0113.
  */
 import type { Database } from "../store/driver/database.ts"
+import { IDLE_TRANSACTION_TIMEOUT_MS } from "../store/driver/postgres-client.ts"
 import type { Session, Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import { lockHead } from "../store/tables/log-store.ts"
@@ -97,12 +98,30 @@ function reasonOf(error: unknown): Reason | undefined {
  * sessions of this user.
  */
 export async function waitOfOthers({ sql }: Session): Promise<Reason | undefined> {
-  const [found] = await sql<{ waiting: boolean | null; locked: boolean | null }[]>`
+  const [found] = await sql<{ waiting: boolean | null; locked: boolean | null; old: boolean | null }[]>`
     select bool_or(wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '3 s') as waiting,
       bool_or(xact_start < clock_timestamp() - interval '5 s' and pid in (
         select pid from pg_locks where relation = 'log_head'::regclass and granted
-          and mode in ('RowShareLock', 'RowExclusiveLock', 'AccessExclusiveLock', 'ExclusiveLock'))) as locked
+          and mode in ('RowShareLock', 'RowExclusiveLock', 'AccessExclusiveLock', 'ExclusiveLock'))) as locked,
+      bool_or(xact_start < clock_timestamp() - ${IDLE_TRANSACTION_TIMEOUT_MS}::int * interval '1 ms') as old
     from pg_stat_activity where datname = current_database() and xact_start is not null`
+  if (found?.old) await endStalled(sql)
   if (found?.waiting) return REASONS.unconfirmed
   return found?.locked ? REASONS.locked : undefined
+}
+
+/** A session is ended after this time in the middle of a statement, in milliseconds: a client that runs waits no longer than 8 s for an answer. */
+const STALLED_MS = 20_000
+
+/**
+ * Ends the sessions of this service whose client stopped in the middle of a statement: `idle_in_transaction_session_timeout` counts between statements
+ * only, and `statement_timeout` not while the server waits for the client, so that a process which was suspended there would hold its
+ * locks for ever. Decision 0113.
+ */
+async function endStalled(sql: Session["sql"]): Promise<void> {
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and usename = current_user
+      and application_name = current_setting('application_name') and state = 'active' and wait_event = 'ClientRead'
+      and state_change < clock_timestamp() - ${STALLED_MS}::int * interval '1 ms'`
 }
