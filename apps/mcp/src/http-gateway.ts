@@ -6,7 +6,7 @@ import { type Context, Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { createAnsweredCalls } from "./answered-calls.ts"
 import { type Conversation, type ConversationParts, createConversation } from "./conversation.ts"
-import { boundedBody, relay, responseIn } from "./http-relay.ts"
+import { boundedText, relay, responseIn } from "./http-relay.ts"
 import { errorResponse, INTERNAL_ERROR, MESSAGE_MAX_BYTES, textAt } from "./json-rpc.ts"
 import type { HttpServer } from "./servers.ts"
 import type { Gateway } from "./stdio-gateway.ts"
@@ -136,7 +136,7 @@ function createSession(route: OpenRoute, headers: Headers): Session {
     const named = "mcp-method" in session.headers ? { "mcp-method": textAt(request, "method") ?? "" } : {}
     const own = { ...Object.fromEntries(plain), ...named }
     const answer = await ask(route, "POST", own, signal, JSON.stringify({ ...request, id }))
-    return responseIn(await new Response(boundedBody(answer).body).text(), id)
+    return responseIn(await boundedText(answer), id)
   }
   return Object.assign(session, { conversation: createConversation({ ...route, ask: askServer }) })
 }

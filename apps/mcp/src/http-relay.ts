@@ -27,7 +27,7 @@ export async function relay(
   const isJson = /^application\/json\b/.test(type)
   // A client may read events in a success of any type. In a failure it reads a sentence for people.
   if (call === undefined && !isJson) return new Response(answer.ok ? null : answer.body, { status, headers })
-  const body = isJson ? await new Response(boundedBody(answer).body).text().catch(() => "") : ""
+  const body = isJson ? await boundedText(answer).catch(() => "") : ""
   const [received] = conversation.fromServer(body)
   // Such as 401 with its challenge: the agent gets status and headers once the failure is sealed, and no word that was not reviewed.
   call?.fail(answer.ok ? LOST : refusedWith(answer.status))
@@ -41,7 +41,7 @@ const textOf = async (received: FromServer): Promise<string | undefined> =>
 type BoundedBody = { readonly body: ReadableStream<BufferSource>; readonly nextMessage: () => void }
 
 /** The body of an answer, which breaks at a message of more than MESSAGE_MAX_BYTES. */
-export function boundedBody(answer: Response): BoundedBody {
+function boundedBody(answer: Response): BoundedBody {
   let size = 0
   const counting = new TransformStream<BufferSource, BufferSource>({
     transform: (chunk, out) => {
@@ -53,6 +53,9 @@ export function boundedBody(answer: Response): BoundedBody {
   const body = (answer.body ?? new ReadableStream({ start: out => out.close() })).pipeThrough(counting)
   return { body, nextMessage: () => (size = 0) }
 }
+
+/** @throws Error for a text of more than MESSAGE_MAX_BYTES, or a body that breaks */
+export const boundedText = (answer: Response): Promise<string> => new Response(boundedBody(answer).body).text()
 
 /** Writes events with the ids that they had, so that an agent of an older version can resume. Goes on when the agent has left. */
 async function relayEvents(

@@ -95,7 +95,7 @@ function reasonOf(error: unknown): Reason | undefined {
 
 /**
  * Why another process that seals is waiting, by the database's own tables; undefined when none is. The tables show only the
- * sessions of this user.
+ * sessions of this user. Ends those that would wait for ever.
  */
 export async function waitOfOthers({ sql }: Session): Promise<Reason | undefined> {
   const [found] = await sql<{ waiting: boolean | null; locked: boolean | null; old: boolean | null }[]>`
