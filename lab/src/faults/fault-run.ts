@@ -1,5 +1,6 @@
 /** Runs the suites of one test project with a number of rounds and a seed, and prints the table of their rows. */
 import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
 import { startVitest, type TestCase, type TestState } from "vitest/node"
 import { printTable, type TableRow } from "./fault-table.ts"
 
@@ -8,13 +9,48 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
 export type FaultRun = {
   /** Name of a project of vitest.config.ts. */
   readonly project: string
-  /** Part of the paths of the suites to run; empty: all. */
-  readonly only: string
   /** Suites that run at one time. */
   readonly suitesAtOnce: number
+  readonly settings: FaultSettings
+}
+
+type FaultSettings = {
   /** Whole numbers, in digits. */
   readonly rounds: string
   readonly seed: string
+  /** Part of the paths of the suites to run; empty: all. */
+  readonly only: string
+}
+
+const WHOLE = /^[1-9]\d{0,5}$/
+
+/**
+ * The settings of the command line; undefined when the usage was printed in their place: for `--help`, and with exit code 2 for a command
+ * line that is wrong.
+ */
+export function faultSettings(script: string, defaultRounds: string): FaultSettings | undefined {
+  const usage = `Usage: npm run ${script} [-- --rounds N] [--seed N] [--only NAME]
+
+  --rounds N   repetitions of each fault, 1 to 999999; ${defaultRounds} when absent
+  --seed N     seed of the random numbers, 1 to 999999; 1 when absent
+  --only NAME  only the suites whose path holds this text; all when absent
+`
+  try {
+    const { help, ...settings } = parseArgs({
+      options: {
+        rounds: { type: "string", default: defaultRounds },
+        seed: { type: "string", default: "1" },
+        only: { type: "string", default: "" },
+        help: { type: "boolean", default: false },
+      },
+    }).values
+    if (!help && WHOLE.test(settings.rounds) && WHOLE.test(settings.seed)) return settings
+    process.exitCode = help ? 0 : 2
+  } catch {
+    process.exitCode = 2
+  }
+  process.stdout.write(usage)
+  return undefined
 }
 
 const VERDICTS: Readonly<Record<TestState, TableRow["verdict"]>> = {
@@ -45,9 +81,8 @@ function rowOf(test: TestCase): TableRow {
 const firstLine = ({ message }: { readonly message: string }): string => message.split("\n")[0] ?? ""
 
 /** Sets the exit code 1 when a check failed, or when there was none. */
-export async function runFaults({ project, only, suitesAtOnce, rounds, seed }: FaultRun): Promise<void> {
-  for (const [name, text] of Object.entries({ rounds, seed }))
-    if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`--${name} must be a whole number from 1 to 999999`)
+export async function runFaults({ project, suitesAtOnce, settings }: FaultRun): Promise<void> {
+  const { rounds, seed, only } = settings
   process.env.FAULT_ROUNDS = rounds
   process.env.FAULT_SEED = seed
   const since = Date.now()

@@ -6,6 +6,7 @@
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { parseArgs } from "node:util"
 import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { verifyBundle } from "@runseal/core/verify/bundle"
@@ -23,6 +24,10 @@ import { tellOnStdout } from "../../../tools/src/demo/story.ts"
 import { drawVerifyPage } from "./verify-page-picture.ts"
 
 const GALLERY = ".runseal/gallery"
+const USAGE = `Usage: npm run gallery
+
+Executes the runs of the demo and draws their reports into ${GALLERY}, and the pictures of docs/. It takes no options but --help.
+`
 const PAGE = "docs/report.md"
 const VERIFY_PICTURE = "docs/verify-page.png"
 /** Enough to read small text on a screen. */
@@ -70,6 +75,10 @@ function refreshPage(root: string, gallery: string): void {
 }
 
 async function main(): Promise<void> {
+  if (parseArgs({ options: { help: { type: "boolean" } } }).values.help === true) {
+    process.stdout.write(USAGE)
+    return
+  }
   const story = tellOnStdout()
   const folders = makeFolders()
   process.once("exit", () => removeFolders(folders))
