@@ -30,6 +30,27 @@ describe("SHA-256 (FIPS 180-4)", () => {
   })
 })
 
+describe("HMAC-SHA-256", () => {
+  // RFC 4231 §4.2 and §4.3; most of its other cases have messages that are no text.
+  test.each([
+    [Buffer.alloc(20, 0x0b), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
+    [
+      Buffer.from("Jefe"),
+      "what do ya want for nothing?",
+      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+    ],
+  ])("gives what RFC 4231 gives", (key, message, expected) => {
+    for (const { hmacSha256Hex } of [node, noble]) expect(hmacSha256Hex(key, message)).toBe(expected)
+  })
+  test("Node's and the browser's implementation agree", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100 }), fc.string({ unit: "grapheme" }), (key, message) => {
+        expect(node.hmacSha256Hex(key, message)).toBe(noble.hmacSha256Hex(key, message))
+      }),
+    )
+  })
+})
+
 describe("digest (docs/formats.md section 1)", () => {
   test("is the SHA-256 of the UTF-8 bytes of the canonical form", () => {
     expect(digest({ b: "é", a: [1, 0.5] })).toBe(sha256Hex('{"a":[1,0.5],"b":"é"}'))

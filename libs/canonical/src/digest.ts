@@ -3,7 +3,7 @@ import type { KnownTexts } from "./canonical-text.ts"
 import { canonicalBytes } from "./canonicalize.ts"
 import type { JsonObject, JsonValue } from "./json-value.ts"
 
-export { createSha256, sha256, sha256Hex } from "#sha256"
+export { createSha256, hmacSha256Hex, sha256, sha256Hex } from "#sha256"
 
 /**
  * The one hash of the project (docs/formats.md section 1): lowercase hex SHA-256 of the UTF-8 bytes of the RFC 8785 form of `value`.

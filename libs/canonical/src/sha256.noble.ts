@@ -1,3 +1,4 @@
+import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js"
 import { encodeHex } from "./encoding.ts"
 import { utf8Encode } from "./utf8.ts"
@@ -10,6 +11,11 @@ export function sha256(data: string | Uint8Array): Uint8Array {
 /** `sha256` as 64 lowercase hex digits. */
 export function sha256Hex(data: string | Uint8Array): string {
   return encodeHex(sha256(data))
+}
+
+/** HMAC-SHA-256 (RFC 2104) of the UTF-8 bytes of a message, as 64 lowercase hex digits. */
+export function hmacSha256Hex(key: Uint8Array, message: string): string {
+  return encodeHex(hmac(nobleSha256, key, utf8Encode(message)))
 }
 
 /** A SHA-256 over bytes that come in pieces. */

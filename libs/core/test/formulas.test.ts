@@ -9,32 +9,8 @@ import { anchoringWindow } from "../src/formulas/leaves.ts"
 import { chargeId, declaredSalt, envelopeId, sequenceId } from "../src/formulas/moment.ts"
 import { declaredSection, declaredSectionsHash, payloadSection } from "../src/formulas/pre-execution.ts"
 import { reportClaimHash, reportCompileHash } from "../src/formulas/report-claims.ts"
-import { hmacSha256Hex, isSealOf, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
+import { isSealOf, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
-
-describe("HMAC-SHA-256", () => {
-  // RFC 4231 §4.2 and §4.3; its other cases have messages that are no text, or keys beyond one block.
-  test.each([
-    [Buffer.alloc(20, 0x0b), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
-    [
-      Buffer.from("Jefe"),
-      "what do ya want for nothing?",
-      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
-    ],
-  ])("gives what RFC 4231 gives", (key, message, expected) => {
-    expect(hmacSha256Hex(key, message)).toBe(expected)
-  })
-
-  test("gives what Node gives, for keys of up to one block", () => {
-    const key = fc.uint8Array({ maxLength: 64 })
-    fc.assert(
-      fc.property(key, fc.string({ unit: "grapheme" }), (bytes, message) => {
-        expect(hmacSha256Hex(bytes, message)).toBe(createHmac("sha256", bytes).update(message).digest("hex"))
-      }),
-    )
-    expect(() => hmacSha256Hex(new Uint8Array(65), "")).toThrow(RangeError)
-  })
-})
 
 describe("a sealed object", () => {
   test("carries the digest of everything but its hash, whatever hash it carried", () => {

@@ -1,9 +1,8 @@
 /** The one instant of a run, and the identifiers that follow from it. docs/formats.md section 2. */
-import { decodeHex, digest } from "@runseal/canonical"
+import { decodeHex, digest, hmacSha256Hex } from "@runseal/canonical"
 import type { DeclaredName } from "../artifacts/declared-sections.ts"
 import type { PermitUseSection } from "../artifacts/permit-sections.ts"
 import type { EnvelopeSection } from "../artifacts/sealed-sections.ts"
-import { hmacSha256Hex } from "./seal.ts"
 
 /** Made once, when a request is admitted; every clock, identifier and salt of the run derives from it. */
 export type Moment = {

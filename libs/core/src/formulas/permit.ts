@@ -1,5 +1,5 @@
 /** Preimages of permits: opening, end, and what the record of a close adds to its opening. docs/formats.md sections 2.5, 7.8 and 7.9. */
-import { decodeHex, digest } from "@runseal/canonical"
+import { decodeHex, digest, hmacSha256Hex } from "@runseal/canonical"
 import type { Anchor, OpeningLeaf, PermitEndLeaf } from "../artifacts/anchor.ts"
 import { declaredKind, type ShownDeclared } from "../artifacts/declared-sections.ts"
 import type { ExportedWindow } from "../artifacts/export-statement.ts"
@@ -9,7 +9,7 @@ import type { ClosingDeclared, PermitUseSection } from "../artifacts/permit-sect
 import { OPENING_KIND, OPENING_LEAF_VERSION, PERMIT_END_KIND, PERMIT_END_LEAF_VERSION } from "../vocabulary/versions.ts"
 import { type ChainPlace, leafDigest, sectionHashes } from "./leaves.ts"
 import { type Moment, permitId } from "./moment.ts"
-import { hmacSha256Hex, type Unsealed } from "./seal.ts"
+import type { Unsealed } from "./seal.ts"
 
 /** An opening before its own hash, from what was decided. */
 export const openingBody = (facts: Omit<OpeningBody, "kind" | "permit_id">): OpeningBody => ({

@@ -3,7 +3,7 @@
  * own hash is the digest of the object without that field. docs/formats.md section 1.
  */
 import type { JsonObject, KnownTexts, WrittenTexts } from "@runseal/canonical"
-import { concatBytes, digest, digestWithout, sha256, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { digest, digestWithout } from "@runseal/canonical"
 import { isSameBut } from "../vocabulary/json-members.ts"
 
 /** What a formula gives of a sealed object: everything but its own hash, which `seal` adds. */
@@ -39,20 +39,4 @@ export function isSealOf(
   name: "hash" | "ManifestHash" = "hash",
 ): boolean {
   return intact ? isSameBut(sealed, body, name) : digest(body) === sealed[name]
-}
-
-const HMAC_BLOCK_BYTES = 64
-
-/** HMAC-SHA-256 in lowercase hex (RFC 2104); keys are at most one block long here. */
-export function hmacSha256Hex(key: Uint8Array, message: string): string {
-  if (key.length > HMAC_BLOCK_BYTES) throw new RangeError("an HMAC key here is at most 64 bytes")
-  const inner = sha256(concatBytes(hmacBlock(key, 0x36), utf8Encode(message)))
-  return sha256Hex(concatBytes(hmacBlock(key, 0x5c), inner))
-}
-
-/** A key, filled up with zeros to a block, each byte XOR `pad`. */
-function hmacBlock(key: Uint8Array, pad: number): Uint8Array {
-  const block = new Uint8Array(HMAC_BLOCK_BYTES).fill(pad)
-  for (let index = 0; index < key.length; index++) block[index] = (key[index] ?? 0) ^ pad
-  return block
 }
