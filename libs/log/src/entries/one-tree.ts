@@ -6,6 +6,7 @@ import { decodeBase64, decodeSafeDecimal, equalBytes } from "@runseal/canonical"
 import {
   completeSubtrees,
   foldRight,
+  HASH_BYTES,
   hashLeaf,
   hashNode,
   type InclusionClaim,
@@ -29,24 +30,30 @@ export function claimOf(entry: Pick<TransparencyLogEntry, "inclusionProof" | "ca
 
 const bytesOf = (base64: string): Uint8Array => decodeBase64(base64) ?? Uint8Array.of()
 
-type Nodes = ReadonlyMap<string, TreeNode>
+/** At each level at most two. */
+type Nodes = readonly (readonly TreeNode[] | undefined)[]
 type Head = Pick<InclusionClaim, "size" | "root">
 
-/** The nodes that proofs have shown of a log so far, as far as the proof of a later entry can touch them: at most two a level. */
+/** The nodes that proofs have shown of a log so far, as far as the proof of a later entry can touch them. */
 export type TreeView = { readonly nodes: Nodes; readonly head?: Head }
 
-export const NOTHING_SEEN: TreeView = { nodes: new Map() }
+export const NOTHING_SEEN: TreeView = { nodes: [] }
 
-const keyOf = ({ level, index }: NodeId): string => `${level}/${index}`
+const nodeAt = (nodes: Nodes, { level, index }: NodeId): TreeNode | undefined =>
+  nodes[level]?.find(node => node.index === index)
 
 /** What one proof shows; nothing when the proof is not valid, which another check reports. Never throws. */
 export function viewOf(claim: InclusionClaim): TreeView {
   const { index, size, leafHash, proof, root } = claim
   if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) return NOTHING_SEEN
   const path = inclusionPath(index, size)
-  if (path.length !== proof.length) return NOTHING_SEEN
-  const nodes = new Map<string, TreeNode>()
-  const add = (node: TreeNode): void => void nodes.set(keyOf(node), node)
+  if (path.length !== proof.length || proof.some(hash => hash.length !== HASH_BYTES)) return NOTHING_SEEN
+  const nodes: TreeNode[][] = []
+  const add = (node: TreeNode): void => {
+    const level = nodes[node.level]
+    if (level === undefined) nodes[node.level] = [node]
+    else level.push(node)
+  }
   let [start, end, hash] = [index, index + 1, leafHash]
   add({ level: 0, index, hash })
   for (const [step, row] of path.entries()) {
@@ -65,13 +72,13 @@ export function viewOf(claim: InclusionClaim): TreeView {
 
 /** Whether no tree can contain both: a subtree has two hashes, or a size two roots. */
 export function areOfTwoTrees(one: TreeView, other: TreeView): boolean {
-  for (const [key, { hash }] of one.nodes) {
-    const same = other.nodes.get(key)
-    if (same !== undefined && !equalBytes(same.hash, hash)) return true
+  const isOther = (node: TreeNode): boolean => {
+    const same = nodeAt(other.nodes, node)
+    return same !== undefined && !equalBytes(same.hash, node.hash)
   }
+  if (one.nodes.some(level => level?.some(isOther))) return true
   const heads = [one.head, other.head].filter(head => head !== undefined)
-  const hashOf = (node: NodeId): Uint8Array | undefined =>
-    (one.nodes.get(keyOf(node)) ?? other.nodes.get(keyOf(node)))?.hash
+  const hashOf = (node: NodeId): Uint8Array | undefined => (nodeAt(one.nodes, node) ?? nodeAt(other.nodes, node))?.hash
   const [first, second] = heads
   if (first !== undefined && second?.size === first.size && !equalBytes(first.root, second.root)) return true
   return heads.some(({ size, root }) => {
@@ -89,11 +96,14 @@ const isWhole = (hashes: readonly (Uint8Array | undefined)[]): hashes is readonl
  * @param index of the further entry
  */
 export function seenFurther(before: TreeView, further: TreeView, index: number): TreeView {
-  const nodes = new Map(further.nodes)
-  for (const [key, node] of before.nodes) {
-    const isBeside = Math.floor(node.index / 2) === Math.floor(index / 2 ** (node.level + 1))
-    if (isBeside && !nodes.has(key)) nodes.set(key, node)
-  }
+  const levels = Math.max(before.nodes.length, further.nodes.length)
+  const nodes = Array.from({ length: levels }, (_, level) => {
+    const added = further.nodes[level] ?? []
+    const parent = Math.floor(index / 2 ** (level + 1))
+    const isBeside = (node: TreeNode): boolean => Math.floor(node.index / 2) === parent
+    const kept = (before.nodes[level] ?? []).filter(node => isBeside(node) && nodeAt(further.nodes, node) === undefined)
+    return [...added, ...kept]
+  })
   const head = further.head ?? before.head
   return { nodes, ...(head === undefined ? {} : { head }) }
 }
