@@ -11,10 +11,24 @@ import { ADMIN, caller, holderOf } from "./harness/key-holders.ts"
 import { expectRefused, readAnswer } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
 import { CASES, standingSevenStates } from "./harness/seven-states.ts"
-import { standingService } from "./harness/test-service.ts"
+import { standingService, type TestService } from "./harness/test-service.ts"
 import { verifyWithCli } from "./harness/verifier.ts"
 
 const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
+const COMPLETE = "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
+
+async function opened(pdf: Uint8Array): Promise<ReportFile> {
+  const file = await readReportPdf(pdf, inflate)
+  if ("unreadable" in file) throw new Error(file.unreadable)
+  return file
+}
+
+function judgedBy({ deps }: Pick<TestService, "deps">, file: ReportFile): Report {
+  const report = verifyReportFile(file, [deps.trust])
+  if (isUnreadable(report)) throw new Error(report.unreadable)
+  return report
+}
+
 const matrix = CASES.flatMap(name => REPORT_FORMATS.map(format => ({ name, format })))
 
 describe("the report of a run", () => {
@@ -24,16 +38,7 @@ describe("the report of a run", () => {
     const response = await service().request(path)
     return { response, pdf: new Uint8Array(await response.arrayBuffer()) }
   }
-  const opened = async (pdf: Uint8Array): Promise<ReportFile> => {
-    const file = await readReportPdf(pdf, inflate)
-    if ("unreadable" in file) throw new Error(file.unreadable)
-    return file
-  }
-  const judged = (file: ReportFile): Report => {
-    const report = verifyReportFile(file, [service().deps.trust])
-    if (isUnreadable(report)) throw new Error(report.unreadable)
-    return report
-  }
+  const judged = (file: ReportFile): Report => judgedBy(service(), file)
 
   test.each(matrix)(
     "$name, $format: a PDF that carries the sealed record and prints its hashes",
@@ -49,7 +54,7 @@ describe("the report of a run", () => {
       const file = await opened(pdf)
       const report = judged(file)
       expect(report.checks.filter(check => check.result === "fail")).toEqual([])
-      expect(report.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+      expect(report.verdict).toBe(COMPLETE)
       expect(new TextDecoder().decode(file.record)).toBe((await service().get(`/runs/${id}/artifacts`)).text)
       const pages =
         Buffer.from(pdf)
@@ -87,7 +92,7 @@ describe("the report of a run", () => {
         return Buffer.from(file.record).equals(record) ? "the record is untouched" : report.verdict
       }),
     )
-    expect(results).not.toContain("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+    expect(results).not.toContain(COMPLETE)
   })
 
   test("verifies with the command line from its file, and fails there when its record says something else", async () => {
@@ -95,7 +100,7 @@ describe("the report of a run", () => {
     const trust = (await service().get("/.well-known/runseal-trust.json")).text
     const honest = await verifyWithCli(pdf, trust)
     expect(honest.stdout).toContain("printed_hashes")
-    expect(honest).toMatchObject({ exit: 0, verdict: "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED" })
+    expect(honest).toMatchObject({ exit: 0, verdict: COMPLETE })
     const cut = await verifyWithCli(pdf.subarray(0, -1024), trust)
     expect(cut).toMatchObject({ exit: 2, stdout: "" })
     expect(cut.stderr).toContain("not an audit report of ours")
@@ -130,7 +135,7 @@ describe("the report of a run", () => {
 describe("in locked mode the report of a run", () => {
   const service = standingService()
 
-  test("is served only to the key that made the run; it names the public bundle while there is one", async () => {
+  test("is served only to the key that made the run; it names the public bundle while there is one, and verifies under any address", async () => {
     const open = caller(service())
     const admin = holderOf(service(), await open.post("/admin/keys", ADMIN))
     const other = holderOf(service(), await admin.post("/admin/keys", { name: "other" }))
@@ -138,8 +143,8 @@ describe("in locked mode the report of a run", () => {
     const path = `/runs/${body.run_id}/report.pdf?format=brief`
     expectRefused(await open.get(path), 401)
     expectRefused(await other.get(path), 404)
-    const pdfOf = async (): Promise<Buffer> => {
-      const response = await service().request(path, { headers: { "X-Service-Key": admin.secret ?? "" } })
+    const pdfOf = async (host = ""): Promise<Buffer> => {
+      const response = await service().request(`${host}${path}`, { headers: { "X-Service-Key": admin.secret ?? "" } })
       expect(response.status).toBe(200)
       return Buffer.from(await response.arrayBuffer())
     }
@@ -147,6 +152,9 @@ describe("in locked mode the report of a run", () => {
     await admin.post(`/admin/runs/${body.run_id}/publish`)
     const published = await pdfOf()
     expect(published.equals(before)).toBe(false)
+    const balancer = await pdfOf(`http://a${"0123456789abcdef".repeat(2)}-1.example`)
+    for (const pdf of [before, published, balancer])
+      expect(judgedBy(service(), await opened(pdf)).verdict).toBe(COMPLETE)
     await admin.post(`/admin/runs/${body.run_id}/unpublish`)
     expect((await pdfOf()).equals(before)).toBe(true)
   })

@@ -109,3 +109,31 @@ test.each<[string, Partial<SmallPdf>]>([
 ])("a foreign hash is found %s", async (_, changes) => {
   expect(await outcome(changes)).toBe("printed_hashes")
 })
+
+/** A report that prints digits on its page, and has a drawing with that alternative text. */
+const drawing = (alternative: string, digits: string): Partial<SmallPdf> => ({
+  pages: [[`Bundle hash ${bundle.bundle_hash}`, digits, "Page"]],
+  catalog: "/StructTreeRoot 15 0 R ",
+  edit: objects => {
+    objects.set(15, "<< /Type /StructTreeRoot /K [ 16 0 R ] /ParentTree 17 0 R /ParentTreeNextKey 0 >>")
+    objects.set(16, `<< /Type /StructElem /S /Figure /P 15 0 R /K [ ] /Alt <feff${bigEndian(alternative)}> >>`)
+    objects.set(17, "<< /Nums [ ] >>")
+  },
+})
+const token = foreign.slice(0, 32)
+
+test("the digits of the report's address are no hash, whole or where a line breaks them", async () => {
+  const address = `QR code: https://a${token}-1.example/public/runs/${token}/bundle.json`
+  for (const digits of [token, token.slice(0, 20)])
+    expect(await outcome(drawing(address, digits))).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+})
+
+test.each([
+  ["a whole hash", `QR code: https://example.com/${foreign}`, foreign],
+  ["half a hash of one", `QR code: https://example.com/${foreign}`, token],
+  ["what no address holds", `QR code: ${token}`, token],
+  ["another drawing's address", `Figure: https://example.com/${token}`, token],
+  ["other digits than the address", `QR code: https://example.com/${token}`, token.replace("ada", "add")],
+])("an address excuses no foreign hash: %s", async (_, alternative, digits) => {
+  expect(await outcome(drawing(alternative, digits))).toBe("printed_hashes")
+})

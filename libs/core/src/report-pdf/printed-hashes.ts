@@ -58,11 +58,25 @@ export type PrintedHashes = {
   readonly pieces: ReadonlySet<string>
 }
 
-/** The hashes on the pages and in the texts beside them, without those labelled as made at render time. */
+/**
+ * The hashes on the pages and in the texts beside them, without those labelled as made at render time and without the digits of the
+ * report's own address, which are no hash: the token of a published run, the name of a host.
+ */
 export function printedHashes(runs: readonly Run[], beside: readonly string[]): PrintedHashes {
   const texts = [...joined(unlabelled(runs)), ...beside]
-  const pieces = new Set(texts.flatMap(text => shownPiecesIn(withoutLabelled(asSeen(text)))))
+  const found = new Set(texts.flatMap(text => shownPiecesIn(withoutLabelled(asSeen(text)))))
+  const address = addressDigits(beside)
+  const pieces = new Set([...found].filter(piece => !address.some(row => row.includes(piece))))
   return { pieces, whole: new Set([...pieces].flatMap(wholeIn)) }
+}
+
+/** The address that the code for cameras holds, as its alternative text gives it. A code holds no longer one. */
+const ADDRESS = /^QR code: (https?:\/\/\S{1,2331})$/
+
+/** The rows of hex digits in the first such address, as long as they are shorter than a hash. */
+function addressDigits(beside: readonly string[]): readonly string[] {
+  const address = beside.map(text => ADDRESS.exec(text)?.[1]).find(found => found !== undefined)
+  return address === undefined ? [] : piecesIn(asSeen(address)).filter(({ length }) => length < HASH_DIGITS)
 }
 
 /** A text without the hashes in it that are labelled; what follows one is left. */
