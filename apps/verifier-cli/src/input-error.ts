@@ -2,3 +2,6 @@
 export class InputError extends Error {
   override readonly name = "InputError"
 }
+
+/** There is no such file, or the server says that there is none: no trouble of reading it. */
+export class MissingInput extends InputError {}

@@ -11,12 +11,13 @@ import { type Checkpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { isWitnessKey, type NoteKey } from "@runseal/log/notes/signed-note"
 import { verifyNote } from "@runseal/log/notes/verified-note"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { InputError } from "./input-error.ts"
+import { inOrder } from "./in-order.ts"
+import { InputError, MissingInput } from "./input-error.ts"
 import { type ClaimedEntry, checkClaimed, claimedEntries } from "./log-documents.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { checkHead, holdTo, provePrefixes } from "./log-history.ts"
 import { checkGenesis, checkKeys, checkpointKeyIds, type DeclaredKeys, entryOf, readDeclaredKeys } from "./log-keys.ts"
-import type { LogSource } from "./log-source.ts"
+import { fewAtOnce, type LogSource } from "./log-source.ts"
 import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
 import { checkWitnesses, cosignedAt, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
 import { CHECKPOINT_LIMITS, headOf, readSeen, type SeenCheckpoint, storeSeen } from "./seen-checkpoints.ts"
@@ -61,7 +62,8 @@ export type Audited = {
 export type LogAudit = { readonly audited?: Audited; readonly failure?: AuditFailure }
 
 /** Audits a log. A failed check is in the result. Rejects with InputError when something cannot be read. */
-export async function auditLog(request: AuditRequest): Promise<LogAudit> {
+export async function auditLog(asked: AuditRequest): Promise<LogAudit> {
+  const request = { ...asked, source: fewAtOnce(asked.source) }
   let audited: Audited | undefined
   try {
     audited = await openAudit(request)
@@ -145,7 +147,7 @@ async function readWitnessed(source: LogSource): Promise<string | undefined> {
     return utf8Decode(await source.read("witnessed-checkpoint", CHECKPOINT_LIMITS))
   } catch (error) {
     // Other logs show one checkpoint, which then carries the cosignatures.
-    if (error instanceof InputError) return undefined
+    if (error instanceof MissingInput) return undefined
     throw error
   }
 }
@@ -199,8 +201,8 @@ async function checkLog(request: AuditRequest, audited: Audited): Promise<void> 
 
 /**
  * The tree of a checkpoint that passed, from the log's present tiles. It has the root seen then, and the tree built on it must
- * have the root signed now: together that proves consistency. Checkpoints seen since then are proved to be part of it; earlier
- * ones were proved by that audit.
+ * have the root signed now: together that proves consistency. All other checkpoints are proved to be part of it: the file may
+ * have those of another machine, which that audit did not know.
  */
 async function goOnFrom(
   source: LogSource,
@@ -210,7 +212,7 @@ async function goOnFrom(
 ): Promise<RebuildStart> {
   const readTile = tileReader(source, head.size)
   await provePrefixes([base], head, readTile)
-  await provePrefixes(seen.slice(seen.lastIndexOf(base) + 1), base.head, readTile)
+  await provePrefixes(seen, base.head, readTile)
   const start = await startFromTiles(base.head.size, readTile)
   holdTo([base])(start.range.size, () => rootOf(start.range))
   return start
@@ -218,7 +220,8 @@ async function goOnFrom(
 
 /**
  * Refuses a record dated more than `CLOCK_TOLERANCE_SECONDS` before a time at which the log did not hold its entry. A log seen
- * with n entries at a time got every later entry after that time, whatever date the log signs for it. Throws AuditFailure.
+ * with n entries at a time got every later entry after that time, whatever date the log signs for it, but for those seen before:
+ * a log that shows less than it had says nothing of them. Throws AuditFailure.
  * @param seen checkpoints that are part of the audited tree
  */
 function checkDates(claimed: readonly ClaimedEntry[], seen: readonly SeenCheckpoint[]): void {
@@ -232,7 +235,7 @@ function checkDates(claimed: readonly ClaimedEntry[], seen: readonly SeenCheckpo
       ]
       for (const { time, how } of known)
         for (const date of dates) {
-          if (time === undefined || !isBefore(date.millis, time)) continue
+          if (time === undefined || !isBefore(date.millis, time) || wasSeenBy(time, index, seen)) continue
           throw new AuditFailure(
             "documents",
             `Entry ${index} of ${document} is dated ${new Date(date.millis).toISOString()} by ${date.whose}, and was not in the log at ${time}, ${how} it with ${size} entries.`,
@@ -242,28 +245,8 @@ function checkDates(claimed: readonly ClaimedEntry[], seen: readonly SeenCheckpo
     }
 }
 
+const wasSeenBy = (time: string, index: number, seen: readonly SeenCheckpoint[]): boolean =>
+  seen.some(({ head, seen_at }) => index < head.size && seen_at <= time)
+
 const isBefore = (millis: number, time: string): boolean =>
   millis + CLOCK_TOLERANCE_SECONDS * 1000 < (clockMillis(time) ?? 0)
-
-/**
- * The results of `read` for `first` up to, not including, `end`, in that order, with at most `ahead` reads pending. A rejection
- * reaches the consumer in the same order.
- */
-async function* inOrder<T>(
-  first: number,
-  end: number,
-  ahead: number,
-  read: (at: number) => Promise<T>,
-): AsyncGenerator<T> {
-  const pending: Promise<T>[] = []
-  for (let next = first; next < end || pending.length > 0; ) {
-    for (; next < end && pending.length < ahead; next++) {
-      const reading = read(next)
-      // After an earlier read has failed, no consumer waits for this one: its rejection must not end the process.
-      reading.catch(() => undefined)
-      pending.push(reading)
-    }
-    const reading = pending.shift()
-    if (reading !== undefined) yield await reading
-  }
-}

@@ -3,6 +3,7 @@ import { encodeBase64, equalBytes } from "@runseal/canonical"
 import { verifyConsistency } from "@runseal/log/merkle/rfc6962"
 import { buildConsistencyProof, type ReadTile } from "@runseal/log/merkle/tiles"
 import type { Checkpoint } from "@runseal/log/notes/checkpoint"
+import { inOrder } from "./in-order.ts"
 import { AuditFailure } from "./log-failure.ts"
 import type { SeenCheckpoint } from "./seen-checkpoints.ts"
 
@@ -32,6 +33,9 @@ export function checkHead({ size, root }: Checkpoint, seen: readonly SeenCheckpo
   holdTo(seen)(size, () => root)
 }
 
+/** Proofs that are made at one time. */
+const PROOFS_AHEAD = 4
+
 /**
  * Proves from tiles that trees seen before are the first entries of a tree.
  * @param base the tree that `readTile` reads; its tiles need no trust, since the proof must lead to both roots
@@ -41,13 +45,18 @@ export async function provePrefixes(
   base: Checkpoint,
   readTile: ReadTile,
 ): Promise<void> {
-  for (const one of seen) {
+  const trees = new Map(seen.map(one => [`${one.head.size} ${encodeBase64(one.head.root)}`, one]))
+  const earlier = [...trees.values()].filter(({ head }) => head.size > 0 && head.size <= base.size)
+  const prove = async (at: number): Promise<SeenCheckpoint | undefined> => {
+    const one = earlier[at]
+    if (one === undefined) return undefined
     const { size, root } = one.head
-    if (size === 0 || size > base.size) continue
     const proof = await buildConsistencyProof(size, base.size, readTile)
-    if (verifyConsistency({ size1: size, size2: base.size, root1: root, root2: base.root, proof })) continue
-    throw changedPast(one)
+    const isPrefix = verifyConsistency({ size1: size, size2: base.size, root1: root, root2: base.root, proof })
+    return isPrefix ? undefined : one
   }
+  for await (const contradicted of inOrder(0, earlier.length, PROOFS_AHEAD, prove))
+    if (contradicted !== undefined) throw changedPast(contradicted)
 }
 
 function changedPast(one: SeenCheckpoint, found?: Uint8Array): AuditFailure {

@@ -10,7 +10,7 @@ import type { Checkpoint } from "@runseal/log/notes/checkpoint"
 import { isWitnessKey } from "@runseal/log/notes/signed-note"
 import { verifyNote } from "@runseal/log/notes/verified-note"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { InputError } from "./input-error.ts"
+import { InputError, MissingInput } from "./input-error.ts"
 import { AuditFailure } from "./log-failure.ts"
 import type { LogSource } from "./log-source.ts"
 import { readEntryRow, tileReader } from "./log-tiles.ts"
@@ -36,7 +36,7 @@ export async function readDeclaredKeys(source: LogSource, size: number): Promise
 /** A log whose keys never changed may publish no list. A list that lacks a change fails `checkKeys`. */
 async function readChanges(source: LogSource): Promise<KeyChangesAnswer["changes"]> {
   const bytes = await source.read("key-changes", LEAVES_LIMITS).catch((error: unknown) => {
-    if (error instanceof InputError) return undefined
+    if (error instanceof MissingInput) return undefined
     throw error
   })
   if (bytes === undefined) return []

@@ -15,6 +15,27 @@ export type LogSource = {
   readonly read: (path: string, limits: ReadLimits) => Promise<Uint8Array>
 }
 
+/** Reads of a log that are under way at one time, so that an audit is no burden to its server. */
+const MAX_READS = 4
+
+/** The same log; a read beyond `MAX_READS` waits until an earlier one has ended. */
+export function fewAtOnce(source: LogSource): LogSource {
+  let free = MAX_READS
+  const waiting: (() => void)[] = []
+  const read: LogSource["read"] = async (path, limits) => {
+    if (free > 0) free--
+    else await new Promise<void>(start => waiting.push(start))
+    try {
+      return await source.read(path, limits)
+    } finally {
+      const start = waiting.shift()
+      if (start === undefined) free++
+      else start()
+    }
+  }
+  return { ...source, read }
+}
+
 /** The log at an address (a bare `https://host` means its `/log/`) or in a folder; nothing is read yet. Throws InputError. */
 export function createLogSource(argument: string): LogSource {
   if (!isAddress(argument)) {

@@ -27,16 +27,25 @@ async function wholeTile(source: LogSource, level: number, index: number, width:
   throw new AuditFailure("tiles", `${path} holds ${tile.length} bytes, not ${width} hashes.`)
 }
 
+/** Tiles that a reader holds: those of the upper rows are in every proof. */
+const HELD_TILES = 32
+
 /**
  * Reads the first hashes of a tile from that tile as the tree of `size` leaves has it, so that a copy needs no narrower tiles.
- * Rejects with AuditFailure or InputError.
+ * The last `HELD_TILES` are not read again. Rejects with AuditFailure or InputError.
  */
-export const tileReader =
-  (source: LogSource, size: number): ReadTile =>
-  async (level, index, width) => {
-    const tile = await wholeTile(source, level, index, tileWidth(level, index, size))
-    return tile.subarray(0, width * HASH_BYTES)
+export function tileReader(source: LogSource, size: number): ReadTile {
+  const held = new Map<string, Promise<Uint8Array>>()
+  return async (level, index, width) => {
+    const name = `${level}/${index}`
+    const tile = held.get(name) ?? wholeTile(source, level, index, tileWidth(level, index, size))
+    held.delete(name)
+    held.set(name, tile)
+    const [oldest = name] = held.keys()
+    if (held.size > HELD_TILES) held.delete(oldest)
+    return (await tile).subarray(0, width * HASH_BYTES)
   }
+}
 
 /** Entry bundle `index` of the log of `size` entries, compared with its tile. Rejects with AuditFailure or InputError. */
 export async function readEntryRow(source: LogSource, index: number, size: number): Promise<EntryRow> {

@@ -46,12 +46,12 @@ export function readDemand(vkeys: readonly string[], needed: string | undefined)
 }
 
 /**
- * The checkpoint that most witnesses cosigned; of several the first. Throws InputError.
+ * The first checkpoint that enough witnesses cosigned; else the one that most did. Throws InputError.
  * @param ownIds of the log's checkpoint keys, also of former ones: SHA-256 of the SubjectPublicKeyInfo, hex
  * @param now RFC 3339
  */
 export function mostWitnessed(
-  { keys: named, needed }: WitnessDemand,
+  { keys: named, needed: demanded }: WitnessDemand,
   trust: TrustedKeys,
   ownIds: readonly string[],
   checkpoints: readonly string[],
@@ -64,24 +64,21 @@ export function mostWitnessed(
     throw new InputError(`${impostor.name} is no witness of this log: it has the log's own key or name.`)
   if (keys.length === 0)
     throw new InputError("No witness is known: name them with --witness, the trust document has none.")
-  if (needed !== undefined && needed > keys.length)
-    throw new InputError(`${needed} witnesses cannot be demanded of ${keys.length}.`)
+  const needed = demanded ?? keys.length
+  if (needed > keys.length) throw new InputError(`${needed} witnesses cannot be demanded of ${keys.length}.`)
   // A cosignature dated further in the future does not count.
   const latest = Date.parse(now) / 1000 + CLOCK_TOLERANCE_SECONDS
-  return checkpoints
-    .flatMap((checkpoint): readonly Witnessed[] => {
-      const [head, note] = [headOf(checkpoint), parseNote(checkpoint)]
-      if (head === undefined || note === undefined) return []
-      const cosignatures = keys
-        .map(key => cosignatureOf(note, key))
-        .filter(one => one !== undefined)
-        .filter(({ time }) => time <= latest)
-      return [{ keys, needed: needed ?? keys.length, head, checkpoint, cosignatures }]
-    })
-    .reduce<Witnessed | undefined>(
-      (most, one) => (most === undefined || one.cosignatures.length > most.cosignatures.length ? one : most),
-      undefined,
-    )
+  const shown = checkpoints.flatMap((checkpoint): readonly Witnessed[] => {
+    const [head, note] = [headOf(checkpoint), parseNote(checkpoint)]
+    if (head === undefined || note === undefined) return []
+    const cosignatures = keys
+      .map(key => cosignatureOf(note, key))
+      .filter(one => one !== undefined)
+      .filter(({ time }) => time <= latest)
+    return [{ keys, needed, head, checkpoint, cosignatures }]
+  })
+  const [most] = shown.toSorted((one, other) => other.cosignatures.length - one.cosignatures.length)
+  return shown.find(({ cosignatures }) => cosignatures.length >= needed) ?? most
 }
 
 /** The id that genesis and key changes use for a checkpoint key; empty for ML-DSA-44, which no checkpoint key is. */

@@ -1,7 +1,7 @@
 /** Reads a document: a file, standard input, or an https address. Every read is bounded. */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
-import { InputError } from "./input-error.ts"
+import { InputError, MissingInput } from "./input-error.ts"
 
 export type ReadLimits = {
   /** Maximum bytes, after any content encoding is decoded. */
@@ -20,6 +20,7 @@ const FETCHED_LINES_MAX_BYTES = 4_294_967_296
 const MAX_REDIRECTS = 5
 /** Bytes of one read; a bundle takes one or two. */
 const CHUNK_BYTES = 65_536
+const MISSING: ReadonlySet<number> = new Set([404, 410])
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /**
@@ -99,7 +100,9 @@ export async function readFile(path: string, limits: ReadLimits): Promise<Uint8A
     return await collect(chunksOf(path), limits)
   } catch (error) {
     if (error instanceof InputError) throw error
-    throw new InputError(`${path} could not be read: ${fileProblem(errorCode(error))}${addressHint(path)}.`)
+    const code = errorCode(error)
+    const Problem = code === "ENOENT" ? MissingInput : InputError
+    throw new Problem(`${path} could not be read: ${fileProblem(code)}${addressHint(path)}.`)
   }
 }
 
@@ -196,6 +199,7 @@ async function fetchBody(start: URL, signal: AbortSignal): Promise<ReadableStrea
     const { status, body } = response
     if (status === 200 && body !== null) return body
     await body?.cancel()
+    if (MISSING.has(status)) throw new MissingInput(`${url.href} answered with status ${status}.`)
     if (!REDIRECTS.has(status)) throw new InputError(`${url.href} answered with status ${status}.`)
     url = redirected(url, response.headers.get("location"))
   }

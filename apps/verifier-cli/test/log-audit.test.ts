@@ -5,12 +5,12 @@ import { join } from "node:path"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { afterAll, beforeEach, describe, expect, test } from "vitest"
-import { InputError } from "../src/input-error.ts"
-import { auditLog, type LogAudit } from "../src/log-audit.ts"
+import { InputError, MissingInput } from "../src/input-error.ts"
+import { type AuditRequest, auditLog, type LogAudit } from "../src/log-audit.ts"
 import type { LogSource } from "../src/log-source.ts"
 import { createProgress } from "../src/progress.ts"
 import { CHECKPOINT_LIMITS, headOf, MAX_SEEN, readSeen, seenPath, storeSeen } from "../src/seen-checkpoints.ts"
-import { type LogOptions, type SmallLog, signedHead, smallLog } from "./small-log.ts"
+import { type LogOptions, type SmallLog, signedHead, smallLog, witnessKey } from "./small-log.ts"
 
 const root = mkdtempSync(join(tmpdir(), "runseal-audit-"))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -47,16 +47,18 @@ function serve(files: ReadonlyMap<string, Uint8Array>): Served {
     await new Promise<void>(resolve => setImmediate(resolve))
     open--
     const bytes = files.get(path)
-    if (bytes === undefined || bytes.length > maxBytes) throw new InputError(`${path} could not be read.`)
+    if (bytes === undefined) throw new MissingInput(`There is no ${path}.`)
+    if (bytes.length > maxBytes) throw new InputError(`${path} could not be read.`)
     return bytes
   }
   return { source: { name: "the log", read }, paths, most: () => most }
 }
 
-type Given = { readonly trusts?: readonly TrustedKeys[]; readonly quick?: boolean; readonly now?: string }
+type Given = Partial<Pick<AuditRequest, "trusts" | "quick" | "now" | "witnesses">>
 
-const auditOf = (source: LogSource, { trusts, quick = false, now = "2026-02-01T00:00:00.000Z" }: Given = {}) =>
+const auditOf = (source: LogSource, { trusts, quick = false, now = "2026-02-01T00:00:00.000Z", ...rest }: Given = {}) =>
   auditLog({
+    ...rest,
     source,
     trusts: trusts ?? [trustOf(logOf({ size: 1 }))],
     folder: store,
@@ -112,6 +114,23 @@ describe("a log that changed its keys", () => {
     )
   })
 })
+
+test.each(["key-changes", "witnessed-checkpoint"])(
+  "a %s that cannot be read is not one that is not there",
+  async path => {
+    const log = logOf({ size: 300, changedAt: 270 })
+    const { source } = serve(log.files)
+    const broken: LogSource = {
+      ...source,
+      read: async (asked, limits) => {
+        if (asked === path) throw new InputError(`${path} answered with status 503.`)
+        return source.read(asked, limits)
+      },
+    }
+    const witnesses = { keys: [witnessKey("one.example")] }
+    await expect(auditOf(broken, { trusts: [trustOf(log)], witnesses })).rejects.toThrow("answered with status 503")
+  },
+)
 
 describe("a log that is whole", () => {
   test.each([1, 2, 255, 256, 257, 511, 512, 700])("passes with %i entries", async size => {
@@ -191,6 +210,22 @@ describe("what was seen", () => {
     expect(failed(await audit(logOf({ size: 900, forkedAt: 650 })))).toMatch(/^history: /)
   })
 
+  test("on two machines is held against the log quickly too, in whichever order it was put together", async () => {
+    await audit(logOf({ size: 300 }))
+    const one = readFileSync(seenPath(store, ORIGIN), "utf8")
+    rmSync(seenPath(store, ORIGIN))
+    await audit(logOf({ size: 700, forkedAt: 200 }))
+    const other = readFileSync(seenPath(store, ORIGIN), "utf8")
+    for (const lines of [
+      [one, other],
+      [other, one],
+    ]) {
+      writeFileSync(seenPath(store, ORIGIN), lines.join("\n"))
+      const result = await audit(logOf({ size: 900, forkedAt: 200 }), { quick: true })
+      expect(failed(result)).toMatch(/^history: The log was forked or its past changed: its first 300 entries/)
+    }
+  })
+
   test("is refused when its file is damaged", async () => {
     await audit(logOf({ size: 300 }))
     const path = seenPath(store, ORIGIN)
@@ -227,6 +262,13 @@ describe("an audit that goes on from what passed", () => {
       "tile/entries/000",
     ])
     expect(paths).not.toContain("tile/0/001")
+  })
+
+  test("asks for few files at one time", async () => {
+    await audit(logOf({ size: 66_100 }))
+    const { source, most } = serve(logOf({ size: 67_000 }).files)
+    expect((await auditOf(source, { quick: true })).failure).toBeUndefined()
+    expect(most()).toBeLessThanOrEqual(4)
   })
 
   test.each([

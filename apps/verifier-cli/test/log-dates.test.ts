@@ -150,6 +150,17 @@ describe("a record dated before the log was seen without it", () => {
     expect(readSeen(store, publicOrigin("runseal.local - 4127")).filter(({ head }) => head.size === 3)).toHaveLength(2)
   })
 
+  test("passes when the log was seen with its entry before, and then for a time with less", async () => {
+    const operator = openOperator()
+    const before = operator.publish()
+    const documents = [operator.seal("12:00:00")]
+    for (const at of ["12:30:00", "13:00:00"])
+      expect(failureOf(await audit(operator, at === "13:00:00" ? before : operator.publish(), at))?.slice(0, 7)).toBe(
+        at === "13:00:00" ? "history" : undefined,
+      )
+    expect(failureOf(await audit(operator, operator.publish(), "14:00:00", { documents }))).toBeUndefined()
+  })
+
   test("passes when what was seen was a copy, which may have been old", async () => {
     const operator = await seenAtOne({ copy: true })
     const late = operator.seal("12:10:00")

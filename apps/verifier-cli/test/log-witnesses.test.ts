@@ -83,6 +83,15 @@ describe("a log passes", () => {
     expect(result.audited?.witnessed?.head.size).toBe(300)
   })
 
+  test("as far as enough of them cosigned, though more cosigned less of it", async () => {
+    const newest = cosigned(log.files.get("checkpoint"), NAMES.slice(0, 2))
+    const result = await audit(
+      { ...log, files: new Map([...at298(NAMES).files, ["checkpoint", newest]]) },
+      { needed: "2" },
+    )
+    expect(result.audited?.witnessed?.head.size).toBe(300)
+  })
+
   test("with the witnesses of the trust document, when none is named", async () => {
     const trust = trustOf(VKEYS.slice(0, 2))
     expect(failed(await audit(at298(NAMES.slice(0, 1)), { witness: [], needed: "1", trust }))).toBe(PASSED)

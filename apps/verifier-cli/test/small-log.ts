@@ -18,7 +18,7 @@ import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
 import type { GenesisLeaf, KeyChangeLeaf } from "../../../libs/core/src/artifacts/anchor.ts"
 import { genesisLeaf, keyChangeLeaf, leafDigest, leafText } from "../../../libs/core/src/formulas/leaves.ts"
 import { ed25519Key, p256Key } from "../../../libs/log/test/seeded-keys.ts"
-import { InputError } from "../src/input-error.ts"
+import { MissingInput } from "../src/input-error.ts"
 import type { LogSource } from "../src/log-source.ts"
 
 const HOST = "runseal.local"
@@ -159,12 +159,12 @@ export function filesOf(entries: readonly Uint8Array[]): { files: Map<string, Ui
   return { files, root: rootOf(range) }
 }
 
-/** Reads a log of such files, as an audit asks for them. Rejects with InputError for a path that is not there. */
+/** Reads a log of such files, as an audit asks for them. Rejects with MissingInput for a path that is not there. */
 export const readFrom =
   (files: ReadonlyMap<string, Uint8Array>): LogSource["read"] =>
   async path => {
     const bytes = files.get(path)
-    if (bytes === undefined) throw new InputError(`${path} could not be read.`)
+    if (bytes === undefined) throw new MissingInput(`${path} could not be read.`)
     return bytes
   }
 
