@@ -152,6 +152,16 @@ describe("packages stay in their rooms", () => {
     ],
     [
       "apps/server/src/front/routes/a.ts",
+      'import { request } from "node:https"',
+      "package: connections to other machines (node:https) may not be imported here",
+    ],
+    [
+      "apps/server/src/sealing/a.ts",
+      'import { connect as open } from "node:tls"',
+      "package: connections to other machines (node:tls) may not be imported here",
+    ],
+    [
+      "apps/server/src/front/routes/a.ts",
       'import { sql } from "drizzle-orm"',
       "package: the database (drizzle-orm) may not be imported here",
     ],

@@ -1,5 +1,6 @@
 import { posix } from "node:path"
-import { HOUSES, PACKAGE_RULES, PACKAGE_SOURCES, type PackageRule, ROOMS, type Room } from "./rooms.ts"
+import { PACKAGE_RULES, type PackageRule } from "./package-rules.ts"
+import { HOUSES, PACKAGE_SOURCES, ROOMS, type Room } from "./rooms.ts"
 import { type ImportStatement, lineOf } from "./scan-source.ts"
 import { isTest, isWithin, type SourceFile, type Violation } from "./source-file.ts"
 

@@ -1,4 +1,4 @@
-/** Who may enter which room, and which packages stay in which rooms. To add a room, add its row; a folder without one is refused. */
+/** Who may enter which room. To add a room, add its row; a folder without one is refused. */
 
 export interface Room {
   /** A folder, or a single file; the longest path that fits a file is its room. */
@@ -11,16 +11,16 @@ export interface Room {
   readonly flat?: true
 }
 
-const CANONICAL = "libs/canonical"
-const LOG = "libs/log/src"
+export const CANONICAL = "libs/canonical"
+export const LOG = "libs/log/src"
 const CORE = "libs/core/src"
 const VOCABULARY = `${CORE}/vocabulary`
 const ARTIFACTS = `${CORE}/artifacts`
-const FORMULAS = `${CORE}/formulas`
+export const FORMULAS = `${CORE}/formulas`
 const DERIVATION = `${CORE}/derivation`
 const VERIFY = `${CORE}/verify`
 const WIRE = `${CORE}/wire`
-const PDF = "libs/pdf/src"
+export const PDF = "libs/pdf/src"
 const PERMIT = "libs/permit"
 const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
@@ -31,10 +31,10 @@ const EXECUTOR = "examples/payment-executor"
 
 const pdf = (name: string): string => `${PDF}/${name}`
 
-const VERIFY_PAGE = "apps/verify-page/src"
+export const VERIFY_PAGE = "apps/verify-page/src"
 
 const LIBS = [CANONICAL, LOG, CORE]
-const server = (name: string): string => `${SERVER}/${name}`
+export const server = (name: string): string => `${SERVER}/${name}`
 const SHARED = ["deps.ts", "followed-steps.ts", "http-error.ts", "telemetry.ts"]
 /** What every room of the server may know: the libraries, its options, and the files that all of them share. */
 const GIVEN = [...LIBS, PERMIT, ...["options", ...SHARED].map(server)]
@@ -208,62 +208,6 @@ export const ROOMS: readonly Room[] = [
   {
     path: "tools",
     enters: [`${CONSOLE}/src/assets`, ...LIBS, PERMIT, PDF, SDK, SERVER, "apps/server/cluster", EXECUTOR],
-  },
-]
-
-export interface PackageRule {
-  /** Name of the confined packages, for the message. */
-  readonly name: string
-  /** The confined modules. */
-  readonly modules: RegExp
-  /** Only these names are confined; an import of the whole module always is. */
-  readonly names?: RegExp
-  /** The only rooms or files that may import them, or … */
-  readonly only?: readonly string[]
-  /** … the rooms and files that may not. */
-  readonly never?: readonly string[]
-  /** File names the rule does not bind. */
-  readonly except?: RegExp
-}
-
-const NO_DATABASE = [
-  ...["run/pipeline", "front/routes", "front/http", "run/policy", "run/review", "report"].map(server),
-  "apps/verifier-cli",
-]
-
-/** Packages and the rooms they stay in; tests are free. */
-export const PACKAGE_RULES: readonly PackageRule[] = [
-  // A *.node.ts file is loaded by Node alone, chosen by its package's import conditions.
-  { name: "Node's own modules", modules: /^node:/, never: ["libs", VERIFY_PAGE], except: /\.node\.ts$/ },
-  {
-    name: "hashing",
-    modules: /^(?:node:crypto|crypto|@noble\/hashes\b.*)$/,
-    names: /^(?:createHash|hash|sha\d+|default|\*)$/,
-    // The verifier's starting file compares the sources before it loads any of them.
-    only: [
-      "apps/verifier-cli/bin",
-      CANONICAL,
-      FORMULAS,
-      LOG,
-      server("keys"),
-      server("front/access"),
-      `${PDF}/file/check-sum.node.ts`,
-    ],
-  },
-  { name: "the database", modules: /^(?:drizzle-orm|postgres|@electric-sql\/pglite)(?:\/|$)/, never: NO_DATABASE },
-  {
-    name: "HTTP",
-    modules: /^(?:hono|@hono\/[\w-]+|hono-openapi)(?:\/|$)/,
-    never: ["libs", ...["store", "run/pipeline", "run/policy", "run/review", "sealing", "keys", "report"].map(server)],
-  },
-  // The rooms report to the telemetry: how it is counted is no business of theirs.
-  { name: "Prometheus", modules: /^prom-client(?:\/|$)/, only: [server("front/metrics")] },
-  // A step says that it is followed: what becomes of that is no business of its room.
-  { name: "OpenTelemetry", modules: /^@opentelemetry\//, only: [server("traces")] },
-  {
-    name: "PDF code",
-    modules: /^(?:pdf-lib|@cantoo\/pdf-lib|fontkit|@pdf-lib\/fontkit)(?:\/|$)/,
-    only: [PDF],
   },
 ]
 

@@ -77,6 +77,12 @@ export const SOURCE_RULES: readonly PatternRule[] = [
     binds: path => shipped(path) && !HTTP_CLIENTS.has(path),
   },
   {
+    rule: "SQL is in the store alone",
+    view: "code",
+    pattern: /\bsql(?:\.unsafe\s*\(|(?:<[^`;]*>)?`)/,
+    binds: path => shipped(path) && !isWithin(path, "apps/server/src/store"),
+  },
+  {
     rule: "a secret is looked up by its hash, or compared in constant time",
     view: "code",
     pattern: /\w*secret(?:_?hash)?\b\s*[!=]==(?!\s*(?:undefined|null)\b)|[!=]==\s*[\w.]*secret(?:_?hash)?\b(?!\s*\()/i,

@@ -7,7 +7,7 @@ import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Session, Source } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
-import { readDatabaseFacts } from "../store/tables/heads-folders.ts"
+import { isStandby, readDatabaseFacts } from "../store/tables/heads-folders.ts"
 import { readHead } from "../store/tables/log-store.ts"
 import type { Telemetry } from "../telemetry.ts"
 import { contradictsHead, headOf, notContained } from "./head-containment.ts"
@@ -145,9 +145,8 @@ async function refuseUnfit(session: Session, db: Database) {
   })
 }
 
-async function refusePromoted({ sql }: Session): Promise<void> {
-  const [row] = await sql<{ standby: boolean }[]>`select pg_is_in_recovery() as standby`
-  if (row?.standby !== true) throw new UnfitStandby("It is no standby, or was promoted.")
+async function refusePromoted(session: Session): Promise<void> {
+  if (!(await isStandby(session))) throw new UnfitStandby("It is no standby, or was promoted.")
 }
 
 async function within<T>(answer: Promise<T>): Promise<T> {

@@ -75,6 +75,12 @@ export async function readDatabaseFacts({ sql }: Session): Promise<DatabaseFacts
   }
 }
 
+/** Whether the database is a standby now. */
+export async function isStandby({ sql }: Session): Promise<boolean> {
+  const [row] = await sql<{ standby: boolean }[]>`select pg_is_in_recovery() as standby`
+  return row?.standby === true
+}
+
 /** All folders, oldest first. */
 export function readHeadsFolders(source: Source): Promise<readonly HeadsFolderRow[]> {
   const { registered_at, folder_id } = heads_folder
