@@ -1,4 +1,4 @@
-/** The top-level members of a request that are ignored, as its answer names them. Decision 0141. */
+/** The top-level members of a request that are ignored, as its answer names them. Decision 0146. */
 import type { JsonObject } from "@runseal/canonical"
 import * as v from "valibot"
 
