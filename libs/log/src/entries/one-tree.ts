@@ -101,8 +101,10 @@ export function seenFurther(before: TreeView, further: TreeView, index: number):
     const added = further.nodes[level] ?? []
     const parent = Math.floor(index / 2 ** (level + 1))
     const isBeside = (node: TreeNode): boolean => Math.floor(node.index / 2) === parent
-    const kept = (before.nodes[level] ?? []).filter(node => isBeside(node) && nodeAt(further.nodes, node) === undefined)
-    return [...added, ...kept]
+    const siblings = (before.nodes[level] ?? []).filter(
+      node => isBeside(node) && nodeAt(further.nodes, node) === undefined,
+    )
+    return [...added, ...siblings]
   })
   const head = further.head ?? before.head
   return { nodes, ...(head === undefined ? {} : { head }) }
