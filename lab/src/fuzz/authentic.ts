@@ -36,7 +36,9 @@ export function vectorTrust(): TrustedKeys {
 
 /** All published documents that verify. */
 export const validDocuments = (): readonly Uint8Array[] => [
-  ...["bundles", "openings", "ends", "events", "receipts", "attestations"].flatMap(kind => vectors(`${kind}/valid`)),
+  ...["bundles", "openings", "ends", "events", "receipts", "attestations", "statements"].flatMap(kind =>
+    vectors(`${kind}/valid`),
+  ),
   // An export begins with its statement, which is a document of its own.
   ...vectors("exports/valid").map(lines => lines.subarray(0, lines.indexOf(0x0a))),
 ]

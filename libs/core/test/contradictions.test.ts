@@ -264,27 +264,33 @@ describe("identifiers", () => {
     const identifiers = createIdentifierCheck(4500)
     const withNonce = (nonce: number): Bundle => {
       const digits = nonce.toString(16).padStart(16, "0")
-      const { envelope, transport: _, ...rest } = bundle.sections
+      const { envelope, ...rest } = bundle.sections
+      const [envelope_id, long] = [`env-${digits}`, digits.repeat(4)]
       return {
         ...bundle,
-        sections: { ...rest, envelope: { ...envelope!, envelope_id: `env-${digits}`, run_nonce: digits.repeat(4) } },
+        sections: { ...rest, envelope: { ...envelope!, envelope_id, run_nonce: long, hash: long } },
       }
     }
     const take = (nonce: number, place: number): readonly string[] =>
       identifiers({ kind: "record", value: withNonce(nonce) }, place, String)
     for (let n = 0; n < 5000; n++) expect(take(n, n)).toEqual([])
-    for (const n of [0, 1, 777, 4499])
-      expect(take(n, 6000)).toEqual([expect.stringMatching(` of ${n}$`), expect.stringMatching(` of ${n}$`)])
+    for (const n of [0, 1, 777, 4500]) {
+      const ofIt = expect.stringMatching(` of ${n}$`)
+      expect(take(n, 6000)).toEqual([ofIt, ofIt, ofIt])
+    }
     const { envelope } = withNonce(3).sections
     const other = {
       ...withNonce(9000),
-      sections: { ...bundle.sections, envelope: { ...envelope!, envelope_id: "env-ffffffffffffffff" } },
+      sections: {
+        ...bundle.sections,
+        envelope: { ...envelope!, envelope_id: "env-ffffffffffffffff", hash: "f".repeat(64) },
+      },
     }
     expect(identifiers({ kind: "record", value: other }, 6000, String)).toEqual([
       `has the nonce ${envelope?.run_nonce} of 3`,
     ])
     // Beyond the bound nothing is remembered.
-    expect(take(4500, 6000)).toEqual([])
+    expect(take(4501, 6000)).toEqual([])
   })
 })
 

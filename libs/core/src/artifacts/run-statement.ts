@@ -2,6 +2,7 @@
  * A run statement: an in-toto Statement v1 by which the service's key says of one sealed record what other people's tools ask
  * for. Its subject is the record's `bundle_hash`; the record stays the evidence. docs/formats.md section 14.
  */
+import { base64Schema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOME_KINDS } from "../vocabulary/outcomes.ts"
@@ -17,22 +18,30 @@ import {
   sha256Schema,
   tenantIdSchema,
 } from "../vocabulary/scalars.ts"
-import { IN_TOTO_STATEMENT_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
+import {
+  COMPLETE_RECORD_LEAF_VERSION,
+  IN_TOTO_STATEMENT_TYPE,
+  PRE_ANCHOR_LEAF_VERSIONS,
+  RECEIPT_LEAF_VERSIONS,
+  RUN_STATEMENT_PREDICATE_TYPE,
+} from "../vocabulary/versions.ts"
 
 /** Outcomes of attested runs; the record of a stage_error is no attestation. */
 type AttestedKind = Exclude<OutcomeKind, "stage_error">
 const ATTESTED_KINDS: readonly AttestedKind[] = OUTCOME_KINDS.filter(kind => kind !== "stage_error")
 
-const placeSchema = v.strictObject({
-  leaf_version: nonEmptySchema,
-  /** Base64 of the log id, as the entry spells it. */
-  log_id: nonEmptySchema,
-  log_index: decimalSchema,
-  /** Unix seconds, decimal. */
-  integrated_time: decimalSchema,
-})
+const LOG_ID_BYTES = 32
+
 /** The log entry of one anchor of the record. */
-export type AnchorPlace = Shape<typeof placeSchema>
+const placeSchema = <const Versions extends readonly string[]>(versions: Versions) =>
+  v.strictObject({
+    leaf_version: v.picklist(versions),
+    /** Base64 of the log id, as the entry spells it. */
+    log_id: base64Schema(LOG_ID_BYTES, LOG_ID_BYTES),
+    log_index: decimalSchema,
+    /** Unix seconds, decimal. */
+    integrated_time: decimalSchema,
+  })
 
 const predicateSchema = v.strictObject({
   run_id: ordinalSchema,
@@ -51,9 +60,9 @@ const predicateSchema = v.strictObject({
   /** Of a refused run, as its complete-record leaf has it. */
   receipt_hash: v.exactOptional(sha256Schema),
   anchors: v.strictObject({
-    pre_anchor: v.exactOptional(placeSchema),
-    receipt: v.exactOptional(placeSchema),
-    complete_record: placeSchema,
+    pre_anchor: v.exactOptional(placeSchema(PRE_ANCHOR_LEAF_VERSIONS)),
+    receipt: v.exactOptional(placeSchema(RECEIPT_LEAF_VERSIONS)),
+    complete_record: placeSchema([COMPLETE_RECORD_LEAF_VERSION]),
   }),
 })
 /** What the record says of its run. Absent facts are absent keys. */

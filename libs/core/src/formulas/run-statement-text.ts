@@ -3,7 +3,7 @@ import { canonicalize } from "@runseal/canonical"
 import type { Anchor } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
-import { type AnchorPlace, type RunStatement, subjectName } from "../artifacts/run-statement.ts"
+import { type RunStatement, subjectName } from "../artifacts/run-statement.ts"
 import { IN_TOTO_STATEMENT_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
 
 /** The one statement of a record; undefined for a stage_error and for a record without complete-record anchor, which have none. */
@@ -45,7 +45,9 @@ export function runStatement(bundle: Bundle): RunStatement | undefined {
 /** What is signed of a statement: its RFC 8785 form, as UTF-8 the payload of its envelope. */
 export const runStatementText = (statement: RunStatement): string => canonicalize(statement)
 
-const placeOf = ({ leaf, entry }: Anchor): AnchorPlace => ({
+type Place<Version> = Pick<Anchor, "entry"> & { readonly leaf: { readonly leaf_version: Version } }
+
+const placeOf = <Version>({ leaf, entry }: Place<Version>) => ({
   leaf_version: leaf.leaf_version,
   log_id: entry.logId.keyId,
   log_index: entry.logIndex,

@@ -42,11 +42,12 @@ export function compareDocuments(
   const windows = createWindowCheck(statement.windows, lists)
   const policies = createPolicyCheck()
   const settings = new Map<string, number | string>()
-  const nameOf = (place: number): string => `document ${first + place}`
+  const nameOf = (place: number): string =>
+    place === 0 ? "an opening from before the piece" : `document ${first + place - 1}`
   return {
     take: (document, ordinal, name) => {
       const linked = linkedBy(permits, document)
-      const place = ordinal - first
+      const place = ordinal - first + 1
       return {
         problems: [
           ...order(document, name),
@@ -61,6 +62,8 @@ export function compareDocuments(
     carry: (document, name) => [
       ...order(document, name),
       ...permits.open(document.value, false),
+      // No more of them than openings are remembered.
+      ...(permits.holds(document.value.permit_id) ? identifiers(document, 0, nameOf) : []),
       ...windows.take(document, name),
       ...policies(document, name),
     ],

@@ -10,7 +10,7 @@ export const REMEMBERED_RECORDS_MAX = 8_388_608
 
 /**
  * What is wrong with the identifiers of the next record: ends of sentences.
- * @param place of the record among those that were taken, from 0
+ * @param place of the record in the piece, from 1; 0 for an opening from before it
  * @param nameOf a record by its place
  */
 type IdentifierCheck = (document: ChainDocument, place: number, nameOf: (place: number) => string) => readonly string[]
@@ -20,17 +20,16 @@ export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): I
   return ({ kind, value }, place, nameOf) => {
     if (kind === "end" || kind === "event") return []
     const { envelope } = value.sections
-    const sequence =
-      kind === "record" ? value.sections.transport?.sequence_id : sequenceId(value.sections.envelope.hash)
-    const repeated = (what: keyof typeof tables, value: string | undefined): readonly string[] => {
-      const digits = value?.slice(value.indexOf("-") + 1)
-      const first = digits && tables[what].find(digits, place < limit ? place : undefined)
-      return typeof first === "number" ? [`has the ${what} ${value} of ${nameOf(first)}`] : []
+    if (envelope === undefined) return []
+    const repeated = (what: keyof typeof tables, value: string): readonly string[] => {
+      const digits = value.slice(value.indexOf("-") + 1)
+      const first = tables[what].find(digits, place <= limit ? place : undefined)
+      return first === undefined ? [] : [`has the ${what} ${value} of ${nameOf(first)}`]
     }
     return [
-      ...repeated("envelope id", envelope?.envelope_id),
-      ...repeated("nonce", envelope?.run_nonce),
-      ...repeated("sequence id", sequence),
+      ...repeated("envelope id", envelope.envelope_id),
+      ...repeated("nonce", envelope.run_nonce),
+      ...repeated("sequence id", sequenceId(envelope.hash)),
     ]
   }
 }

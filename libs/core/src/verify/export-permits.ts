@@ -31,7 +31,7 @@ type OpenPermit = Pick<Opening, "opening_hash" | "expires_at" | "close_by" | "ru
 }
 
 export type PermitCheck = {
-  /** Whether an opening of the piece is open under this id. */
+  /** Whether an opening is open under this id. */
   readonly holds: (permitId: string) => boolean
   readonly open: (opening: Opening, counted: boolean) => readonly string[]
   readonly close: (bundle: Bundle, permit: PermitUseSection) => Compared
@@ -53,7 +53,7 @@ export function createPermitCheck(fromFirst: boolean): PermitCheck {
     if (ended < REMEMBERED_ENDS_MAX) over.find(digitsOf(permitId), ended++)
   }
   return {
-    holds: permitId => permits.get(permitId)?.counted === true,
+    holds: permitId => permits.has(permitId),
     open: (opening, counted) => {
       if (permits.has(opening.permit_id) || isOver(opening.permit_id))
         return [`opens the permit ${opening.permit_id} again`]

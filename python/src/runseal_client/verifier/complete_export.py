@@ -27,6 +27,8 @@ Json = dict[str, Any]
 COMPLETE_CHAIN = "COMPLETE CHAIN VERIFIED AND ANCHORED"
 COMPLETE_RANGE = "COMPLETE RANGE VERIFIED AND ANCHORED"
 MAX_PROBLEMS = 100
+# Of a nonce so many digits are compared, as many as the other identifiers have.
+NONCE_DIGITS = 16
 _COUNTED = {"record": "records", "opening": "openings", "end": "ends", "event": "events"}
 
 
@@ -50,15 +52,6 @@ class _Permit:
     ended_by: str | None = None
 
 
-@dataclass(frozen=True)
-class _Named:
-    """A document by which others are compared, without its content."""
-
-    kind: str
-    name: str
-    closes: bool
-
-
 class _Export:
     def __init__(self, statement: Json, trust: Trust) -> None:
         self.statement, self.trust = statement, trust
@@ -70,7 +63,7 @@ class _Export:
         self.windows: dict[Window, dict[int, Movement]] = {}
         self._order = LogOrder()
         self._permits: dict[str, _Permit] = {}
-        self._ids: dict[tuple[str, str], _Named] = {}
+        self._ids: dict[tuple[str, str], str] = {}
         self._before: Chained | None = None
         self._begin: Chained | None = None
         self._run: int | None = None
@@ -164,15 +157,16 @@ class _Export:
         envelope = document.sections.get("envelope")
         if envelope is None:
             return
-        values = {"envelope_id": envelope["envelope_id"], "run_nonce": envelope["run_nonce"]}
+        held = self._permits.get(document.sections.get("permit", {}).get("permit_id", ""))
+        if held is not None and held.opening is not None:
+            # A close is held to the envelope of its opening.
+            return
+        values = {"envelope_id": envelope["envelope_id"], "run_nonce": envelope["run_nonce"][:NONCE_DIGITS]}
         sequence = digest({"kind": "vfa.sequence_id.v1", "envelope_hash": envelope["hash"]})[:16]
-        mine = _Named(document.kind, str(document), "permit" in document.sections)
         for name, value in {**values, "sequence_id": sequence}.items():
-            before = self._ids.setdefault((name, value), mine)
-            pair = {before.kind: before, mine.kind: mine}
-            of_one_permit = set(pair) == {"opening", "record"} and pair["record"].closes
-            if before is not mine and not of_one_permit:
-                self.problem(f"{document} has the {name} of {before.name}")
+            before = self._ids.setdefault((name, value), str(document))
+            if before != str(document):
+                self.problem(f"{document} has the {name} of {before}")
 
     def _permit_of(self, document: Chained) -> None:
         if document.kind == "opening":

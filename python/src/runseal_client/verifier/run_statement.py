@@ -16,12 +16,14 @@ from .trust import Key, Trust
 
 Json = dict[str, Any]
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-MAX_PAYLOAD_CHARACTERS = 1_048_576
+MAX_PAYLOAD_BYTES = 16_384
+MAX_SIGNATURE_BYTES = 72
+_KEY_ID = f.matching(r"SHA256:[A-Za-z0-9+/]{43}", "OpenSSH fingerprint")
 _ENVELOPE = record(
     {
-        "payload": f.base64_of(most=MAX_PAYLOAD_CHARACTERS),
+        "payload": f.base64_of(most=MAX_PAYLOAD_BYTES),
         "payloadType": constant(PAYLOAD_TYPE),
-        "signatures": array(record({"keyid": text(1, 128), "sig": f.base64_of()}), 1, 1),
+        "signatures": array(record({"keyid": _KEY_ID, "sig": f.base64_of(most=MAX_SIGNATURE_BYTES)}), 1, 1),
     }
 )
 
