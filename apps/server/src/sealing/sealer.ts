@@ -22,9 +22,9 @@ import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
 import { type Item, partition } from "./sealing-items.ts"
 import type { PendingEnd } from "./settle-permits.ts"
 
-/** Most runs and attestations in one transaction. */
+/** Most runs, permits, attestations and statements in one transaction. */
 export const BATCH_MAX_ITEMS = 256
-/** Most runs and attestations that may wait; past it sealing answers 503 at once. */
+/** Most of them that may wait; past it sealing answers 503 at once. */
 export const QUEUE_MAX_ITEMS = 4096
 
 /** A run whose sections exceed this size, in bytes of canonical text, takes long to seal. */
