@@ -1,6 +1,7 @@
 /** *Deliveries*: the receivers of events, how far each is, and what an administrator does to one. */
 import {
   type Delivery,
+  type DeliveryFault,
   type DeliveryList,
   deliveryListSchema,
   resumedDestinationSchema,
@@ -20,7 +21,6 @@ import { html, type Markup } from "../parts/markup.ts"
 import { empty, facts, heading, notice, refused, secretNotice, table } from "../parts/pieces.ts"
 import { administers, formOf, show, type Visit } from "../visit.ts"
 import { destinationForms, newDestinationForm, newDestinationRequest, typedNumber } from "./destination-forms.ts"
-import { FAULT_NAMES } from "./fault-names.ts"
 
 const PATH = "/console/deliveries"
 
@@ -42,6 +42,15 @@ function stateLabel(delivery: Delivery): Markup {
   return html`<span class="label ${tone}"><span aria-hidden="true">${sign}</span> ${state}</span>`
 }
 
+/** Why a receiver did not take an event. */
+const FAULT_NAMES: Readonly<Record<DeliveryFault, string>> = {
+  unreachable: "it cannot be reached",
+  timed_out: "it did not answer in time",
+  tls_failed: "TLS failed",
+  address_refused: "its address is not allowed",
+  refused: "it refused",
+}
+
 const faultText = ({ last_error }: Delivery): string =>
   last_error === undefined
     ? ""
@@ -51,9 +60,7 @@ const faultText = ({ last_error }: Delivery): string =>
 const row = (delivery: Delivery): Markup =>
   html`<tr><td class="long"><a href="${PATH}/${delivery.id}">${nameOf(delivery)}</a></td><td>${delivery.kind}</td><td class="nowrap">${stateLabel(delivery)}</td><td class="figure">${number(delivery.backlog)}</td><td class="nowrap">${delivery.lag_seconds === 0 ? html`<span class="quiet">none</span>` : seconds(delivery.lag_seconds)}</td><td class="nowrap">${delivery.delivered_at === undefined ? html`<span class="quiet">never</span>` : shortTime(delivery.delivered_at)}</td><td class="long">${faultText(delivery)}</td></tr>`
 
-export const deliveriesPage = (visit: Visit): Promise<Response> => showDeliveries(visit)
-
-async function showDeliveries(visit: Visit, news?: Markup): Promise<Response> {
+export async function deliveriesPage(visit: Visit, news?: Markup): Promise<Response> {
   const { deliveries } = await visit.api.get("/admin/deliveries", deliveryListSchema)
   const form = administers(visit)
     ? html`<section class="card"><h2>New destination</h2>${newDestinationForm(visit.session.csrf_token)}</section>`
@@ -74,9 +81,9 @@ ${
 export async function newDestination(visit: Visit): Promise<Response> {
   const request = newDestinationRequest(await formOf(visit.c))
   const made = await visit.api.change("POST", "/admin/destinations", createdDestinationSchema, request)
-  if (isRefusal(made)) return showDeliveries(visit, refused(made))
+  if (isRefusal(made)) return deliveriesPage(visit, refused(made))
   const { destination, secret } = made
-  return showDeliveries(
+  return deliveriesPage(
     visit,
     secret === undefined
       ? notice("good", `${nameOf(destination)} gets events from position ${number(made.position)} on.`)
@@ -84,16 +91,14 @@ export async function newDestination(visit: Visit): Promise<Response> {
   )
 }
 
-export const deliveryPage = (visit: Visit): Promise<Response> => showDelivery(visit)
-
-async function showDelivery(visit: Visit, news?: Markup): Promise<Response> {
+export async function deliveryPage(visit: Visit, news?: Markup): Promise<Response> {
   const id = Number(visit.c.req.param("id"))
   const [list, destinations] = await Promise.all([
     visit.api.get("/admin/deliveries", deliveryListSchema),
     administers(visit) ? visit.api.get("/admin/destinations", destinationListSchema) : undefined,
   ])
   const delivery = list.deliveries.find(one => one.id === id)
-  if (delivery === undefined) return showDeliveries(visit, notice("warn", `There is no destination ${id}.`))
+  if (delivery === undefined) return deliveriesPage(visit, notice("warn", `There is no destination ${id}.`))
   const destination = destinations?.destinations.find(one => one.id === id)
   const body = html`<p class="back"><a href="${PATH}">Deliveries</a></p>${heading(nameOf(delivery), stateLabel(delivery))}${news ?? ""}${failure(delivery)}
 <section class="card"><h2>How far it is</h2>${progress(delivery, list)}</section>
@@ -143,12 +148,12 @@ export async function deliveryAction(visit: Visit): Promise<Response> {
   switch (field("action")) {
     case "test": {
       const done = await change("POST", `${path}/test`, testedDestinationSchema, {})
-      return showDelivery(visit, isRefusal(done) ? refused(done) : testNews(done.error))
+      return deliveryPage(visit, isRefusal(done) ? refused(done) : testNews(done.error))
     }
     case "rotate": {
       const overlap_seconds = Number(field("overlap_seconds"))
       const done = await change("POST", `${path}/rotate`, rotatedDestinationSchema, { overlap_seconds })
-      return showDelivery(visit, isRefusal(done) ? refused(done) : secretNotice("The new secret.", done.secret))
+      return deliveryPage(visit, isRefusal(done) ? refused(done) : secretNotice("The new secret.", done.secret))
     }
     case "resume": {
       const from = typedNumber(field("from"))
@@ -156,11 +161,11 @@ export async function deliveryAction(visit: Visit): Promise<Response> {
       const news = isRefusal(done)
         ? refused(done)
         : notice("good", `The next position to deliver is ${number(done.position)}.`)
-      return showDelivery(visit, news)
+      return deliveryPage(visit, news)
     }
     case "delete": {
       const done = await change("DELETE", path, deletedDestinationSchema)
-      return isRefusal(done) ? showDelivery(visit, refused(done)) : showDeliveries(visit, notice("good", "Deleted."))
+      return isRefusal(done) ? deliveryPage(visit, refused(done)) : deliveriesPage(visit, notice("good", "Deleted."))
     }
     default: {
       const active = field("action") === "continue"
@@ -168,7 +173,7 @@ export async function deliveryAction(visit: Visit): Promise<Response> {
       const news = isRefusal(done)
         ? refused(done)
         : notice("good", active ? "Deliveries go on." : "Deliveries are paused.")
-      return showDelivery(visit, news)
+      return deliveryPage(visit, news)
     }
   }
 }

@@ -27,9 +27,7 @@ const stateLabel = (key: ListedKey): Markup => {
 const row = (key: ListedKey): Markup =>
   html`<tr><td><a href="${PATH}/${key.id}">${key.id}</a></td><td class="long">${clipped(key.name)}</td><td>${key.scope}</td><td>${key.tier}</td><td>${stateLabel(key)}</td><td class="figure">${number(key.run_count)}</td><td class="nowrap">${key.last_used_at === null ? html`<span class="quiet">never</span>` : shortTime(key.last_used_at)}</td></tr>`
 
-export const keysPage = (visit: Visit): Promise<Response> => showKeys(visit)
-
-async function showKeys(visit: Visit, news?: Markup): Promise<Response> {
+export async function keysPage(visit: Visit, news?: Markup): Promise<Response> {
   const { keys } = await visit.api.get("/admin/keys", keyListSchema)
   const form = administers(visit)
     ? html`<section class="card"><h2>New key</h2>${newKeyForm(visit.session.csrf_token)}</section>`
@@ -44,19 +42,17 @@ async function showKeys(visit: Visit, news?: Markup): Promise<Response> {
 
 export async function newKey(visit: Visit): Promise<Response> {
   const made = await visit.api.change("POST", "/admin/keys", mintedKeySchema, newKeyRequest(await formOf(visit.c)))
-  return showKeys(
+  return keysPage(
     visit,
     isRefusal(made) ? refused(made) : secretNotice(`The secret of key ${made.id}, ${made.name}.`, made.secret),
   )
 }
 
-export const keyPage = (visit: Visit): Promise<Response> => showKey(visit)
-
-async function showKey(visit: Visit, news?: Markup): Promise<Response> {
+export async function keyPage(visit: Visit, news?: Markup): Promise<Response> {
   const id = Number(visit.c.req.param("id"))
   const { keys } = await visit.api.get("/admin/keys", keyListSchema)
   const key = keys.find(one => one.id === id)
-  if (key === undefined) return showKeys(visit, notice("warn", `There is no key ${id}.`))
+  if (key === undefined) return keysPage(visit, notice("warn", `There is no key ${id}.`))
   const body = html`<p class="back"><a href="${PATH}">Keys</a></p>${heading(`Key ${key.id}, ${key.name}`, stateLabel(key))}${news ?? ""}
 <section class="card">${keyFacts(key)}</section>${administers(visit) && !key.revoked ? forms(key, visit) : ""}`
   return show(visit, { title: `Key ${key.id}`, body })
@@ -98,15 +94,15 @@ export async function keyAction(visit: Visit): Promise<Response> {
     case "rotate": {
       const overlap_seconds = Number(field("overlap_seconds"))
       const done = await visit.api.change("POST", `${path}/rotate`, rotatedKeySchema, { overlap_seconds })
-      return showKey(visit, isRefusal(done) ? refused(done) : secretNotice("The new secret.", done.secret))
+      return keyPage(visit, isRefusal(done) ? refused(done) : secretNotice("The new secret.", done.secret))
     }
     case "revoke": {
       const done = await visit.api.change("DELETE", path, revokedKeySchema)
-      return showKey(visit, isRefusal(done) ? refused(done) : notice("good", "The key is revoked."))
+      return keyPage(visit, isRefusal(done) ? refused(done) : notice("good", "The key is revoked."))
     }
     default: {
       const done = await visit.api.change("PATCH", path, changedKeySchema, changeKeyRequest(field))
-      return showKey(visit, isRefusal(done) ? refused(done) : notice("good", "Saved."))
+      return keyPage(visit, isRefusal(done) ? refused(done) : notice("good", "Saved."))
     }
   }
 }

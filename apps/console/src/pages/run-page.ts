@@ -26,10 +26,8 @@ const pathOf = (id: string | number): string => `/console/runs/${id}`
 /** Where the visitor reads a record: a customer its own, everybody else that of any key. */
 const recordsOf = (visit: Visit): string => (seesAll(visit) ? "/admin/runs" : "/runs")
 
-export const runPage = (visit: Visit): Promise<Response> => showRun(visit)
-
 /** @param news what a form that was just sent has done */
-async function showRun(visit: Visit, news?: Markup): Promise<Response> {
+export async function runPage(visit: Visit, news?: Markup): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
   const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
   const published = await publicationOf(visit, bundle.run.run_id)
@@ -219,7 +217,7 @@ export async function runPublication(visit: Visit): Promise<Response> {
   const action = (await formOf(visit.c))("action")
   if (action === "unpublish") {
     const done = await visit.api.change("POST", `/admin/runs/${id}/unpublish`, unpublishedRunSchema)
-    return showRun(
+    return runPage(
       visit,
       isRefusal(done)
         ? refused(done)
@@ -227,7 +225,7 @@ export async function runPublication(visit: Visit): Promise<Response> {
     )
   }
   const done = await visit.api.change("POST", `/admin/runs/${id}/publish`, publishedRunSchema)
-  if (isRefusal(done)) return showRun(visit, refused(done))
+  if (isRefusal(done)) return runPage(visit, refused(done))
   const page = pageOf(done.url)
-  return showRun(visit, notice("good", html`<p>Published: <a href="${page}">${page}</a></p>`))
+  return runPage(visit, notice("good", html`<p>Published: <a href="${page}">${page}</a></p>`))
 }
