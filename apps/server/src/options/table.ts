@@ -6,11 +6,10 @@ import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { DATABASE_OPTIONS } from "./database-options.ts"
-import { DELIVERY_OPTIONS } from "./delivery-options.ts"
 import { type OptionText, option } from "./option-row.ts"
-import { PERMIT_OPTIONS } from "./permit-options.ts"
 import { POLICY_OPTIONS } from "./policy-options.ts"
 import {
+  DELIVERY_NETWORKS,
   FOLDER,
   HOST_NAME,
   integer,
@@ -109,7 +108,17 @@ export const OPTIONS = v.object({
     v.optional(RATE),
     { otherwise: "the value of `--rate-limit`" },
   ),
-  ...PERMIT_OPTIONS,
+  permits: option(
+    "--permits <mode>",
+    "whether `POST /permits` opens [permits](api.md#permits), which the service key signs in this process: it cannot be `on` with a remote signer",
+    v.optional(v.picklist(ON_OFF)),
+    { otherwise: "`on`, and `off` with `--signer-url`", choices: ON_OFF },
+  ),
+  permitRateLimit: option(
+    "--permit-rate-limit <requests>",
+    "closes of [permits](api.md#permits) a minute that one key may make; redemptions a minute that one address may make",
+    v.optional(RATE, "600"),
+  ),
   trustedProxyHops: option(
     "--trust-proxy <hops>",
     "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of X-Forwarded-For",
@@ -192,7 +201,12 @@ export const OPTIONS = v.object({
     "certificates of the timestamp authority in PEM: its own, then those above it, the root last",
     v.optional(v.string()),
   ),
-  ...DELIVERY_OPTIONS,
+  deliveryNetworks: option(
+    "--delivery-network <network>",
+    "network, such as `10.0.0.0/8`, in which [receivers of events](events.md#receivers) may be besides public addresses; syslog may go there without TLS, and webhooks too where it is of this machine, such as `127.0.0.1`; repeatable, the variable holds several with spaces between",
+    v.optional(DELIVERY_NETWORKS),
+    { otherwise: "public addresses only", repeatable: true },
+  ),
   signerUrl: option(
     "--signer-url <url>",
     "address of the signer that holds the [service key](#a-service-key-in-a-kms): a key version of a KMS over HTTP",
