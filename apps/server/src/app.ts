@@ -35,8 +35,7 @@ import { permitRoutes } from "./front/routes/permits-routes.ts"
 import { policyHistoryRoutes, policyRoutes } from "./front/routes/policies-routes.ts"
 import { publicationRoutes, publicBundleRoutes } from "./front/routes/publications-routes.ts"
 import { redeemRoutes } from "./front/routes/redeem-routes.ts"
-import { reportRoutes } from "./front/routes/report-routes.ts"
-import { publicStatementRoutes, runStatementRoutes } from "./front/routes/run-statement-route.ts"
+import { publicStatementRoutes } from "./front/routes/run-statement-route.ts"
 import { runRoutes } from "./front/routes/runs-routes.ts"
 import { sessionRoutes } from "./front/routes/session-routes.ts"
 import { verifyPageRoutes } from "./front/routes/verify-page-route.ts"
@@ -74,15 +73,7 @@ const READER_ROUTES: readonly Routes[] = [
 /** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
 const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, policyRoutes, publicationRoutes, destinationRoutes]
 /** Answered to every authenticated caller, with the caller's own records only. */
-const CALLER_ROUTES: readonly Routes[] = [
-  executeRoutes,
-  permitRoutes,
-  exportRoutes,
-  runRoutes,
-  runStatementRoutes,
-  reportRoutes,
-  attestationRoutes,
-]
+const CALLER_ROUTES: readonly Routes[] = [executeRoutes, permitRoutes, exportRoutes, runRoutes, attestationRoutes]
 
 /** The application over its parts; `app.request()` takes the same way as a request from the socket. */
 export function createApp(deps: Deps): Hono {

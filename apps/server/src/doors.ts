@@ -4,13 +4,20 @@ import { type HookParts, hooksApp } from "@runseal/hooks/hooks-app"
 import { otlpApp } from "@runseal/otlp/otlp-app"
 import { type Context, Hono } from "hono"
 import type { Deps } from "./deps.ts"
-import { readHook, readHookBody, readHookSettings, refusalOfHook } from "./front/http/hook-body.ts"
+import { readHook, readHookSettings, refusalOfHook } from "./front/http/hook-body.ts"
+import { readBodyWithNulls } from "./front/http/request-bodies.ts"
 import { readTraces, refuseTraces, retryTraces } from "./front/http/trace-body.ts"
 
 /** The routes of `/hooks/…`. @param app the service, which answers what they send */
 export const hookRoutes = (app: Hono): Hono => {
   const fetch: HookParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
-  return hooksApp({ fetch, settings: readHookSettings, read: readHook, parse: readHookBody, refusal: refusalOfHook })
+  return hooksApp({
+    fetch,
+    settings: readHookSettings,
+    read: readHook,
+    parse: readBodyWithNulls,
+    refusal: refusalOfHook,
+  })
 }
 
 /** The routes of `/console`, for people in a browser. Every page finds its visitor by the session itself. @param app as above */

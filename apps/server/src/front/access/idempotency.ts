@@ -61,10 +61,10 @@ export type IdempotencyKeys = Upstream & {
   /**
    * Calls `make`, unless the key has a record. After a failure of the store the key is read once more: another process may
    * have been first, or the commit took effect although its answer was lost. So it is where a permit is not open: an earlier attempt of this
-   * request may have closed it since the key was read.
+   * request may have closed it since the key was read. A request without a key is made.
    * @throws HttpError 409 when the key was used with another body, or a request under it is under way in this process
    */
-  readonly once: <Made>(claim: KeyClaim, make: () => Promise<Made>) => Promise<Settled<Made>>
+  readonly once: <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>) => Promise<Settled<Made>>
   readonly close: () => Promise<void>
 }
 
@@ -102,6 +102,7 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
   }
   return {
     once: async (claim, make) => {
+      if (claim === undefined) return { made: await make() }
       if (claimed.has(claim.key_hash)) throw stillUnderWay()
       claimed.add(claim.key_hash)
       try {

@@ -1,19 +1,12 @@
 /** The parameters of the lists over all keys. Each is paged by a key of its rows. */
-import { ADMIN_ACTIONS, type AdminAction, SUBJECT_KINDS, type SubjectKind } from "@runseal/core/artifacts/admin-event"
+import { ADMIN_ACTIONS, SUBJECT_KINDS } from "@runseal/core/artifacts/admin-event"
 import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
-import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES, type OverviewRange } from "@runseal/core/wire/overview-answer"
-import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
-import { PAGE_LIMIT_DEFAULT, type RunFilters } from "@runseal/core/wire/run-summaries"
+import { EVENT_FORMATS, EVENTS_LIMIT_DEFAULT, EVENTS_LIMIT_MAX } from "@runseal/core/wire/event-messages"
+import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES } from "@runseal/core/wire/overview-answer"
+import { PERMIT_STATES } from "@runseal/core/wire/permit-requests"
+import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
-import {
-  exportQuerySchema,
-  integerText,
-  page,
-  type QuerySchema,
-  readQuery,
-  searchFilters,
-  searchQuerySchema,
-} from "./query.ts"
+import { exportQuerySchema, integerText, page, readQuery, searchFilters, searchQuerySchema } from "./query.ts"
 
 const opt = v.exactOptional
 
@@ -25,12 +18,9 @@ const limit = page.limit
 const before = opt(ordinal("`next` of the page before."))
 const key = opt(v.pipe(integerText(0, Number.MAX_SAFE_INTEGER), v.description("Id of a key; 0 = open mode.")))
 
-type Paged = { readonly limit?: number; readonly before?: number }
-type OfKey = { readonly key?: number }
-
 const { limit: _limit, offset: _offset, ...runFilters } = searchQuerySchema.entries
 /** `GET /admin/runs`. */
-export const adminRunsQuerySchema: QuerySchema<Paged & OfKey & RunFilters> = v.object({
+export const adminRunsQuerySchema = v.object({
   limit,
   before,
   key,
@@ -45,9 +35,7 @@ const permitPlace = v.pipe(
 )
 
 /** `GET /admin/permits`. */
-export const adminPermitsQuerySchema: QuerySchema<
-  OfKey & { readonly limit?: number; readonly before?: string; readonly state?: PermitState }
-> = v.object({
+export const adminPermitsQuerySchema = v.object({
   limit,
   before: opt(permitPlace),
   key,
@@ -55,10 +43,10 @@ export const adminPermitsQuerySchema: QuerySchema<
 })
 
 /** `GET /admin/published`. */
-export const publishedQuerySchema: QuerySchema<Paged & OfKey> = v.object({ limit, before, key })
+export const publishedQuerySchema = v.object({ limit, before, key })
 
 /** `GET /admin/overview`. */
-export const overviewQuerySchema: QuerySchema<{ readonly range?: OverviewRange }> = v.object({
+export const overviewQuerySchema = v.object({
   range: opt(
     v.pipe(
       v.picklist(OVERVIEW_RANGE_NAMES, `must be one of ${OVERVIEW_RANGE_NAMES.join(", ")}`),
@@ -68,9 +56,7 @@ export const overviewQuerySchema: QuerySchema<{ readonly range?: OverviewRange }
 })
 
 /** `GET /admin/audit`. */
-export const auditQuerySchema: QuerySchema<
-  Paged & { readonly action?: AdminAction; readonly subject_kind?: SubjectKind; readonly subject_id?: string }
-> = v.object({
+export const auditQuerySchema = v.object({
   limit,
   before,
   action: opt(v.picklist(ADMIN_ACTIONS, `must be one of ${ADMIN_ACTIONS.join(", ")}`)),
@@ -78,23 +64,41 @@ export const auditQuerySchema: QuerySchema<
   subject_id: opt(v.pipe(v.string(), v.regex(/^[\x20-\x7e]{1,256}$/, "must be 1 to 256 characters of ASCII"))),
 })
 
+/** `GET /admin/policies`. */
+export const policiesQuerySchema = v.object({
+  limit,
+  before: opt(ordinal("Only versions below this one: `next` of the page before.")),
+})
+
+/** `GET /admin/events`. */
+export const eventsQuerySchema = v.object({
+  after: opt(
+    v.pipe(
+      integerText(0, Number.MAX_SAFE_INTEGER - 1),
+      v.description("Position of the last event that was read; absent: from the first on."),
+    ),
+  ),
+  limit: opt(integerText(1, EVENTS_LIMIT_MAX, EVENTS_LIMIT_DEFAULT)),
+  format: opt(
+    v.pipe(
+      v.picklist(EVENT_FORMATS, `must be one of ${EVENT_FORMATS.join(", ")}`),
+      v.metadata({ default: "standard" }),
+    ),
+  ),
+})
+
 /** `GET /admin/audit/export`. */
-export const auditExportQuerySchema: QuerySchema<{ readonly from?: string; readonly to?: string }> = v.object({
+export const auditExportQuerySchema = v.object({
   from: exportQuerySchema.entries.from,
   to: exportQuerySchema.entries.to,
 })
 
 /** `GET /admin/runs/export`. */
-export const keyExportQuerySchema: QuerySchema<{
-  readonly key: number
-  readonly from?: string
-  readonly to?: string
-}> = v.object({ key: key.wrapped, ...auditExportQuerySchema.entries }, "is required")
+export const keyExportQuerySchema = v.object({ key: key.wrapped, ...auditExportQuerySchema.entries }, "is required")
 
-type Read<Query> = Omit<Query, "limit"> & { readonly limit: number }
-const withLimit = <Query extends { readonly limit?: number }>(query: Query): Read<Query> => ({
+const withLimit = <Query extends { readonly limit?: number }>({ limit = PAGE_LIMIT_DEFAULT, ...query }: Query) => ({
   ...query,
-  limit: query.limit ?? PAGE_LIMIT_DEFAULT,
+  limit,
 })
 
 /** @throws HttpError 400 */
@@ -113,7 +117,20 @@ export function readAdminPermits(url: string) {
 export const readPublished = (url: string) => withLimit(readQuery(publishedQuerySchema, url))
 
 /** @throws HttpError 400 */
+export const readPolicies = (url: string) => withLimit(readQuery(policiesQuerySchema, url))
+
+/** @throws HttpError 400 */
 export const readAudit = (url: string) => withLimit(readQuery(auditQuerySchema, url))
+
+/** `next` of a full page: there may be more. @param placeOf where the page after a row begins */
+export function nextOf<Row, Next>(
+  rows: readonly Row[],
+  limit: number,
+  placeOf: (row: Row) => Next,
+): { readonly next?: Next } {
+  const last = rows.length === limit ? rows.at(-1) : undefined
+  return last === undefined ? {} : { next: placeOf(last) }
+}
 
 /** Where the next page begins. */
 export const placeText = ({ opened_at, permit_id }: PermitPlace): string => `${opened_at}.${permit_id}`

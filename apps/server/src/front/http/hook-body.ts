@@ -8,12 +8,9 @@ import {
   strictValue,
   utf8Decode,
 } from "@runseal/canonical"
-import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
-import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { type HookSettings, hookQuerySchema } from "@runseal/core/wire/hook-requests"
 import type { Context } from "hono"
-import * as v from "valibot"
-import { badRequest, HttpError } from "../../http-error.ts"
+import { HttpError } from "../../http-error.ts"
 import { DOCUMENT_LIMITS, parseObject, queueWork, receiveJson } from "./json-body.ts"
 import { readQuery } from "./query.ts"
 
@@ -57,10 +54,3 @@ function anyJson(text = ""): JsonValue | undefined {
 
 /** What the readers above throw; undefined for any other error. */
 export const refusalOfHook = (error: unknown): HttpError | undefined => (error instanceof HttpError ? error : undefined)
-
-/** A body as its schema has it; its values are not changed. @throws HttpError 400 naming the member that is wrong, never its value */
-export function readHookBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {
-  const parsed = v.safeParse(schema, body, FIRST_ISSUE)
-  if (parsed.success) return parsed.output
-  throw badRequest(`${issueText(parsed.issues[0])}.`)
-}

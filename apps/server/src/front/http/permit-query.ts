@@ -4,10 +4,10 @@ import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
 import * as v from "valibot"
 import { type HttpError, notFound } from "../../http-error.ts"
-import { asPage, type Page, page, type QuerySchema, readQuery } from "./query.ts"
+import { asPage, type Page, page, readQuery } from "./query.ts"
 
 /** `GET /permits`. */
-export const permitsQuerySchema: QuerySchema<Partial<Page> & { readonly state?: PermitState }> = v.object({
+export const permitsQuerySchema = v.object({
   ...page,
   state: v.exactOptional(v.picklist(PERMIT_STATES, `must be one of ${PERMIT_STATES.join(", ")}`)),
 })

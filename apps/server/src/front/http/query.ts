@@ -56,7 +56,7 @@ export const page = {
   limit: opt(integerText(1, PAGE_LIMIT_MAX, PAGE_LIMIT_DEFAULT)),
   offset: opt(integerText(0, Number.MAX_SAFE_INTEGER, 0)),
 }
-export const pageQuerySchema: QuerySchema<Partial<Page>> = v.object(page)
+export const pageQuerySchema = v.object(page)
 
 /** An exact text, as sealed records hold it. */
 const exactText = (description: string): v.GenericSchema<string> => {
@@ -141,13 +141,13 @@ export const exportQuerySchema = v.object({
 })
 
 /** Tree sizes of `GET /log/consistency`. */
-export const consistencyQuerySchema: QuerySchema<{ readonly first: number; readonly second: number }> = v.object(
+export const consistencyQuerySchema = v.object(
   { first: integerText(1, Number.MAX_SAFE_INTEGER), second: integerText(1, Number.MAX_SAFE_INTEGER) },
   REQUIRED,
 )
 
 /** `format` of `GET /runs/{id}/report.pdf`. */
-export const reportQuerySchema: QuerySchema<{ readonly format?: ReportFormat }> = v.object({
+export const reportQuerySchema = v.object({
   format: opt(
     v.pipe(
       v.picklist(REPORT_FORMATS, `must be one of ${REPORT_FORMATS.join(", ")}`),
@@ -157,7 +157,7 @@ export const reportQuerySchema: QuerySchema<{ readonly format?: ReportFormat }> 
 })
 
 /** `form` of `GET /runs/{id}/artifacts`. */
-export const artifactsQuerySchema: QuerySchema<{ readonly form?: BundleForm }> = v.object({
+export const artifactsQuerySchema = v.object({
   form: opt(
     v.pipe(
       v.picklist(BUNDLE_FORMS, `must be one of ${BUNDLE_FORMS.join(", ")}`),
@@ -270,9 +270,6 @@ export function searchFilters(query: RunFilters): SearchFilters {
 
 type Export = { readonly range: Pick<SearchFilters, "from_ms" | "to_ms">; readonly ofOpenMode: boolean }
 
-/** When the documents of an export were sealed. @throws HttpError 400 for a range that ends before it starts */
-export const readRange = (query: { readonly from?: string; readonly to?: string }): Export["range"] => asRange(query)
-
 /** When the records of an export were admitted, and whose they are. */
 export function readExport(url: string): Export {
   const query = readQuery(exportQuerySchema, url)
@@ -280,7 +277,10 @@ export function readExport(url: string): Export {
 }
 
 /** Both ends are included. @throws HttpError 400 for a range that ends before it starts */
-function asRange(query: { readonly from?: string; readonly to?: string }): Pick<SearchFilters, "from_ms" | "to_ms"> {
+export function asRange(query: {
+  readonly from?: string
+  readonly to?: string
+}): Pick<SearchFilters, "from_ms" | "to_ms"> {
   const [from, to] = [startMillis(query.from ?? ""), endMillis(query.to ?? "")]
   if (from !== undefined && to !== undefined && from >= to) throw invalidParameter("from must not be later than to.")
   return {

@@ -4,43 +4,13 @@ import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/decla
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { foreignField, isForeignKey, issueText, shownName } from "@runseal/core/artifacts/schema-issue"
 import { dropNullMembers, holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
-import { type AttestRequest, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
-import {
-  type ChangeDestinationRequest,
-  type CreateDestinationRequest,
-  changeDestinationRequestSchema,
-  createDestinationRequestSchema,
-  type ResumeDestinationRequest,
-  type RotateDestinationRequest,
-  resumeDestinationRequestSchema,
-  rotateDestinationRequestSchema,
-} from "@runseal/core/wire/event-messages"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
-import {
-  type ChangeKeyRequest,
-  type ClaimRequest,
-  changeKeyRequestSchema,
-  claimRequestSchema,
-  type MintKeyRequest,
-  mintKeyRequestSchema,
-  type RotateKeyRequest,
-  rotateKeyRequestSchema,
-} from "@runseal/core/wire/key-requests"
 import {
   type ClosePermitRequest,
   closePermitRequestSchema,
   type OpenPermitRequest,
   openPermitRequestSchema,
-  type RedeemPermitRequest,
-  redeemPermitRequestSchema,
 } from "@runseal/core/wire/permit-requests"
-import {
-  type DryRunRequest,
-  dryRunRequestSchema,
-  type LoadPolicyRequest,
-  loadPolicyRequestSchema,
-} from "@runseal/core/wire/policy-requests"
-import { type OpenSessionRequest, openSessionRequestSchema } from "@runseal/core/wire/session-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import { badRequest } from "../../http-error.ts"
@@ -50,7 +20,7 @@ import { badRequest } from "../../http-error.ts"
  * validated: a name that is not accepted is refused with null too.
  * @throws HttpError 400 naming the field that is wrong, never its value
  */
-function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {
+export function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {
   for (const [name, value] of Object.entries(body)) if (value === null) Reflect.deleteProperty(body, name)
   const parsed = v.safeParse(schema, body, FIRST_ISSUE)
   if (!parsed.success) {
@@ -61,56 +31,22 @@ function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObje
   return parsed.output
 }
 
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readMintBody = (body: JsonObject): MintKeyRequest => readBody(mintKeyRequestSchema, body)
-
-/** A null of its body says something, and stays. @throws HttpError 400 naming the field that is wrong, never its value */
-export function readChangeKeyBody(body: JsonObject): ChangeKeyRequest {
-  const parsed = v.safeParse(changeKeyRequestSchema, body, FIRST_ISSUE)
+/** For a body in which a null says something: it stays. @throws HttpError 400 naming the field that is wrong, never its value */
+export function readBodyWithNulls<Schema extends v.GenericSchema>(
+  schema: Schema,
+  body: JsonObject,
+): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, body, FIRST_ISSUE)
   if (!parsed.success) throw badRequest(`${issueText(parsed.issues[0])}.`)
   return parsed.output
 }
 
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readRotateBody = (body: JsonObject): RotateKeyRequest => readBody(rotateKeyRequestSchema, body)
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readSessionBody = (body: JsonObject): OpenSessionRequest => readBody(openSessionRequestSchema, body)
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readClaimBody = (body: JsonObject): ClaimRequest => readBody(claimRequestSchema, body)
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readPolicyBody = (body: JsonObject): LoadPolicyRequest => readBody(loadPolicyRequestSchema, body)
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readDryRunBody = (body: JsonObject): DryRunRequest => readBody(dryRunRequestSchema, body)
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export function readCreateDestinationBody(body: JsonObject): CreateDestinationRequest {
-  const request = readBody(createDestinationRequestSchema, body)
-  refuseNul(body, "U+0000 is accepted in no text.")
-  return request
-}
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export function readChangeDestinationBody(body: JsonObject): ChangeDestinationRequest {
-  const request = readBody(changeDestinationRequestSchema, body)
-  refuseNul(body, "U+0000 is accepted in no text.")
-  return request
-}
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readRotateDestinationBody = (body: JsonObject): RotateDestinationRequest =>
-  readBody(rotateDestinationRequestSchema, body)
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readResumeDestinationBody = (body: JsonObject): ResumeDestinationRequest =>
-  readBody(resumeDestinationRequestSchema, body)
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export function readAttestBody(body: JsonObject): AttestRequest {
-  const request = readBody(attestRequestSchema, body)
+/** The same for texts that are stored: none holds U+0000. */
+export function readStoredBody<Schema extends v.GenericSchema>(
+  schema: Schema,
+  body: JsonObject,
+): v.InferOutput<Schema> {
+  const request = readBody(schema, body)
   refuseNul(body, "U+0000 is accepted in no text.")
   return request
 }
@@ -172,9 +108,6 @@ export function readClosePermitBody(body: JsonObject): ClosePermitRequest {
     ...declaredOf(body),
   }
 }
-
-/** @throws HttpError 400 naming the field that is wrong, never its value */
-export const readRedeemBody = (body: JsonObject): RedeemPermitRequest => readBody(redeemPermitRequestSchema, body)
 
 /** @throws HttpError 400 naming the member that contains U+0000 */
 function refuseNul(body: JsonObject, rule: string): void {

@@ -13,16 +13,21 @@ import { listKeys } from "../../store/tables/api-keys.ts"
 import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import { listPublications } from "../../store/tables/publications-table.ts"
 import { ANONYMOUS, ANONYMOUS_KEY_ID, callerOf, tenantOfKey } from "../access/caller.ts"
-import { keyExportQuerySchema, placeText, readAdminPermits, readAdminRuns, readPublished } from "../http/admin-query.ts"
+import {
+  keyExportQuerySchema,
+  nextOf,
+  placeText,
+  readAdminPermits,
+  readAdminRuns,
+  readPublished,
+} from "../http/admin-query.ts"
 import { noSuchKey } from "../http/path-ids.ts"
 import { noSuchPermit, readPermitId } from "../http/permit-query.ts"
-import { readQuery, readRange } from "../http/query.ts"
+import { asRange, readQuery } from "../http/query.ts"
 import { publicBundleUrl } from "./addresses.ts"
 import { sendExport } from "./export-routes.ts"
 import { anyRun, readsOwner } from "./own-run.ts"
 import { permitRecord, permitSummary } from "./permit-views.ts"
-import { reportOf } from "./report-routes.ts"
-import { runStatementOf } from "./run-statement-route.ts"
 import { runRecord, runSummary } from "./run-views.ts"
 import { runParts } from "./runs-routes.ts"
 
@@ -33,16 +38,6 @@ function ownersOf(c: Context, key: number | undefined): Owners {
   const { reads } = callerOf(c)
   if (key === undefined) return reads
   return readsOwner(callerOf(c), key) ? [key] : []
-}
-
-/** `next` of a full page: there may be more. */
-const nextOf = <Row, Next>(
-  rows: readonly Row[],
-  limit: number,
-  placeOf: (row: Row) => Next,
-): { readonly next?: Next } => {
-  const last = rows.length === limit ? rows.at(-1) : undefined
-  return last === undefined ? {} : { next: placeOf(last) }
 }
 
 export function adminRunRoutes(deps: Deps): Hono {
@@ -56,16 +51,13 @@ export function adminRunRoutes(deps: Deps): Hono {
   })
   app.get(`${BASE}/export`, async c => {
     const { key, ...range } = readQuery(keyExportQuerySchema, c.req.url)
-    return sendExport(c, deps, await tenantRead(c, deps, key), readRange(range))
+    return sendExport(c, deps, await tenantRead(c, deps, key), asRange(range))
   })
   app.get(`${BASE}/:id`, async c => {
     const row = await anyRun(c, deps)
     return c.json({ ...runRecord(row), key_id: row.owner } satisfies AdminRunRecord)
   })
-  app.route("/", runParts(deps, BASE, anyRun))
-  app.route("/", reportOf(deps, BASE, anyRun))
-  app.route("/", runStatementOf(deps, BASE, anyRun))
-  return app
+  return app.route("/", runParts(deps, BASE, anyRun))
 }
 
 /** The tenant of a key that the caller reads. @throws HttpError 404 */

@@ -7,7 +7,7 @@ import {
   listedAttestation,
 } from "@runseal/core/artifacts/attestation-answer"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
+import { type AttestationsPage, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { type AttestationPage, findAttestation, listAttestations } from "../../store/tables/attestations-table.ts"
@@ -15,7 +15,7 @@ import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import { readJsonBody } from "../http/json-body.ts"
 import { type Page, readPage } from "../http/query.ts"
-import { readAttestBody } from "../http/request-bodies.ts"
+import { readStoredBody } from "../http/request-bodies.ts"
 import { untilOutside } from "./until-outside.ts"
 
 /** @throws Error when the stored text is no attestation: the database was changed from outside */
@@ -48,8 +48,9 @@ export function attestationRoutes(deps: Deps): Hono {
     const { bytes, object } = await readJsonBody(c)
     const claim = claimOf(c, bytes)
     const owner = callerOf(c).api_key_id
-    const attest = async (): Promise<string> => (await deps.attest(owner, readAttestBody(object), claim)).text
-    const settled = claim === undefined ? { made: await attest() } : await deps.idempotencyKeys.once(claim, attest)
+    const attest = async (): Promise<string> =>
+      (await deps.attest(owner, readStoredBody(attestRequestSchema, object), claim)).text
+    const settled = await deps.idempotencyKeys.once(claim, attest)
     // The stored bytes: the caller saves what was verified before it was committed.
     const text = "made" in settled ? settled.made : await findAttestation(deps.db, owner, settled.record_id)
     await untilAnchored(deps, text)

@@ -1,5 +1,5 @@
 /** Giving the runs of open mode to a key, and the lists of a key that has them. docs/api.md, "POST /admin/runs/claim". Decision 0125. */
-import type { ClaimedRuns } from "@runseal/core/wire/key-requests"
+import { type ClaimedRuns, claimRequestSchema } from "@runseal/core/wire/key-requests"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
@@ -9,14 +9,14 @@ import { ANONYMOUS_KEY_ID, callerOf, whoOf } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { noSuchKey } from "../http/path-ids.ts"
 import type { Page } from "../http/query.ts"
-import { readClaimBody } from "../http/request-bodies.ts"
+import { readBody } from "../http/request-bodies.ts"
 
 /** For admin keys. */
 export function claimRoutes({ db, nowMs, adminEvents }: Deps): Hono {
   const app = new Hono()
   app.post("/admin/runs/claim", async c => {
     const claimed_by = adminKeyOf(c)
-    const { key_id } = readClaimBody(await readJsonObject(c))
+    const { key_id } = readBody(claimRequestSchema, await readJsonObject(c))
     const claim = await claimRuns(db, { key_id, claimed_by, claimed_at: nowMs() }, whoOf(callerOf(c)))
     if (claim === "nobody") throw unauthorized()
     if (claim === "absent") throw noSuchKey()

@@ -15,8 +15,8 @@ import { type KeyUsageRow, readOutcomeCounts, readUsage } from "../../store/tabl
 import type { OutcomeCountRow } from "../../store/tables/outcome-counts.ts"
 import { callerOf } from "../access/caller.ts"
 import { TRIAL_CAP } from "../access/trial-quota.ts"
-import { auditExportQuerySchema, readAudit } from "../http/admin-query.ts"
-import { readQuery, readRange } from "../http/query.ts"
+import { auditExportQuerySchema, nextOf, readAudit } from "../http/admin-query.ts"
+import { asRange, readQuery } from "../http/query.ts"
 import { sendExport } from "./export-routes.ts"
 import { readsOwner, refuseNamed } from "./own-run.ts"
 
@@ -86,13 +86,12 @@ export function auditRoutes(deps: Deps): Hono {
     refuseNamed(c)
     const { limit, before, ...filters } = readAudit(c.req.url)
     const rows = await listEvents(deps.db, filters, { limit, before })
-    const last = rows.length === limit ? rows.at(-1) : undefined
-    const next = last === undefined ? {} : { next: last.ordinal }
+    const next = nextOf(rows, limit, ({ ordinal }) => ordinal)
     return c.json({ ok: true, limit, events: rows.map(listedEvent), ...next } satisfies EventsPage)
   })
   app.get("/admin/audit/export", c => {
     refuseNamed(c)
-    return sendExport(c, deps, DEPLOYMENT, readRange(readQuery(auditExportQuerySchema, c.req.url)))
+    return sendExport(c, deps, DEPLOYMENT, asRange(readQuery(auditExportQuerySchema, c.req.url)))
   })
   app.get("/admin/audit/:ordinal", async c => {
     refuseNamed(c)

@@ -16,6 +16,8 @@ import {
   EVENT_TYPES,
   MAX_DESTINATIONS,
   type RotatedDestination,
+  resumeDestinationRequestSchema,
+  rotateDestinationRequestSchema,
 } from "@runseal/core/wire/event-messages"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context } from "hono"
@@ -37,15 +39,10 @@ import {
   rotateSecret,
 } from "../../store/tables/destinations-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
-import { callerOf } from "../access/caller.ts"
+import { callerOf, whoOf } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { readId } from "../http/path-ids.ts"
-import {
-  readChangeDestinationBody,
-  readCreateDestinationBody,
-  readResumeDestinationBody,
-  readRotateDestinationBody,
-} from "../http/request-bodies.ts"
+import { readBody, readStoredBody } from "../http/request-bodies.ts"
 import { refuseNamed } from "./own-run.ts"
 
 /** Random bytes of the text from which a secret follows. */
@@ -76,25 +73,21 @@ function shown(row: DestinationRow): Destination {
 
 /** What the caller does to a destination. @throws HttpError 403 in open mode */
 function actOf(c: Context, { nowMs }: Pick<Deps, "nowMs">, action: DestinationAct["action"]): DestinationAct {
-  const { authentication, tenant } = callerOf(c)
   adminKeyOf(c)
-  const name = "api_key_name" in authentication ? { name: authentication.api_key_name } : {}
-  return { action, at: nowMs(), who: { actor: tenant.tenant_id, ...name } }
+  return { action, at: nowMs(), who: whoOf(callerOf(c)) }
 }
 
-const filtersOf = ({ types, outcomes, key_ids }: Pick<CreateDestinationRequest, "types" | "outcomes" | "key_ids">) => ({
+type Filters = { readonly [Name in "types" | "outcomes" | "key_ids"]?: CreateDestinationRequest[Name] | undefined }
+
+const filtersOf = ({ types, outcomes, key_ids }: Filters) => ({
   ...(types === undefined ? {} : { types: filterText(types) }),
   ...(outcomes === undefined ? {} : { outcomes: filterText(outcomes) }),
   ...(key_ids === undefined ? {} : { key_ids: filterText(key_ids) }),
 })
 
-const changesOf = ({ url, ca, name, format, active, ...filters }: ChangeDestinationRequest) => ({
-  ...(url === undefined ? {} : { url }),
-  ...(ca === undefined ? {} : { ca }),
-  ...(name === undefined ? {} : { name }),
-  ...(format === undefined ? {} : { format }),
-  ...(active === undefined ? {} : { active }),
-  ...filtersOf(filters),
+const changesOf = ({ types, outcomes, key_ids, ...changes }: ChangeDestinationRequest) => ({
+  ...changes,
+  ...filtersOf({ types, outcomes, key_ids }),
 })
 
 /** @throws HttpError 400 for a text that has something else than certificates in PEM */
@@ -112,7 +105,7 @@ export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEv
   app.post("/admin/destinations", async c => {
     const created_by = adminKeyOf(c)
     const body = await readJsonObject(c)
-    const asked = readCreateDestinationBody(body)
+    const asked = readStoredBody(createDestinationRequestSchema, body)
     const { kind = "webhook", url, ca = "", name = "", format = "standard", from, ...filters } = asked
     refuseAddress(url, kind)
     refuseCertificates(ca)
@@ -142,7 +135,7 @@ export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEv
     adminKeyOf(c)
     const id = readDestinationId(c.req.param("id"))
     const body = await readJsonObject(c)
-    const changes = readChangeDestinationBody(body)
+    const changes = readStoredBody(changeDestinationRequestSchema, body)
     const found = await findDestination(db, id)
     if (found === undefined) throw noSuchDestination()
     if (changes.url !== undefined) refuseAddress(changes.url, found.kind)
@@ -183,7 +176,10 @@ function addActions(app: Hono, { db, nowMs, deliveries, originSecret, adminEvent
   app.post("/admin/destinations/:id/rotate", async c => {
     adminKeyOf(c)
     const id = readDestinationId(c.req.param("id"))
-    const { overlap_seconds = DEFAULT_OVERLAP_SECONDS } = readRotateDestinationBody(await readJsonObject(c))
+    const { overlap_seconds = DEFAULT_OVERLAP_SECONDS } = readBody(
+      rotateDestinationRequestSchema,
+      await readJsonObject(c),
+    )
     const [salt, previous_until] = [newSalt(), nowMs() + overlap_seconds * 1000]
     if (!(await rotateSecret(db, id, { salt, previous_until }, actOf(c, { nowMs }, "webhook.rotate"))))
       throw noSuchDestination()
@@ -205,7 +201,7 @@ function addActions(app: Hono, { db, nowMs, deliveries, originSecret, adminEvent
   app.post("/admin/destinations/:id/resume", async c => {
     adminKeyOf(c)
     const id = readDestinationId(c.req.param("id"))
-    const { from } = readResumeDestinationBody(await readJsonObject(c))
+    const { from } = readBody(resumeDestinationRequestSchema, await readJsonObject(c))
     const position = await resumeDestination(db, id, from, actOf(c, { nowMs }, "webhook.resume"))
     if (position === undefined) throw noSuchDestination()
     deliveries.wake()

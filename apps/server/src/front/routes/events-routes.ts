@@ -7,7 +7,8 @@ import { eventOf, recordIndex } from "../../events/sealed-event.ts"
 import { SERVICE_VERSION } from "../../options/config.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
-import { readEvents } from "../http/events-query.ts"
+import { eventsQuerySchema } from "../http/admin-query.ts"
+import { readQuery } from "../http/query.ts"
 import { refuseNamed } from "./own-run.ts"
 
 /** One event a line. */
@@ -22,7 +23,7 @@ export function eventRoutes({ db, logOrigin }: Deps): Hono {
   const app = new Hono()
   app.get("/admin/events", async c => {
     refuseNamed(c)
-    const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = readEvents(c.req.url)
+    const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = readQuery(eventsQuerySchema, c.req.url)
     const { size } = await readHead(db)
     const events: SealedEvent[] = []
     let place: StreamPlace = { position: after === undefined ? 0 : after + 1 }

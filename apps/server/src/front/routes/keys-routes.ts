@@ -28,7 +28,7 @@ import { adminKeyOf, unauthorized } from "../access/authentication.ts"
 import { callerOf, readIds } from "../access/caller.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { noSuchKey, readKeyId } from "../http/path-ids.ts"
-import { readChangeKeyBody, readMintBody, readRotateBody } from "../http/request-bodies.ts"
+import { readBody, readBodyWithNulls } from "../http/request-bodies.ts"
 
 /** The acting admin key. @throws HttpError 403 for the anonymous caller of open mode */
 export function actingKey(c: Context): KeyName {
@@ -104,7 +104,7 @@ export function keyRoutes(deps: Deps): Hono {
   const app = new Hono()
   app.post("/admin/keys", async c => {
     const body = await readJsonObject(c)
-    const request = readMintBody(body)
+    const request = readBody(mintKeyRequestSchema, body)
     if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
     const minted = await mintKey(deps.db, request, minterOf(c), deps.nowMs())
     // Since the request was authenticated, the first key was made, or the caller's own was revoked.
@@ -123,7 +123,7 @@ export function keyRoutes(deps: Deps): Hono {
     const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs() }
     const body = await readJsonObject(c)
     const ignored = ignoredOf(body, changeKeyRequestSchema)
-    const request = readChangeKeyBody(body)
+    const request = readBodyWithNulls(changeKeyRequestSchema, body)
     changedOr(await changeKey(deps.db, act, key => changeOf(request, key, act.at)))
     void deps.adminEvents.sweep()
     const [key] = await listKeys(deps.db, act.key_id)
@@ -133,7 +133,7 @@ export function keyRoutes(deps: Deps): Hono {
   app.post("/admin/keys/:id/rotate", async c => {
     const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")) }
     const body = await readJsonObject(c)
-    const { overlap_seconds = 0 } = readRotateBody(body)
+    const { overlap_seconds = 0 } = readBody(rotateKeyRequestSchema, body)
     const rotated = await rotateKey(deps.db, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
     const answer = { ...changedOr(rotated), ...ignoredOf(body, rotateKeyRequestSchema) }
     void deps.adminEvents.sweep()

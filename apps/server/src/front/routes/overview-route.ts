@@ -33,7 +33,7 @@ export function overviewRoutes({ db, nowMs, signatureIds }: Deps): Hono {
       db,
       times.map(time => time / 1000),
     )
-    const rules = rulesOf(await listPolicies(db, POLICIES, Number.MAX_SAFE_INTEGER), signatureIds)
+    const rules = rulesOf(await listPolicies(db, POLICIES), signatureIds)
     const denied = await countDenied(db, owners, [from, to], rules)
     return c.json({
       ok: true,

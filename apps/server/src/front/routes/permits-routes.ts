@@ -17,7 +17,7 @@ import type { AskedPermit } from "../../run/pipeline/permits/permit-terms.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { type FoundPermit, findPermit, listPermits } from "../../store/tables/permit-reads.ts"
 import { callerOf } from "../access/caller.ts"
-import { claimOf, replayedField, type Settled } from "../access/idempotency.ts"
+import { claimOf, replayedField } from "../access/idempotency.ts"
 import { queueWork, readJsonBody, roomForAnswer } from "../http/json-body.ts"
 import { noSuchPermit, readPermitId, readPermitsQuery } from "../http/permit-query.ts"
 import { type PermitRequest, readClosePermitBody, readOpenPermitBody } from "../http/request-bodies.ts"
@@ -58,13 +58,6 @@ async function callersPermit(c: Context, { db }: Pick<Deps, "db">, permitId: str
   return found
 }
 
-/** Does a request, or finds what the first request under its idempotency key made. */
-const once = async <Made>(
-  { idempotencyKeys }: Deps,
-  claim: KeyClaim | undefined,
-  make: () => Promise<Made>,
-): Promise<Settled<Made>> => (claim === undefined ? { made: await make() } : idempotencyKeys.once(claim, make))
-
 /** A permit that was opened, or the run that its opening was refused as. */
 type Opened = { readonly opening: Opening; readonly isOpen: boolean } | { readonly refused: Bundle }
 
@@ -72,7 +65,7 @@ type Opened = { readonly opening: Opening; readonly isOpen: boolean } | { readon
 async function open(c: Context, deps: Deps): Promise<Response> {
   const { bytes, object } = await readJsonBody(c)
   const claim = claimOf(c, bytes)
-  const settled = await once(deps, claim, () => openBody(c, deps, object, claim))
+  const settled = await deps.idempotencyKeys.once(claim, () => openBody(c, deps, object, claim))
   const opened = "made" in settled ? settled.made : await storedOutcome(c, deps, settled.record_id)
   const ignored = ignoredOf(object, openPermitRequestSchema)
   const headers = { "Content-Type": "application/json", ...replayedField(settled) }
@@ -124,7 +117,7 @@ async function close(c: Context, deps: Deps): Promise<Response> {
   const permitId = pathId(c)
   const { bytes, object } = await readJsonBody(c)
   const claim = claimOf(c, bytes)
-  const settled = await once(deps, claim, () => closeBody(c, deps, permitId, object, claim))
+  const settled = await deps.idempotencyKeys.once(claim, () => closeBody(c, deps, permitId, object, claim))
   const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
   await untilRecorded(deps, bundle)
   const { status, body } = executeAnswer(bundle)
@@ -149,12 +142,10 @@ async function closeBody(
   return (await deps.permits.close(closed, act, { claim, request_id: c.get("requestId") })).bundle
 }
 
-function reportedAct({ outcome, code, ai_output_text, ...sections }: ClosePermitRequest): ReportedAct {
-  const { request_substance, causal_graph, reproducibility_context } = sections
+function reportedAct(request: ClosePermitRequest): ReportedAct {
+  const { request_substance, causal_graph, reproducibility_context, ...act } = request
   return {
-    outcome,
-    ...(code === undefined ? {} : { code }),
-    ...(ai_output_text === undefined ? {} : { ai_output_text }),
+    ...act,
     declared: {
       ...(request_substance === undefined ? {} : { request_substance }),
       ...(causal_graph === undefined ? {} : { causal_graph }),

@@ -1,23 +1,24 @@
 /** Loading, trying and listing policies. docs/api.md, "Policies". */
 import { parseStrictJson } from "@runseal/canonical"
-import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import {
   DRY_RUN_DEFAULT,
   type DryRunAnswer,
+  dryRunRequestSchema,
   type LoadedPolicy,
+  loadPolicyRequestSchema,
   type PoliciesPage,
   type PolicyVersion,
 } from "@runseal/core/wire/policy-requests"
-import { type Context, Hono } from "hono"
+import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { unavailable } from "../../http-error.ts"
 import { listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { adminKeyOf } from "../access/authentication.ts"
-import { callerOf } from "../access/caller.ts"
+import { callerOf, whoOf } from "../access/caller.ts"
+import { readPolicies } from "../http/admin-query.ts"
 import { readJsonObject } from "../http/json-body.ts"
-import { readPoliciesQuery } from "../http/policy-query.ts"
-import { readDryRunBody, readPolicyBody } from "../http/request-bodies.ts"
+import { readBody } from "../http/request-bodies.ts"
 import { refuseNamed } from "./own-run.ts"
 
 /** For administrators, and for auditors who read all keys. */
@@ -25,7 +26,7 @@ export function policyHistoryRoutes({ db }: Deps): Hono {
   const app = new Hono()
   app.get("/admin/policies", async c => {
     refuseNamed(c)
-    const { limit, before } = readPoliciesQuery(c.req.url)
+    const { limit, before } = readPolicies(c.req.url)
     // One more says whether there are more.
     const rows = await listPolicies(db, limit + 1, before)
     const shown = rows.slice(0, limit)
@@ -40,25 +41,18 @@ export function policyHistoryRoutes({ db }: Deps): Hono {
 export function policyRoutes({ policies }: Deps): Hono {
   const app = new Hono()
   app.post("/admin/policies", async c => {
-    const who = actorOf(c)
-    const { policy } = readPolicyBody(await readJsonObject(c))
-    const { row, changed } = await policies.load(policy, "api", who)
+    adminKeyOf(c)
+    const { policy } = readBody(loadPolicyRequestSchema, await readJsonObject(c))
+    const { row, changed } = await policies.load(policy, "api", whoOf(callerOf(c)))
     return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)
   })
   app.post("/admin/policies/dry-run", async c => {
-    const { policy, last = DRY_RUN_DEFAULT } = readDryRunBody(await readJsonObject(c))
+    const { policy, last = DRY_RUN_DEFAULT } = readBody(dryRunRequestSchema, await readJsonObject(c))
     const answer = await policies.dryRun(policy, last)
     if (answer === undefined) throw unavailable("Another dry run is under way. Try again.", "overloaded")
     return c.json(answer satisfies DryRunAnswer)
   })
   return app
-}
-
-/** The admin key that acts. @throws HttpError 403 in open mode */
-function actorOf(c: Context): EventFacts["who"] {
-  const actor = `api-key-${adminKeyOf(c)}`
-  const { api_key_name: name } = callerOf(c).authentication
-  return name === undefined ? { actor } : { actor, name }
 }
 
 function versionOf(row: PolicyVersionRow): PolicyVersion {

@@ -4,6 +4,7 @@
  */
 import { utf8Encode } from "@runseal/canonical"
 import type { RedeemPermitAnswer } from "@runseal/core/wire/permit-answers"
+import { redeemPermitRequestSchema } from "@runseal/core/wire/permit-requests"
 import { type Context, Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError, permitNotOpen } from "../../http-error.ts"
@@ -11,7 +12,7 @@ import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import { limitByAddress } from "../access/rate-limit.ts"
 import { readJsonObject, SMALL_LIMITS } from "../http/json-body.ts"
 import { noSuchPermit, readPermitId } from "../http/permit-query.ts"
-import { readRedeemBody } from "../http/request-bodies.ts"
+import { readBody } from "../http/request-bodies.ts"
 import { entityTag, sendFile } from "../http/served-file.ts"
 import { storedOpening } from "./permit-views.ts"
 
@@ -28,7 +29,7 @@ export function redeemRoutes(deps: Deps): Hono {
 
 async function redeem(c: Context, { db, permits, nowMs }: Deps): Promise<RedeemPermitAnswer> {
   const permit_id = readPermitId(c.req.param("id") ?? "")
-  const { permit } = readRedeemBody(await readJsonObject(c, SMALL_LIMITS))
+  const { permit } = readBody(redeemPermitRequestSchema, await readJsonObject(c, SMALL_LIMITS))
   const found = await findHeldPermit(db, permit_id)
   const opening = found && storedOpening(found)
   if (opening === undefined) throw noSuchPermit()

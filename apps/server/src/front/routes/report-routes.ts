@@ -7,15 +7,13 @@ import { findPublicToken } from "../../store/tables/publications-table.ts"
 import { JobError } from "../../threads/job-thread.ts"
 import { readReportFormat } from "../http/query.ts"
 import { publicBundleUrl, serviceUrl } from "./addresses.ts"
-import { ownRun, type RunOfPath } from "./own-run.ts"
+import type { RunOfPath } from "./own-run.ts"
 
 /** 503 when the queue of reports is full or the service stops: nothing is wrong with the run. */
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof JobError) || error.problem === "failed") return error
   return unavailable("The report cannot be made now: too many are being made. Try again.", "overloaded")
 }
-
-export const reportRoutes = (deps: Deps): Hono => reportOf(deps, "/runs", ownRun)
 
 /** The report of one run. @param base of the path */
 export function reportOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {

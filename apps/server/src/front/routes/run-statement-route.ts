@@ -3,7 +3,7 @@ import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import type { NoStatement } from "../../sealing/seal-run-statement.ts"
-import { ownRun, type RunOfPath } from "./own-run.ts"
+import type { RunOfPath } from "./own-run.ts"
 import { sendPublished } from "./publications-routes.ts"
 
 const REASONS: Readonly<Record<NoStatement, string>> = {
@@ -12,8 +12,6 @@ const REASONS: Readonly<Record<NoStatement, string>> = {
 }
 
 const FILE = "statement.intoto.json"
-
-export const runStatementRoutes = (deps: Deps): Hono => runStatementOf(deps, "/runs", ownRun)
 
 /** The statement of one run. @param base of the path */
 export function runStatementOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {

@@ -14,6 +14,8 @@ import { callerOf } from "../access/caller.ts"
 import { type Page, readBundleForm, readPage, readSearch } from "../http/query.ts"
 import { readablePage } from "./claim-routes.ts"
 import { ownRun, type RunOfPath } from "./own-run.ts"
+import { reportOf } from "./report-routes.ts"
+import { runStatementOf } from "./run-statement-route.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
 
 /** Answers with a page of the runs that the caller reads. @param read a page of one owner's */
@@ -56,7 +58,7 @@ export function runParts(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfP
     if (artifact === undefined) continue
     app.get(`${base}/:id/${artifact.path}`, async c => c.json(artifactAnswer(await find(c, deps), kind, artifact.key)))
   }
-  return app
+  return app.route("/", reportOf(deps, base, find)).route("/", runStatementOf(deps, base, find))
 }
 
 /** The bundle goes out as the bytes that were sealed, or in full; with what outside logs hold of it by now. */

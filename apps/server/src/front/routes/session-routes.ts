@@ -1,5 +1,5 @@
 /** Opening, showing and closing the session of a person in a browser. docs/api.md, "Sessions". */
-import type { ClosedSession, SessionAnswer } from "@runseal/core/wire/session-requests"
+import { type ClosedSession, openSessionRequestSchema, type SessionAnswer } from "@runseal/core/wire/session-requests"
 import { type Context, Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { secretHash } from "../access/api-key.ts"
@@ -10,7 +10,7 @@ import { giveSessionToken, refusePlainHttp, sessionTokenOf, takeSessionToken } f
 import type { Session } from "../access/sessions.ts"
 import { knownParameters } from "../discovery/known-parameters.ts"
 import { readJsonObject, SMALL_LIMITS } from "../http/json-body.ts"
-import { readSessionBody } from "../http/request-bodies.ts"
+import { readBody } from "../http/request-bodies.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
@@ -35,7 +35,7 @@ const sessionAnswer = (
 /** Opens the session of a key; in open mode there is none to open. @throws HttpError 401 for a text that is no valid key */
 async function openSession(c: Context, deps: Deps): Promise<SessionAnswer> {
   refusePlainHttp(c, deps)
-  const { key } = readSessionBody(await readJsonObject(c, SMALL_LIMITS))
+  const { key } = readBody(openSessionRequestSchema, await readJsonObject(c, SMALL_LIMITS))
   const admission = await deps.keys.admit(key)
   if (admission === "nobody") throw unauthorized()
   const { caller } = admission

@@ -39,11 +39,10 @@ export function newestPolicy(source: Source): Promise<PolicyVersionRow | undefin
 }
 
 /** Newest first. @param before only versions below it */
-export function listPolicies(source: Source, limit: number, before: number): Promise<readonly PolicyVersionRow[]> {
+export function listPolicies(source: Source, limit: number, before?: number): Promise<readonly PolicyVersionRow[]> {
   const { version } = policy_version
-  return source.read(({ orm }) =>
-    orm.select().from(policy_version).where(lt(version, before)).orderBy(desc(version)).limit(limit),
-  )
+  const older = before === undefined ? undefined : lt(version, before)
+  return source.read(({ orm }) => orm.select().from(policy_version).where(older).orderBy(desc(version)).limit(limit))
 }
 
 /** A version that is in force, and whether this call made it so. */

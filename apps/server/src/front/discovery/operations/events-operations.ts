@@ -16,7 +16,7 @@ import {
   rotateDestinationRequestSchema,
   rotatedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
-import { eventsQuerySchema } from "../../http/events-query.ts"
+import { eventsQuerySchema } from "../../http/admin-query.ts"
 import { BODY_MAX_BYTES } from "../../http/json-body.ts"
 import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 

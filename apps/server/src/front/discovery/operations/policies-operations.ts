@@ -8,8 +8,8 @@ import {
   policiesPageSchema,
 } from "@runseal/core/wire/policy-requests"
 import * as v from "valibot"
+import { policiesQuerySchema } from "../../http/admin-query.ts"
 import { BODY_MAX_BYTES } from "../../http/json-body.ts"
-import { policiesQuerySchema } from "../../http/policy-query.ts"
 import { json, type Operation } from "../operation.ts"
 
 /** Conditions are Cedar expressions over `context`. */
