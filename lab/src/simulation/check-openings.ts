@@ -98,5 +98,5 @@ export function contradictions(
   }
   const comparison = compareDocuments(statement, 1, false)
   const found = chain.flatMap((document, at) => comparison.take(document, at + 1, longName(document)).problems)
-  return [...found, ...comparison.end()]
+  return [...found, ...comparison.end(true)]
 }

@@ -167,6 +167,24 @@ describe("movements of a window", () => {
     expect(found).toMatchObject({ problems: [], notes: [] })
   })
 
+  test.each([
+    ["between two documents", [5, 100, 10], [9, 109, 20], undefined, "falls by 1 tokens after movement 5"],
+    [
+      "before the statement",
+      [1, 0, 10],
+      [2, 10, 5],
+      { last_ordinal: 4, total: 14 },
+      "falls by 1 tokens after movement 2",
+    ],
+  ] as const)("in no document lower no total of a whole chain: %s", (_name, one, other, exported, sentence) => {
+    const a = makeDeployment()
+    const records = charged(a, [one, other])
+    const window = { window_seconds: 86_400, window_start: new Date(WINDOW).toISOString() }
+    const windows = exported === undefined ? [] : [{ ...window, ...exported }]
+    const problem = `the window of ${window.window_start} ${sentence}, and no document lowers it`
+    expect(judge(a, records, { windows })).toMatchObject({ verdict: "FAILED", problems: [{ sentence: problem }] })
+  })
+
   test("of two windows do not touch", () => {
     const a = makeDeployment()
     const days = ["2026-01-15T12:00:00.250Z", "2026-01-16T12:00:00.250Z"]
@@ -410,6 +428,19 @@ describe("a range", () => {
       verdict: "COMPLETE RANGE VERIFIED AND ANCHORED",
       problems: [],
       notes: [],
+    })
+  })
+
+  test("may have a window that falls without a document: one outside of it lowered the total", () => {
+    const a = makeDeployment()
+    const records = charged(a, [
+      [1, 0, 100],
+      [2, 100, 50],
+      [4, 60, 40],
+    ])
+    expect(pieceOf(a, records.slice(1))).toMatchObject({
+      verdict: "COMPLETE RANGE VERIFIED AND ANCHORED",
+      problems: [],
     })
   })
 

@@ -79,7 +79,7 @@ function contradictions(chain: readonly ChainDocument[], tenant: TenantRow, { he
   }
   const comparison = compareDocuments(statement, 1, false)
   const found = chain.flatMap((document, at) => comparison.take(document, at + 1, longName(document)).problems)
-  return [...found, ...comparison.end()]
+  return [...found, ...comparison.end(true)]
 }
 
 /** The leaves of a tenant's chain, in its order: each names the one before it, and no ordinal is missing. */

@@ -61,3 +61,9 @@ export function chainPiece(leaf: ExportStatementLeaf): ChainPiece | undefined {
   if (previous_record === undefined || last_record === undefined) return undefined
   return { first_ordinal, last_ordinal, previous_record, last_record }
 }
+
+/** Whether a leaf speaks of the whole chain, from its first document to its end. */
+export function isWholeChain(leaf: ExportStatementLeaf): boolean {
+  const piece = chainPiece(leaf)
+  return leaf.head_ordinal === 0 || (piece?.first_ordinal === 1 && piece.last_ordinal === leaf.head_ordinal)
+}

@@ -4,7 +4,7 @@
  */
 import { StrictJsonError } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
+import { type ExportStatement, isWholeChain } from "../artifacts/export-statement.ts"
 import { chooseTrust } from "./anchor-check.ts"
 import { CHAIN_VERDICTS, chainDocument, longName } from "./chain-document.ts"
 import { verifyRead } from "./document.ts"
@@ -235,18 +235,15 @@ function failureSentence(report: Report, expected: Verdict): string | undefined 
   return `does not verify; ${why}`
 }
 
-/** Whether the statement speaks of the whole chain, from its first record to its end. */
-function isWhole({ statement: { leaf } }: OpenExport): boolean {
-  const piece = chainPiece(leaf)
-  return leaf.head_ordinal === 0 || (piece?.first_ordinal === 1 && piece.last_ordinal === leaf.head_ordinal)
-}
-
 const goodVerdict = (current: OpenExport | undefined): CompletenessVerdict =>
-  current !== undefined && isWhole(current) ? COMPLETENESS_VERDICTS.chain : COMPLETENESS_VERDICTS.range
+  current !== undefined && isWholeChain(current.statement.leaf)
+    ? COMPLETENESS_VERDICTS.chain
+    : COMPLETENESS_VERDICTS.range
 
 /** What the documents leave open and the fold does not answer, and what the fold leaves open itself. */
 function limitationsOf(codes: ReadonlySet<LimitationCode>, current: OpenExport | undefined): readonly Limitation[] {
-  const range: readonly LimitationCode[] = current === undefined || isWhole(current) ? [] : ["stated_range"]
+  const isRange = current !== undefined && !isWholeChain(current.statement.leaf)
+  const range: readonly LimitationCode[] = isRange ? ["stated_range"] : []
   const { records = 0, openings = 0 } = current?.documents.found() ?? {}
   const isLong = records + openings > REMEMBERED_RECORDS_MAX
   const long: readonly LimitationCode[] = isLong ? ["repeats_beyond"] : []

@@ -19,8 +19,8 @@ type Comparison = {
   readonly take: (document: ChainDocument, ordinal: number, name: string) => Compared
   /** Takes an opening from before the piece, which a record of the piece closes. */
   readonly carry: (document: ChainDocument & { readonly kind: "opening" }, name: string) => readonly string[]
-  /** What only the end shows: whole sentences. */
-  readonly end: () => readonly string[]
+  /** What only the end shows: whole sentences. @param whole whether every document of the chain was taken */
+  readonly end: (whole: boolean) => readonly string[]
   readonly windows: () => readonly WindowAccount[]
   /** Openings of the piece that nothing has closed or ended. */
   readonly open: () => number
@@ -67,8 +67,8 @@ export function compareDocuments(
       ...windows.take(document, name),
       ...policies(document, name),
     ],
-    end: () => [
-      ...windows.end(),
+    end: whole => [
+      ...windows.end(whole),
       ...permits
         .unused()
         .map(id => `the opening of ${id} is from before the piece, and no record of the piece closes it`),

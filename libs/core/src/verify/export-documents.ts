@@ -1,6 +1,6 @@
 /** Compares the documents of an export with its statement, one after the other: missing, doubled, out of order, or of another tenant. */
 import type { ChainLeaf } from "../artifacts/anchor.ts"
-import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
+import { type ChainPiece, chainPiece, type ExportStatement, isWholeChain } from "../artifacts/export-statement.ts"
 import { leafDigest } from "../formulas/leaves.ts"
 import { briefName, type ChainDocument, chainAnchor, chainClock, longName } from "./chain-document.ts"
 import { brokenRules } from "./contradictions.ts"
@@ -109,8 +109,9 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
       const tail = next > last ? [] : [{ first: next, last, ...afterOf(before) }]
       const lacks = [...gaps.left(), ...tail].map(missing)
       // What is missing is reported already, and everything else follows from it.
+      const whole = lacks.length === 0 && isWholeChain(statement.leaf)
       const counted = lacks.length > 0 ? [] : countProblems(statement, countsOf(counts), comparison.open())
-      return [...lacks, ...[...counted, ...comparison.end()].map(sentence => ({ sentence }))]
+      return [...lacks, ...[...counted, ...comparison.end(whole)].map(sentence => ({ sentence }))]
     },
     found: () => countsOf(counts),
     outside: () => outside,

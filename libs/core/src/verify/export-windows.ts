@@ -43,8 +43,11 @@ export type WindowAccount = WindowName & {
 export type WindowCheck = {
   /** What is wrong with the movements of the next document: ends of sentences. @param name of it */
   readonly take: (document: ChainDocument, name: string) => readonly string[]
-  /** What is wrong between the windows and the statement: whole sentences. */
-  readonly end: () => readonly string[]
+  /**
+   * What is wrong between the windows and the statement: whole sentences.
+   * @param whole whether every document of the chain was taken, so that only charges can be missing, and no total falls without a document
+   */
+  readonly end: (whole: boolean) => readonly string[]
   /** By rising start. */
   readonly accounts: () => readonly WindowAccount[]
 }
@@ -82,7 +85,11 @@ export function createWindowCheck(exported: readonly ExportedWindow[], lists: bo
   return {
     take: (document, name) =>
       movementsOf(document).flatMap(([window, movement]) => take(windowOf(window), movement, name)),
-    end: () => [...windows].flatMap(([key, window]) => statementProblems(window, facts.get(key))),
+    end: whole =>
+      [...windows].flatMap(([key, window]) => [
+        ...statementProblems(window, facts.get(key)),
+        ...(whole && spans < REMEMBERED_SPANS_MAX ? fallProblems(window, facts.get(key)) : []),
+      ]),
     accounts: () =>
       [...windows]
         .map(([key, window]) => accountOf(window, facts.get(key)))
@@ -176,10 +183,17 @@ function statementProblems({ spans, window_start }: Window, exported: ExportedWi
   return []
 }
 
-function accountOf(
-  { spans, listed, window_seconds, window_start }: Window,
-  exported: ExportedWindow | undefined,
-): WindowAccount {
+/** Only settlements and releases lower a total, and each of them is in a document. */
+const fallProblems = (window: Window, exported: ExportedWindow | undefined): readonly string[] =>
+  holesOf(window, exported).flatMap(({ after_ordinal, tokens }) =>
+    tokens < 0
+      ? [
+          `the window of ${window.window_start} falls by ${-tokens} tokens after movement ${after_ordinal}, and no document lowers it`,
+        ]
+      : [],
+  )
+
+function holesOf({ spans }: Window, exported: ExportedWindow | undefined): readonly WindowHole[] {
   const holes: WindowHole[] = []
   const hole = (after: Pick<Span, "last" | "after">, first: number, before: number): void => {
     const movements = first - after.last - 1
@@ -191,12 +205,17 @@ function accountOf(
     end = span
   }
   if (exported !== undefined) hole(end, exported.last_ordinal + 1, exported.total)
+  return holes
+}
+
+function accountOf(window: Window, exported: ExportedWindow | undefined): WindowAccount {
+  const { spans, listed, window_seconds, window_start } = window
   return {
     window_seconds,
     window_start,
     movements: spans.reduce((sum, { first, last }) => sum + last - first + 1, 0),
     listed: listed.toSorted((a, b) => a.ordinal - b.ordinal),
-    holes,
+    holes: holesOf(window, exported),
     ...(exported && { exported: { last_ordinal: exported.last_ordinal, total: exported.total } }),
   }
 }

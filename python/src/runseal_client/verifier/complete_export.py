@@ -283,21 +283,28 @@ class _Export:
 
     def _finish_windows(self) -> None:
         stated = {(each["window_start"], each["window_seconds"]): each for each in self.statement["windows"]}
+        # Only settlements and releases lower a total, and a whole chain has a document of each.
+        is_whole = self.is_chain and not self.problems
         for window, moved in sorted(self.windows.items()):
-            name = f"the window of {window[0]}"
+            name, left = f"the window of {window[0]}", 0
             for ordinal in sorted(moved):
                 each, before = moved[ordinal], moved.get(ordinal - 1)
                 begin = 0 if ordinal == 1 else None if before is None else before.after
                 if begin is not None and each.begin != begin:
                     self.problem(f"movement {ordinal} of {name} begins at {each.begin}, and {begin} is before it")
+                elif is_whole and each.begin < left:
+                    self.problem(f"{name} falls before movement {ordinal}, and no document lowers it")
+                left = each.after
             known = stated.get(window)
             if known is None:
                 continue
             last = max(moved)
             if last > known["last_ordinal"]:
                 self.problem(f"{name} has movement {last}, and the statement ends with {known['last_ordinal']}")
-            elif last == known["last_ordinal"] and moved[last].after != known["total"]:
-                self.problem(f"{name} is left at {moved[last].after}, and the statement says {known['total']}")
+            elif last == known["last_ordinal"] and left != known["total"]:
+                self.problem(f"{name} is left at {left}, and the statement says {known['total']}")
+            elif is_whole and known["total"] < left:
+                self.problem(f"{name} falls after movement {last}, and no document lowers it")
 
 
 def _failed(problem: str) -> ExportOutcome:
