@@ -11,7 +11,7 @@ type Event = "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PermissionDe
 export type ClaudeAgentOptions = {
   /** Address of the service. Absent: the variable RUNSEAL_URL. */
   readonly url?: string
-  /** Absent: the variable RUNSEAL_API_KEY. */
+  /** Absent: the variable RUNSEAL_API_KEY, unless RUNSEAL_URL names another address. */
   readonly apiKey?: string
   /** Parameters of the endpoint, as docs/api.md has them. */
   readonly settings?: Readonly<Record<string, string>>
@@ -37,8 +37,11 @@ type Matcher = { hooks: Callback[]; timeout: number }
 
 /** `hooks` of the options of `query`: a permit before each call of a tool, its close after it. */
 export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event, Matcher[]> {
-  const { url = process.env.RUNSEAL_URL, apiKey = process.env.RUNSEAL_API_KEY, settings = {} } = options
+  const { RUNSEAL_URL, RUNSEAL_API_KEY } = process.env
+  const { url = RUNSEAL_URL, settings = {} } = options
   if (url === undefined) throw new TypeError("The address of the service is needed: url, or RUNSEAL_URL.")
+  // The key of the environment is for the address of the environment.
+  const apiKey = options.apiKey ?? (RUNSEAL_URL === undefined || RUNSEAL_URL === url ? RUNSEAL_API_KEY : undefined)
   const address = `${url.replace(/\/$/, "")}/hooks/claude-code?${new URLSearchParams(settings)}`
   const headers = { "Content-Type": "application/json", ...(apiKey === undefined ? {} : { "X-Service-Key": apiKey }) }
   const observes = settings.mode === "observe"

@@ -24,7 +24,7 @@ const SEALED = `runseal:sealed:${crypto.randomUUID()}`
 type AnyTool = StructuredToolInterface & { readonly tags?: readonly string[] | undefined }
 
 /**
- * The same tools, each call of them under a permit, however it is made: `_call` is the one way to a tool's function.
+ * The same tools, each call of them under a permit, however it is made: `_call` and `func` are the ways to a tool's function.
  * @throws TypeError for a tool that is neither made by `tool` nor derived from `StructuredTool`
  */
 export const sealTools = <Tool extends AnyTool>(client: Client, tools: readonly Tool[], options: SealOptions): Tool[] =>
@@ -43,7 +43,11 @@ function sealTool<Tool extends AnyTool>(client: Client, tool: Tool, options: Sea
       options,
       async () => ({ result: await lastOf(act.call(tool, input, run, config), run) }),
     )
-  return Object.create(tool, { _call: { value: call }, tags: { value: [...(tool.tags ?? []), SEALED] } })
+  return Object.create(tool, {
+    _call: { value: call },
+    ...("func" in tool ? { func: { value: call } } : {}),
+    tags: { value: [...(tool.tags ?? []), SEALED] },
+  })
 }
 
 /** What the tool returned. Events on the way are given to its callbacks as they come. */

@@ -10,11 +10,9 @@ import {
 } from "@runseal/canonical"
 import {
   ActTimeoutError,
-  BadRequestError,
   type Client,
   InvalidArgumentError,
-  PayloadTooLargeError,
-  PermitNotClosedError,
+  isUnfit,
   PermitRefusedError,
   type PermitRequest,
 } from "@runseal/sdk"
@@ -194,11 +192,6 @@ const goesOnAfter = (error: unknown, { mode, fail }: SealOptions): boolean =>
   mode === "observe" || (fail === "open" && !isUnfit(error) && !(error instanceof ActTimeoutError))
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && (error.name === "PermitRefusedError" || error.name === "OutputRefusedError")
-/** The call or its result is not taken, which a caller or a tool could bring about: no reason to go on without a decision. */
-const isUnfit = (error: unknown): boolean =>
-  error instanceof PermitNotClosedError
-    ? isUnfit(error.cause)
-    : [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind)
 
 function requestOf(
   { framework, name, definition, reserve_tokens = 0, ...call }: SealedCall,
@@ -233,13 +226,25 @@ function jsonOf(value: unknown): JsonValue {
   }
 }
 
-/** For JSON.stringify. It gives `member` after a method `toJSON`, which makes a list of numbers of some bytes. */
+/**
+ * For JSON.stringify, which writes `{}` for an object whose content is in no members. It gives `member` after a method `toJSON`, which makes a
+ * list of numbers of some bytes.
+ */
 function written(this: unknown, name: string, member: unknown): unknown {
   const own: unknown = Reflect.get(Object(this), name)
   if (ArrayBuffer.isView(own)) return writtenBytes(new Uint8Array(own.buffer, own.byteOffset, own.byteLength))
   if (own instanceof ArrayBuffer) return writtenBytes(new Uint8Array(own))
-  return typeof member === "bigint" ? `${member}` : member
+  if (member instanceof Map || member instanceof Set) return [...member]
+  if (member instanceof Error) return { ...member, error: `${member}` }
+  return typeof member === "bigint" || isClosed(member) ? `${member}` : member
 }
+
+/** Whether a value is an object of a class, without members of its own. */
+const isClosed = (value: unknown): value is object =>
+  typeof value === "object" &&
+  value !== null &&
+  ![Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value)) &&
+  Object.keys(value).length === 0
 
 const writtenBytes = (bytes: Uint8Array): JsonValue =>
   utf8Decode(bytes) ?? { bytes: bytes.length, sha256: sha256Hex(bytes) }

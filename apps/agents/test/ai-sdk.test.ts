@@ -260,12 +260,29 @@ describe("a sealed tool", () => {
     const before = calls
     const sealed = sealTools(client(), { echo }, { agent: "a", fail: "open" })
     const bytes = new TextEncoder().encode(EICAR)
-    const inputs = [{ ...odd, code: EICAR }, { deep: nested(100, EICAR) }, { bytes }, { bytes: Buffer.from(bytes) }]
+    const inputs = [
+      { ...odd, code: EICAR },
+      { deep: nested(100, EICAR) },
+      { bytes },
+      { bytes: Buffer.from(bytes) },
+      { map: new Map([["a", new Set([EICAR])]]) },
+      { error: new Error(EICAR) },
+      { template: new Template() },
+    ]
     for (const input of inputs) await expect(sealed.echo.execute?.(input, context)).rejects.toThrow(PermitRefusedError)
     expect({ calls, records: await records() }).toEqual({
       calls: before,
       records: inputs.map(() => "echo pepg_deny"),
     })
+  })
+
+  test("whose result is in no members gives none when that is refused", async () => {
+    const results = [new Map([["key", leak]]), new Set([leak]), new Error(leak)]
+    const outputs = tool({ inputSchema: z.any(), execute: async (at: number) => results[at] })
+    const sealed = sealTools(client(), { outputs }, { agent: "a", capture_content: true })
+    for (const at of results.keys())
+      await expect(sealed.outputs.execute?.(at, context)).rejects.toThrow(OutputRefusedError)
+    expect(await records()).toEqual(results.map(() => "outputs aivp_t4_halt completed"))
   })
 
   test("with an image is called: its hash is sealed", async () => {
@@ -284,6 +301,13 @@ describe("a sealed tool", () => {
     expect({ calls, records: await records() }).toEqual({ calls: before, records: [] })
   })
 })
+
+/** Its text is in no member. */
+class Template {
+  toString(): string {
+    return EICAR
+  }
+}
 
 /** A text inside so many lists. */
 function nested(depth: number, text = "deep"): unknown {

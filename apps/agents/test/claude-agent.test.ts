@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
 import { claudeAgentHooks } from "@runseal/agents/claude-agent"
-import { afterAll, beforeAll, expect, test } from "vitest"
+import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { listenOn } from "../../server/spec/harness/raw-socket.ts"
 import { listAt, textAt } from "../../server/spec/harness/read-answer.ts"
 import { openService, type TestService } from "../../server/spec/harness/test-service.ts"
@@ -112,4 +112,20 @@ test("the key does not follow a redirect", async () => {
   stop()
   elsewhere.stop()
   expect({ keys, decision: answer?.hookSpecificOutput?.permissionDecision }).toEqual({ keys: 0, decision: "deny" })
+})
+
+test("the key of the environment goes to no other address", async () => {
+  const keys: unknown[] = []
+  const { url, stop } = await proxy((request, response) => {
+    keys.push(request.headers["x-service-key"])
+    request.resume().on("end", () => response.end("{}"))
+  })
+  vi.stubEnv("RUNSEAL_API_KEY", "rsk_1")
+  for (const known of ["https://runs.example.com", url]) {
+    vi.stubEnv("RUNSEAL_URL", known)
+    await call(claudeAgentHooks({ url }), "PreToolUse", "9")
+  }
+  vi.unstubAllEnvs()
+  stop()
+  expect(keys).toEqual([undefined, "rsk_1"])
 })

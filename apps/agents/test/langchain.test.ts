@@ -66,6 +66,12 @@ describe("a sealed tool", () => {
     expect({ calls, records: await records() }).toEqual({ calls: 0, records: ways.map(() => "alarm pepg_deny") })
   })
 
+  test("that is refused is not called by its function either", async () => {
+    const [sealed] = sealTools(client(), [alarm], agent)
+    await expect(sealed?.func({})).rejects.toThrow(PermitRefusedError)
+    expect({ calls, records: await records() }).toEqual({ calls: 0, records: ["alarm pepg_deny"] })
+  })
+
   test("in observe mode is called, and the record says what would have been", async () => {
     const [sealed] = sealTools(client(), [alarm], { ...agent, mode: "observe" })
     expect(await sealed?.invoke({})).toBe("rung")

@@ -1,7 +1,14 @@
 /** A tool call at the service: the permit before it, the close after it, and what to do when the service does not answer. */
 import { randomUUID } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
-import { type Client, type ExecuteResult, HttpStatusError, type PermitClosing, type RefusedRun } from "@runseal/sdk"
+import {
+  type Client,
+  type ExecuteResult,
+  HttpStatusError,
+  isUnfit,
+  type PermitClosing,
+  type RefusedRun,
+} from "@runseal/sdk"
 import type { Counts } from "./counts.ts"
 import { fitsRequest } from "./reviewed-text.ts"
 
@@ -44,11 +51,6 @@ export type Opening =
 const OPEN_OPTIONS = { deadlineMs: 20_000, timeoutMs: 10_000 }
 /** Longer than that of an opening: the act is done. */
 const CLOSE_OPTIONS = { deadlineMs: 30_000, timeoutMs: 10_000 }
-
-/** Statuses with which the service says that it takes no such request, now or later. */
-const UNFIT: ReadonlySet<number> = new Set([400, 413])
-
-const isUnfit = (error: unknown): boolean => error instanceof HttpStatusError && UNFIT.has(error.status)
 
 /** Asks for a permit. Never throws. @param definition what is known of it: pinned, changed, unlisted, unpinned */
 export async function openPermit(sealing: Sealing, act: Act, definition: string): Promise<Opening> {

@@ -151,6 +151,7 @@ export type { OpenedPermit, OpenPermitResult, PermitCalls, PermitList, RefusedRu
 export {
   ActFailedError,
   ActTimeoutError,
+  isUnfit,
   OutputRefusedError,
   PermitNotClosedError,
   PermitRefusedError,

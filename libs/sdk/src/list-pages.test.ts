@@ -105,6 +105,31 @@ test("a run that newer runs shift to the next page is given once", async () => {
   expect(await idsOf(growing)).toEqual([5, 4, 3, 2, 1])
 })
 
+test.each([1, 2, 3])(
+  "items that leave the list while it is read move no other past the reader, pages of %i",
+  async pageSize => {
+    const open = [9, 8, 7, 6, 5, 4, 3, 2, 1]
+    const shrinking = listItems(
+      RUN_LISTING,
+      async (limit, offset) => {
+        const runs = open.slice(offset, offset + limit).map(summary)
+        return { ok: true, total: open.length, limit, offset, runs } as const
+      },
+      { pageSize },
+    )
+    const ids: number[] = []
+    for await (const { id } of shrinking) {
+      ids.push(id)
+      open.splice(open.indexOf(id), 1)
+      // One that was not read yet leaves too, and a new one comes.
+      if (id === 7) open.splice(open.indexOf(2), 1, 2)
+      if (id === 6) open.splice(open.indexOf(3), 1)
+      if (id === 5) open.unshift(10)
+    }
+    expect(ids.filter(id => id !== 10)).toEqual([9, 8, 7, 6, 5, 4, 2, 1])
+  },
+)
+
 test("an empty page ends the list whatever the total says", async () => {
   let fetched = 0
   const lying = listItems(

@@ -23,7 +23,7 @@ export type PageOptions = CallOptions & {
 
 /**
  * The items of a list, newest first: pages are fetched when they are needed, and again by every `for await`. An item that newer ones
- * shifted to the next page is not given twice.
+ * shifted to the next page is not given twice, and one that moved up, since others left the list, is not passed over.
  */
 export type List<Page, Item> = AsyncIterable<Item> & {
   /** The answers that hold the items, each with the `total` of the list. */
@@ -72,8 +72,16 @@ async function* readPages<Page extends { readonly total: number }, Item>(
   start: number,
 ): AsyncGenerator<Page> {
   let offset = start
+  let total = 0
   for (;;) {
     const page = await fetchPage(limit, offset)
+    const gone = total - page.total
+    total = page.total
+    if (gone > 0 && offset > start) {
+      // As many items as left the list may have moved up past this page, such as permits that were closed.
+      offset = Math.max(start, offset - gone)
+      continue
+    }
     yield page
     const { length } = items(page)
     offset += length
@@ -81,14 +89,20 @@ async function* readPages<Page extends { readonly total: number }, Item>(
   }
 }
 
-/** Remembers the ids of one page: enough unless more than a page of new items arrives between two pages. */
+/** Ids that are remembered, the newest: enough unless more items arrive or leave while a list is read. */
+const REMEMBERED_MAX = 10_000
+
 async function* readItems<Page, Item>(
   { items, id }: Listing<Page, Item>,
   pages: AsyncIterable<Page>,
 ): AsyncGenerator<Item> {
-  let given: ReadonlySet<number | string> = new Set()
-  for await (const page of pages) {
-    for (const item of items(page)) if (!given.has(id(item))) yield item
-    given = new Set(items(page).map(id))
-  }
+  const given = new Set<number | string>()
+  for await (const page of pages)
+    for (const item of items(page)) {
+      if (given.has(id(item))) continue
+      given.add(id(item))
+      const [oldest] = given
+      if (given.size > REMEMBERED_MAX && oldest !== undefined) given.delete(oldest)
+      yield item
+    }
 }

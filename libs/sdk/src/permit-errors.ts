@@ -1,6 +1,6 @@
 /** What acting under a permit throws besides the errors of its calls. */
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
-import { RunsealError } from "./client-errors.ts"
+import { BadRequestError, InvalidArgumentError, PayloadTooLargeError, RunsealError } from "./client-errors.ts"
 import type { RefusedRun } from "./permit-calls.ts"
 
 /** The act was refused before it began; nothing was reserved. */
@@ -65,3 +65,12 @@ export class ActFailedError extends RunsealError {
     this.code = code
   }
 }
+
+/**
+ * Whether a call, or what it is closed with, cannot be sent or is not taken (400, 413). A caller or a tool can bring that about: it is no
+ * reason to go on without a decision, as an outage may be.
+ */
+export const isUnfit = (error: unknown): boolean =>
+  error instanceof PermitNotClosedError
+    ? isUnfit(error.cause)
+    : [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind)
