@@ -2,11 +2,12 @@
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
-import type { Answer } from "./harness/read-answer.ts"
+import { asking, done } from "./harness/asked-permits.ts"
+import { type Answer, textAt } from "./harness/read-answer.ts"
 import { REVIEWER_PROSE, type ReviewStub, startReviewStub } from "./harness/review-stub.ts"
 import { EICAR, request, spending } from "./harness/sample-requests.ts"
 import { dumpTables, spellings } from "./harness/spellings.ts"
-import { standingService } from "./harness/test-service.ts"
+import { standingService, type TestService } from "./harness/test-service.ts"
 
 const PAYLOAD = 'payload-canary "5d20" <&> ü'
 const OUTPUT = 'output-canary "a8f1" <&> ü'
@@ -19,6 +20,58 @@ const secrets = [PAYLOAD, OUTPUT, REVIEWER_PROSE, API_KEY].flatMap(text => [
   ...spellings(text),
   ...spellings(text.split(" ")[0]!),
 ])
+
+/** Acts under permits: refused before the act, and closed with an output that is released, stopped, or cannot be reviewed. */
+async function permittedActs(service: TestService): Promise<readonly Answer[]> {
+  const answers = [await service.post("/permits", asking({ payload: `${EICAR} ${PAYLOAD}` }))]
+  for (const output of ["release", "deny", "garbage", EICAR].map(word => `${word} ${OUTPUT}`)) {
+    const opened = await service.post("/permits", asking({ payload: PAYLOAD }))
+    const close = `/permits/${textAt(opened.body, "permit_id")}/close`
+    answers.push(opened, await service.post(close, done({ ai_output_text: output })))
+    answers.push(await service.post(close, done({ ai_output_text: OUTPUT })), await service.get(close.slice(0, -6)))
+  }
+  return answers
+}
+
+/** Calls of a tool as an agent's hooks report them: done, failed, and one that was never decided. */
+async function hookedCalls(service: TestService): Promise<readonly Answer[]> {
+  const hook = (body: JsonObject): Promise<Answer> => service.post("/hooks/claude-code", body)
+  const answers: Answer[] = []
+  for (const word of ["release", "deny", "garbage"]) {
+    const call = { session_id: "s-1", tool_use_id: word, tool_name: "Bash", tool_input: { command: PAYLOAD } }
+    const after = { ...call, tool_response: `${word} ${OUTPUT}` }
+    answers.push(await hook({ ...call, hook_event_name: "PreToolUse" }))
+    answers.push(await hook({ ...after, hook_event_name: "PostToolUse" }))
+    answers.push(await hook({ ...after, tool_use_id: `${word} late`, hook_event_name: "PostToolUse" }))
+    const failed = { ...call, tool_use_id: `${word} failed`, error: `${word} ${OUTPUT}` }
+    answers.push(await hook({ ...failed, hook_event_name: "PostToolUseFailure" }))
+  }
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  return answers
+}
+
+/** Spans of models and tools with their content. */
+async function contentSpans(service: TestService): Promise<Answer> {
+  const attributes = (texts: Readonly<Record<string, string>>): readonly JsonObject[] =>
+    Object.entries(texts).map(([key, stringValue]) => ({ key, value: { stringValue } }))
+  const span = (digit: string, texts: Readonly<Record<string, string>>): JsonObject => ({
+    traceId: digit.repeat(32),
+    spanId: digit.repeat(16),
+    name: "call",
+    status: { code: 2, message: OUTPUT },
+    attributes: [...attributes(texts)],
+  })
+  const model = { "gen_ai.operation.name": "chat", "gen_ai.input.messages": PAYLOAD }
+  const tool = { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t", "gen_ai.tool.description": PAYLOAD }
+  const spans = [
+    span("a", { ...model, "gen_ai.output.messages": `release ${OUTPUT}`, "gen_ai.system_instructions": PAYLOAD }),
+    span("b", { ...model, "gen_ai.output.messages": `garbage ${OUTPUT}` }),
+    span("c", { ...tool, "gen_ai.tool.call.arguments": PAYLOAD, "gen_ai.tool.call.result": `deny ${OUTPUT}` }),
+  ]
+  const answer = await service.post("/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans }] }] })
+  expect({ status: answer.status, body: answer.body }, "each is sealed").toEqual({ status: 200, body: {} })
+  return answer
+}
 
 let stub: ReviewStub | undefined
 beforeAll(async () => {
@@ -56,6 +109,7 @@ eachDatabase("raw text", open => {
       made.push(await service().post("/execute/verify-determinism", body))
     }
     made.push(await service().postRaw("/execute", `{"payload":"${PAYLOAD}`))
+    made.push(...(await permittedActs(service())), ...(await hookedCalls(service())), await contentSpans(service()))
     answers = made
   })
 
@@ -77,7 +131,7 @@ eachDatabase("raw text", open => {
   })
 
   test("is in no answer", async () => {
-    expect(answers.length).toBeGreaterThan(20)
+    expect(answers.length).toBeGreaterThan(50)
     for (const { text, headers } of answers) expect(found(`${text}\n${[...headers].join("\n")}`)).toEqual([])
   })
 
