@@ -21,6 +21,8 @@ export const CHECKPOINT_LIMITS: ReadLimits = { maxBytes: 65_536, deadlineMs: 30_
  */
 export const MAX_SEEN = 1000
 const RETAINED_OF_FULL = MAX_SEEN / 2
+/** Checkpoints read of a file: those of some machines, put together. */
+const MAX_READ = 8 * MAX_SEEN
 /** Characters that escaping adds to a line at most, six for one, and the other fields. */
 const MAX_FILE_BYTES = MAX_SEEN * (6 * CHECKPOINT_LIMITS.maxBytes + 256)
 const FOLDER = "checkpoints"
@@ -53,22 +55,25 @@ export const seenPath = (trustFolder: string, origin: string): string =>
 /** The checkpoints seen of an origin, oldest first. A damaged file is an error and is not skipped. Throws InputError. */
 export function readSeen(trustFolder: string, origin: string): readonly SeenCheckpoint[] {
   const path = seenPath(trustFolder, origin)
-  const seen = textOf(path)
+  const text = textOf(path)
+  if (text === undefined) return []
+  const seen = text
     .split("\n")
     .filter(line => line !== "")
     .map(line => readLine(line, origin))
-  if (seen.length > MAX_SEEN || seen.some(one => one === undefined))
+  // A file is never written without a checkpoint: an empty one lost them.
+  if (seen.length === 0 || seen.length > MAX_READ || seen.some(one => one === undefined))
     throw new InputError(`${path} is damaged: restore it from your backup, since without it a fork goes unnoticed.`)
   return seen.filter(one => one !== undefined)
 }
 
-function textOf(path: string): string {
+function textOf(path: string): string | undefined {
   try {
     if (statSync(path).size > MAX_FILE_BYTES) throw new InputError(`${path} is larger than ${MAX_FILE_BYTES} bytes.`)
     return readFileSync(path, "utf8")
   } catch (error) {
     if (error instanceof InputError) throw error
-    if (errorCode(error) === "ENOENT") return ""
+    if (errorCode(error) === "ENOENT") return undefined
     throw new InputError(`The checkpoints in ${path} could not be read.`)
   }
 }

@@ -119,12 +119,12 @@ export function unpin(folder: string, service: string): boolean {
   return pinned.length > 0
 }
 
-/** Writes a file of the store atomically, readable for its owner only: to a temporary file, then renamed. Throws InputError. */
+/** Writes a file of the store atomically, readable for its owner only: to a temporary file, flushed, then renamed. Throws InputError. */
 export function writeWhole(folder: string, name: string, text: string): void {
   const temporary = join(folder, `.${name}.${process.pid}`)
   try {
     mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
-    writeFileSync(temporary, `${text}\n`, { mode: OWNER_ONLY_FILE })
+    writeFileSync(temporary, `${text}\n`, { mode: OWNER_ONLY_FILE, flush: true })
     renameSync(temporary, join(folder, name))
   } catch {
     rmSync(temporary, { force: true })

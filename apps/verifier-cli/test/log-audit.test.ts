@@ -229,8 +229,10 @@ describe("what was seen", () => {
   test("is refused when its file is damaged", async () => {
     await audit(logOf({ size: 300 }))
     const path = seenPath(store, ORIGIN)
-    writeFileSync(path, readFileSync(path, "utf8").slice(0, -20))
-    await expect(audit(logOf({ size: 300 }))).rejects.toThrow("is damaged")
+    for (const rest of [readFileSync(path, "utf8").slice(0, -20), "\n", ""]) {
+      writeFileSync(path, rest)
+      await expect(audit(logOf({ size: 300 }))).rejects.toThrow("is damaged")
+    }
   })
 
   test("is bounded: full, it keeps its newest half and what passed", () => {
@@ -246,6 +248,11 @@ describe("what was seen", () => {
     expect(readSeen(store, ORIGIN)).toHaveLength(MAX_SEEN)
     storeSeen(store, ORIGIN, next)
     expect(readSeen(store, ORIGIN)).toHaveLength(MAX_SEEN / 2 + 1)
+    writeFileSync(seenPath(store, ORIGIN), line.repeat(3 * MAX_SEEN))
+    storeSeen(store, ORIGIN, next)
+    expect(readSeen(store, ORIGIN), "of several machines").toHaveLength(MAX_SEEN / 2 + 1)
+    writeFileSync(seenPath(store, ORIGIN), line.repeat(8 * MAX_SEEN + 1))
+    expect(() => readSeen(store, ORIGIN)).toThrow("is damaged")
   })
 })
 

@@ -32,8 +32,13 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     await cutOff(standby.url)
     await endWaits(primary.url, a.post("/attest", { digest: "d1".repeat(32), algorithm: "sha256" }))
     expect(await sizeOf(b), "what was cancelled can be read").toBeGreaterThan(size)
+    const beyond = [
+      ...["checkpoint", `entry/${size}`, `consistency?first=1&second=${size + 1}`],
+      ...[`tile/0/000.p/${size + 1}`, `tile/entries/000.p/${size + 1}`],
+    ]
     for (const service of [a, b])
-      for (const path of ["/log/checkpoint", `/log/entry/${size}`]) expectRefused(await service.get(path), 503)
+      for (const answer of await Promise.all(beyond.map(path => service.get(`/log/${path}`))))
+        expectRefused(answer, 503)
     expectRefused(await b.post("/attest", { digest: "d2".repeat(32), algorithm: "sha256" }), 503)
     const third = world.keysLike(keysDir, "keys")
     await expect(world.serve(third, a.clock)).rejects.toThrow()
