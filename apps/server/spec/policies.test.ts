@@ -96,6 +96,19 @@ describe("a dry run", () => {
     expect(body).toMatchObject({ judged: 1, changed: 0 })
   })
 
+  test("of a condition that is too deep for the engine is refused, and the next run is decided by the rules in force", async () => {
+    const loaded = service().deps.policies.load(NO_SPENDING, "file", { actor: "operator-command" })
+    expect((await loaded).changed).toBe(true)
+    const when = `${"(".repeat(500)}true${")".repeat(500)}`
+    const deep = policyOf("deep", { id: "deep", effect: "deny", when })
+    const refused = await service().post("/admin/policies/dry-run", { policy: deep })
+    expect(refused).toMatchObject({ status: 400, body: { code: "invalid_field" } })
+    expect((await service().execute(spending(10))).status).toBe(200)
+    expect((await service().execute(spending(11))).body).toMatchObject({
+      deny_receipt: { fired_rule_id: "deny-spending" },
+    })
+  })
+
   test("names a missing field", async () => {
     await service().execute(request())
     const candidate = { ...OPEN, policy_id: "strict", required_attested_fields: ["actor_id"] }

@@ -94,6 +94,39 @@ describe("a condition is exactly one Cedar expression", () => {
   })
 })
 
+const nested = (open: string, innermost: string, close: string, times: number): string =>
+  open.repeat(times) + innermost + close.repeat(times)
+
+/** Each of them ends the engine's stack, at the load or at the first run, unless it is refused before. */
+const TOO_DEEP: readonly (readonly [string, string])[] = [
+  ["brackets", nested("(", "context.has_ai_output", ")", 500)],
+  ["a row of operators", Array(500).fill("1==1").join("||")],
+  ["a sum", `1${"+1".repeat(1800)} > 1`],
+  ["a row of calls", `datetime("2024-10-15")${".toDate()".repeat(400)} == datetime("2024-10-15")`],
+  ["sets", `${nested("[", "1", "]", 900)} == [1]`],
+  ["records", `${nested("{a:", "1", "}", 500)} == {a: 1}`],
+  ["negations", nested("!(", "context.has_ai_output", ")", 500)],
+  ["arguments", nested("[true].contains(", "true", ")", 200)],
+  ["both sides", `${nested("(", "1", ")", 30)}${"+1".repeat(190)} > 1`],
+  ["what follows a comment that ends at a carriage return", `// \r${nested("(", "true", ")", 500)}`],
+]
+
+describe("a condition is not deeper than the engine bears", () => {
+  test.each(TOO_DEEP)("%s are refused, and the engine goes on", (_, when) => {
+    expect(() => loadPolicy(allowWhen(when))).toThrow(/^Rule "r" is nested too deeply/)
+    expect(loadPolicy(allowWhen("context.has_ai_output")).policy_id).toBe("p")
+  })
+
+  test.each([
+    ["40 brackets", nested("(", "context.has_ai_output", ")", 39)],
+    ["as many comparisons as a condition holds", Array(170).fill('context.route_id=="a"').join("||")],
+    ["a set of any size", `[${Array(900).fill('"a"').join(",")}].contains(context.route_id)`],
+    ["brackets inside a text", `context.route_id == "${"(".repeat(500)}"`],
+  ])("%s load", (_, when) => {
+    expect(loadPolicy(allowWhen(when)).policy_id).toBe("p")
+  })
+})
+
 describe("a condition is strictly validated against the schema of the request", () => {
   test.each([
     ["an unknown attribute", 'context.tenant == "x"'],

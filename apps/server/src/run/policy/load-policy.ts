@@ -1,6 +1,6 @@
 /**
- * Policy document → preparsed Cedar policy set. Whatever could surprise at evaluation is refused here, at start:
- * an expression that is more than one expression, an unknown attribute, a rule that can never apply.
+ * Policy document → preparsed Cedar policy set. Whatever could surprise at evaluation is refused here, when it is loaded:
+ * an expression that is more than one expression or too deep, an unknown attribute, a rule that can never apply.
  */
 import {
   type DetailedError,
@@ -14,6 +14,7 @@ import {
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
+import { conditionDepth, MAX_CONDITION_DEPTH } from "./condition-depth.ts"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-document.ts"
 import { CEDAR_SCHEMA } from "./policy-input.ts"
@@ -81,6 +82,9 @@ function isOurShape(policy: PolicyJson, rule: PolicyRule): boolean {
 
 /** Parses one rule and proves that its `when` is one expression: `true }; permit(…) when { true` is two statements. */
 function parseRule(rule: PolicyRule): PolicyJson {
+  if (conditionDepth(rule.when ?? "") > MAX_CONDITION_DEPTH) {
+    throw new PolicyError(`Rule "${rule.id}" is nested too deeply: split it, or compare with a set of values.`)
+  }
   const text = cedarText(rule)
   const parts = policySetTextToParts(text)
   if (parts.type === "failure") {
