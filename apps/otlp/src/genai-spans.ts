@@ -16,6 +16,9 @@ export const isGenAi = ({ attributes }: Span): boolean => {
 
 const textOf = (value: JsonValue | undefined): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined
+/** A count of tokens that no number of JSON carries is there as its text. */
+const isBeyondCounts = (value: JsonValue | undefined): boolean =>
+  typeof value === "string" && Number(value) > Number.MAX_SAFE_INTEGER
 const countOf = (value: JsonValue | undefined): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 const hashOf = (value: JsonValue | undefined): string | undefined => (v.is(sha256Schema, value) ? value : undefined)
@@ -37,7 +40,7 @@ const first = ({ attributes }: Span, ...names: readonly string[]): JsonValue | u
 
 /**
  * The body of `POST /execute`. It follows from the span alone, so that a span that is sent twice is one run.
- * @returns undefined for a span whose tokens have no sum that JSON carries: without the sum no budget would count them
+ * @returns undefined for a span whose tokens, or their sum, JSON does not carry: without them no budget would count it
  */
 export function runOf(span: Span): JsonObject | undefined {
   const request_substance = substance(span)
@@ -84,8 +87,10 @@ function attested(span: Span, model: string | undefined): JsonObject {
 }
 
 function substance(span: Span): JsonObject | undefined {
-  const input_tokens = countOf(first(span, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))
-  const output_tokens = countOf(first(span, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"))
+  const input = first(span, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+  const output = first(span, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
+  if (isBeyondCounts(input) || isBeyondCounts(output)) return undefined
+  const [input_tokens, output_tokens] = [countOf(input), countOf(output)]
   const isCounted = input_tokens !== undefined || output_tokens !== undefined
   const total_tokens = isCounted ? (input_tokens ?? 0) + (output_tokens ?? 0) : undefined
   if (total_tokens !== undefined && !Number.isSafeInteger(total_tokens)) return undefined

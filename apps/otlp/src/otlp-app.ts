@@ -65,9 +65,10 @@ export function otlpApp(given: OtlpParts): Hono {
   return app
 }
 
+/** JSON as other programs write it: with numbers of 64 bits, and texts that were cut within a character. */
 function decoded(encoding: TraceBody["encoding"], bytes: Uint8Array): unknown {
   try {
-    return encoding === "protobuf" ? fromProtobuf(bytes) : readStrictJson(bytes)
+    return encoding === "protobuf" ? fromProtobuf(bytes) : JSON.parse(new TextDecoder().decode(bytes))
   } catch {
     return undefined
   }

@@ -6,6 +6,11 @@ import * as v from "valibot"
 const VALUE_MAX_DEPTH = 16
 
 const opt = v.nullish
+/** Half a character, as at the end of a text that was cut, is read as U+FFFD. */
+const textSchema = v.pipe(
+  v.string(),
+  v.transform(text => text.toWellFormed()),
+)
 const list = <Item extends v.GenericSchema>(item: Item) => v.optional(v.nullable(v.array(item)))
 
 /** An id: hex in JSON, bytes in protobuf. */
@@ -26,12 +31,12 @@ const idSchema = (bytes: number) =>
 /** 64 bits: a decimal text, or a number. */
 const nanosSchema = v.pipe(v.union([v.string(), v.number()]), v.transform(String), v.regex(/^\d{1,20}$/))
 
-const keyValueSchema = v.object({ key: v.string(), value: opt(v.unknown()) })
+const keyValueSchema = v.object({ key: textSchema, value: opt(v.unknown()) })
 const spanSchema = v.object({
   traceId: idSchema(16),
   spanId: idSchema(8),
   parentSpanId: opt(v.unknown()),
-  name: opt(v.string()),
+  name: opt(textSchema),
   startTimeUnixNano: opt(nanosSchema),
   endTimeUnixNano: opt(nanosSchema),
   attributes: list(keyValueSchema),
@@ -103,7 +108,7 @@ function attributesOf(pairs: KeyValues, depth = 0): JsonObject {
 }
 
 const anySchema = v.object({
-  stringValue: opt(v.string()),
+  stringValue: opt(textSchema),
   boolValue: opt(v.boolean()),
   intValue: opt(v.union([v.string(), v.number()])),
   doubleValue: opt(v.number()),
@@ -117,7 +122,12 @@ function plainValue(value: unknown, depth: number): JsonValue | undefined {
   const { stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue } = parsed.output
   if (arrayValue) return (arrayValue.values ?? []).flatMap(item => plainValue(item, depth + 1) ?? [])
   if (kvlistValue) return attributesOf(kvlistValue.values, depth + 1)
-  const number = intValue ?? undefined
-  const plain = stringValue ?? boolValue ?? (number === undefined ? undefined : Number(number)) ?? doubleValue
+  const plain = stringValue ?? boolValue ?? integerOf(intValue) ?? doubleValue
   return plain !== null && plain !== undefined && isJsonValue(plain) ? plain : undefined
+}
+
+/** One that no number of JSON carries is its text. */
+function integerOf(value: string | number | null | undefined): string | number | undefined {
+  if (value === null || value === undefined) return undefined
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
 }

@@ -4,6 +4,9 @@
  */
 import protobuf from "protobufjs/light.js"
 
+/** A text that was cut within a character, as by a limit of bytes. What is no UTF-8 is read as U+FFFD, so that no span beside it is lost. */
+const TEXT = { type: "string", options: { features: { utf8_validation: "NONE" } } }
+
 const root = protobuf.Root.fromJSON({
   nested: {
     AnyValue: {
@@ -11,7 +14,7 @@ const root = protobuf.Root.fromJSON({
         value: { oneof: ["stringValue", "boolValue", "intValue", "doubleValue", "arrayValue", "kvlistValue"] },
       },
       fields: {
-        stringValue: { type: "string", id: 1 },
+        stringValue: { ...TEXT, id: 1 },
         boolValue: { type: "bool", id: 2 },
         intValue: { type: "int64", id: 3 },
         doubleValue: { type: "double", id: 4 },
@@ -21,15 +24,15 @@ const root = protobuf.Root.fromJSON({
     },
     ArrayValue: { fields: { values: { rule: "repeated", type: "AnyValue", id: 1 } } },
     KeyValueList: { fields: { values: { rule: "repeated", type: "KeyValue", id: 1 } } },
-    KeyValue: { fields: { key: { type: "string", id: 1 }, value: { type: "AnyValue", id: 2 } } },
+    KeyValue: { fields: { key: { ...TEXT, id: 1 }, value: { type: "AnyValue", id: 2 } } },
     Resource: { fields: { attributes: { rule: "repeated", type: "KeyValue", id: 1 } } },
-    Status: { fields: { message: { type: "string", id: 2 }, code: { type: "int32", id: 3 } } },
+    Status: { fields: { code: { type: "int32", id: 3 } } },
     Span: {
       fields: {
         traceId: { type: "bytes", id: 1 },
         spanId: { type: "bytes", id: 2 },
         parentSpanId: { type: "bytes", id: 4 },
-        name: { type: "string", id: 5 },
+        name: { ...TEXT, id: 5 },
         startTimeUnixNano: { type: "fixed64", id: 7 },
         endTimeUnixNano: { type: "fixed64", id: 8 },
         attributes: { rule: "repeated", type: "KeyValue", id: 9 },

@@ -95,6 +95,7 @@ function chatSpan(attributes: Readonly<Record<string, JsonValue>> = {}): JsonObj
     attributes: Object.entries(all).map(([key, value]) => ({ key, value })),
   }
 }
+const TIMES = { startTimeUnixNano: "1544712660123456789", endTimeUnixNano: "1544712661123456789" }
 const bodyOf = (spans: readonly JsonValue[]): string => JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
 /** Sends spans in one request. */
 async function sendSpans(spans: readonly JsonValue[]): Promise<{ readonly status: number; readonly body: JsonValue }> {
@@ -114,6 +115,10 @@ describe("one span of a request that can never be sealed is rejected, and the ot
           "gen_ai.usage.output_tokens": { intValue: "1" },
         }),
     ],
+    [
+      "a span with a count of tokens that no number of JSON carries",
+      () => chatSpan({ "gen_ai.usage.input_tokens": { intValue: `${Number.MAX_SAFE_INTEGER}0` } }),
+    ],
   ])("%s", async (_, wrong) => {
     const first = chatSpan()
     expect(await sendSpans([first])).toEqual({ status: 200, body: {} })
@@ -122,6 +127,63 @@ describe("one span of a request that can never be sealed is rejected, and the ot
     const answer = await sendSpans([wrong(first), ...others])
     expect(answer).toEqual({ status: 200, body: { partialSuccess: REFUSED } })
     expect(await total()).toBe(before + others.length)
+  })
+})
+
+describe("what strict JSON does not carry loses no span", () => {
+  const half = "\ud83d"
+  test("half a character in a name, a key or a value", async () => {
+    const before = await total()
+    const args = { kvlistValue: { values: [{ key: half, value: { stringValue: half } }] } }
+    const spans = [
+      { ...chatSpan(), name: `chat ${half}` },
+      chatSpan({ "gen_ai.input.messages": args }),
+      chatSpan({ [half]: { stringValue: "1" } }),
+    ]
+    expect(await sendSpans(spans)).toEqual({ status: 200, body: {} })
+    expect(await total()).toBe(before + 3)
+    const { body } = await child.get("/runs/search?route_id=otlp/chat/chat%20%EF%BF%BD")
+    expect(numberAt(body, "total")).toBe(1)
+  })
+
+  test("times and integers of 64 bits that are written as numbers, and bytes that are no UTF-8", async () => {
+    const before = await total()
+    const wide = { intValue: "9007199254740993" }
+    const span = { ...chatSpan({ "example.id": wide, "gen_ai.input.messages": { stringValue: "cut?" } }), ...TIMES }
+    const text = bodyOf([span, chatSpan()]).replaceAll(/"(\d{16,})"/g, (_, digits) => `${digits}`)
+    expect(text).toContain('"intValue":9007199254740993')
+    const bytes = Buffer.from(text)
+    bytes[bytes.indexOf("cut?") + 3] = 0xe2
+    expect((await send(bytes, JSON_TYPE)).status).toBe(200)
+    expect(await total()).toBe(before + 2)
+  })
+
+  test("a text of protobuf that was cut within a character", async () => {
+    const before = await total()
+    const field = (number: number, ...bytes: readonly number[]) => [(number << 3) | 2, bytes.length, ...bytes]
+    const text = (value: string) => [...Buffer.from(value)]
+    const attribute = (key: string, value: readonly number[]) =>
+      field(9, ...field(1, ...text(key)), ...field(2, ...field(1, ...value)))
+    const ids = (last: number) => [...field(1, ...Array(15).fill(7), last), ...field(2, ...Array(7).fill(7), last)]
+    const spans = [[...text("whole")], [...text("cut "), 0xe2, 0x82]].map((value, i) =>
+      field(
+        2,
+        ...ids(i),
+        ...field(5, ...value),
+        ...attribute("gen_ai.operation.name", text("chat")),
+        ...attribute("gen_ai.input.messages", value),
+      ),
+    )
+    // A length of more than 127 takes two bytes.
+    const long = (number: number, bytes: readonly number[]) => [
+      (number << 3) | 2,
+      (bytes.length & 127) | 128,
+      bytes.length >> 7,
+      ...bytes,
+    ]
+    const body = Uint8Array.from(long(1, long(2, spans.flat())))
+    expect((await send(body, { "Content-Type": "application/x-protobuf" })).status).toBe(200)
+    expect(await total()).toBe(before + 2)
   })
 })
 
