@@ -9,7 +9,7 @@ import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
 import { consoleRoutes, hookRoutes, traceRoutes } from "./doors.ts"
 import { followedRequest } from "./followed-steps.ts"
-import { adminOnly, auditorsRead, authenticate, readersOnly } from "./front/access/authentication.ts"
+import { adminOnly, auditorsRead, authenticate, readersOnly, unauthorized } from "./front/access/authentication.ts"
 import { limitAuditors, limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
 import { isShared } from "./front/access/request-counter.ts"
 import { knownParameters } from "./front/discovery/known-parameters.ts"
@@ -43,6 +43,7 @@ import { errorAnswer, HttpError, helpLink, unavailable } from "./http-error.ts"
 import { SignerFailure } from "./keys/remote-signer.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import { withWaitLimit } from "./store/driver/wait-limit.ts"
+import { ActorRefused } from "./store/tables/admin-events.ts"
 import type { Route } from "./telemetry.ts"
 
 type Routes = (deps: Deps) => Hono
@@ -159,6 +160,7 @@ const OUTCOME_UNKNOWN =
 
 function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
+  if (error instanceof ActorRefused) return unauthorized()
   if (error instanceof StoreError && error.code === "outcome_unknown")
     return unavailable(OUTCOME_UNKNOWN, "outcome_unknown")
   if (error instanceof StoreError && error.code !== "corrupt")

@@ -80,6 +80,39 @@ test("the operations above are all that change something under /admin", async ()
   expect(changing.toSorted()).toEqual(ACTS.map(([operation]) => operation).toSorted())
 })
 
+/** Sends a request whose body ends once `meanwhile` is done. */
+async function slowly(secret: string, path: string, body: JsonObject, meanwhile: () => Promise<unknown>) {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const headers = { "Content-Type": "application/json", "X-Service-Key": secret }
+  const init: RequestInit & { readonly duplex: "half" } = { method: "POST", headers, body: readable, duplex: "half" }
+  const answer = service().request(path, init)
+  const writer = writable.getWriter()
+  const [first, ...rest] = Buffer.from(JSON.stringify(body))
+  await writer.write(Uint8Array.from([first ?? 0]))
+  await meanwhile()
+  await writer.write(Uint8Array.from(rest))
+  await writer.close()
+  return answer
+}
+
+test.each<[string, JsonObject]>([
+  ["/admin/policies", { policy: { ...POLICY, policy_id: "of-a-revoked-key" } }],
+  ["/admin/destinations", { url: "https://of-a-revoked-key.invalid/" }],
+  ["/admin/keys", { name: "of a revoked key" }],
+])("a key that is revoked while its body is on the way does nothing: %s", async (path, body) => {
+  const other = await mint(service(), ADMIN, admin)
+  const revoke = () => admin.send("DELETE", `/admin/keys/${other.id}`)
+  const answer = await slowly(other.secret ?? "", path, body, revoke)
+  expect(answer.status).toBe(401)
+  expect((await events())[0]).toMatchObject({ action: "key.revoke", subject: { id: `${other.id}` } })
+})
+
+test("a key revokes itself", async () => {
+  const other = await mint(service(), ADMIN, admin)
+  expect((await other.send("DELETE", `/admin/keys/${other.id}`)).status).toBe(200)
+  expect((await events())[0]).toMatchObject({ action: "key.revoke", who: { actor: `api-key-${other.id}` } })
+})
+
 test("an event of a position that was set says which it was and is", async () => {
   const set = (await events()).find(({ action }) => action === "webhook.resume")
   expect(set).toMatchObject({ subject: { kind: "destination", id: "1" }, after: { position: 2 } })

@@ -59,12 +59,35 @@ export const OPERATOR_COMMAND: EventFacts["who"] = { actor: "operator-command" }
 /** Key of the advisory lock under which events get their ordinals, held until the commit: "rsevent" in ASCII, read as a number. */
 const EVENT_LOCK = 0x72736576656e74
 
+/** The key that acts was revoked or has expired since its request was authenticated. Nothing of the action is committed. */
+export class ActorRefused extends Error {
+  override readonly name = "ActorRefused"
+}
+
+const KEY_ACTOR = /^api-key-(\d+)$/
+
+/** Holds the key that acts until the action is committed; no statement for another actor. @throws ActorRefused */
+async function holdActor({ sql }: Tx, { who, at }: NewAdminEvent): Promise<void> {
+  const [, key_id] = KEY_ACTOR.exec(who.actor) ?? []
+  if (key_id === undefined) return
+  const held = await sql`
+    select key_id from api_key
+    where key_id = ${key_id}::bigint and revoked_at = 0 and (expires_at = 0 or expires_at > ${at}::bigint) for share`
+  if (held.length === 0) throw new ActorRefused()
+}
+
 /**
  * Records an action within the transaction that does it, as its last statement: so the event is there exactly when the action is. It is
  * sealed within seconds (`deps.adminEvents.sweep` after the commit), by this process or another.
- * @throws Error for an event that could not be sealed: a bug of the caller
+ * @throws ActorRefused; Error for an event that could not be sealed: a bug of the caller
  */
-export async function recordAdminEvent({ sql }: Tx, { at, ...event }: NewAdminEvent): Promise<void> {
+export async function recordAdminEvent(tx: Tx, event: NewAdminEvent): Promise<void> {
+  await holdActor(tx, event)
+  await recordHeldEvent(tx, event)
+}
+
+/** The same where the transaction has judged the key that acts, and holds it. */
+export async function recordHeldEvent({ sql }: Tx, { at, ...event }: NewAdminEvent): Promise<void> {
   const facts = parseExact(eventFactsSchema, { ...event, event_clock: new Date(at).toISOString() })
   if (!facts.ok) throw new Error(`an admin event cannot be sealed: ${facts.problem}`)
   const { who, action, subject, before, after } = facts.value

@@ -7,7 +7,7 @@ import type { AdminAction } from "@runseal/core/artifacts/admin-event"
 import { eq, inArray } from "drizzle-orm"
 import type { Database } from "../driver/database.ts"
 import type { Tx } from "../driver/session.ts"
-import { recordAdminEvent } from "./admin-events.ts"
+import { recordHeldEvent } from "./admin-events.ts"
 import { type ApiKeyRow, api_key, type KeyName, type KeySettings, keyActor } from "./api-keys.ts"
 
 /** Who acts, on which key, and when, in milliseconds since the epoch. */
@@ -118,4 +118,4 @@ const recordKeyEvent = (
   action: AdminAction,
   changed: { readonly before?: JsonObject; readonly after: JsonObject },
 ): Promise<void> =>
-  recordAdminEvent(tx, { at, who: keyActor(admin), action, subject: { kind: "key", id: String(key_id) }, ...changed })
+  recordHeldEvent(tx, { at, who: keyActor(admin), action, subject: { kind: "key", id: String(key_id) }, ...changed })
