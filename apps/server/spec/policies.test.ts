@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from "vitest"
 import { loadPolicy } from "../src/run/policy/load-policy.ts"
 import { openDatabase } from "../src/store/driver/database.ts"
 import { eachDatabase, newPostgresUrl, postgresStart, postgresTitle } from "./database/databases.ts"
-import { asking } from "./harness/asked-permits.ts"
+import { asking, closed, costing, openedId } from "./harness/asked-permits.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
 import { listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { EICAR, request, spending } from "./harness/sample-requests.ts"
@@ -94,6 +94,19 @@ describe("a dry run", () => {
     const { body } = await service().post("/admin/policies/dry-run", { policy: NO_SPENDING, last: 1 })
     // The signature comes before every rule: no policy would admit it.
     expect(body).toMatchObject({ judged: 1, changed: 0 })
+  })
+
+  test("judges a closed permit by what was asked before the act, and by what was reported after it", async () => {
+    const id = await openedId(service(), { reserve_tokens: 50 })
+    await closed(service(), id, costing(5))
+    const asked = await service().post("/admin/policies/dry-run", { policy: NO_SPENDING, last: 1 })
+    expect(asked.body).toMatchObject({ judged: 1, newly_refused: 1, changes: [{ candidate: { decision: "denied" } }] })
+    const few = policyOf("few", { id: "few", effect: "deny", when: "context.declared_tokens == 5" })
+    const reported = await service().post("/admin/policies/dry-run", { policy: few, last: 1 })
+    expect(reported.body).toMatchObject({ judged: 1, newly_refused: 1, rules: [{ rule_id: "few" }, {}] })
+    const opening = policyOf("opening", { id: "opening", effect: "deny", when: "context.declared_tokens == 50" })
+    const both = await service().post("/admin/policies/dry-run", { policy: opening, last: 1 })
+    expect(both.body).toMatchObject({ judged: 1, newly_refused: 1 })
   })
 
   test("of a condition that is too deep for the engine is refused, and the next run is decided by the rules in force", async () => {

@@ -58,14 +58,14 @@ const byRule = (a: { readonly rule_id: string }, b: { readonly rule_id: string }
 
 function judgeStored(run: NewestRun, now: CompiledPolicy, then: CompiledPolicy, tally: Tally): void {
   const bundle = bundleOf(run.bundle)
-  const facts = bundle === undefined ? "its stored record cannot be read" : factsOf(bundle, run.asked_tokens)
+  const facts = bundle === undefined ? "its stored record cannot be read" : decisionsOf(bundle, run.asked_tokens)
   if (bundle === undefined || typeof facts === "string") {
     tally.not_judged++
     if (tally.not_judged_runs.length < DRY_RUN_LISTED_MAX)
       tally.not_judged_runs.push({ run_id: run.run_id, reason: `${facts}` })
     return
   }
-  const [in_force, candidate] = [judgePolicy(now, facts), judgePolicy(then, facts)]
+  const [in_force, candidate] = [judged(now, facts), judged(then, facts)]
   tally.judged++
   count(tally, "in_force", in_force)
   count(tally, "candidate", candidate)
@@ -85,18 +85,28 @@ function count({ rules }: Tally, which: "in_force" | "candidate", { rule_id }: J
   rules.set(rule_id, counts)
 }
 
-/** What a record gives a policy to decide on; a sentence for one that does not give it. */
-function factsOf({ sections }: Bundle, asked: number | null): JudgedRun | string {
-  const { envelope, payload, policy_evaluation: evaluation } = sections
+/** What a policy is asked about a run, in order: of a run that closed a permit first its opening. */
+type Decisions = readonly [JudgedRun, ...JudgedRun[]]
+
+/** The first decision that does not admit the run, or the last one. */
+const judged = (policy: CompiledPolicy, [first, ...later]: Decisions): Judgement =>
+  later.reduce(
+    (before, run) => (before.decision === "admitted" ? judgePolicy(policy, run) : before),
+    judgePolicy(policy, first),
+  )
+
+/** What a record gives a policy to decide on; a sentence for one that does not give it. @param asked tokens; null: those declared */
+function decisionsOf({ sections }: Bundle, asked: number | null): Decisions | string {
+  const { closing, ...opening } = sections
+  const { envelope, payload, policy_evaluation: evaluation, budget_snapshot } = sections
   if (envelope === undefined) return "it failed in stage 1: its record has no envelope"
   const { program_id, route_id, registry_record_hash } = envelope
+  const named = { program_id, route_id, registry_record_hash }
   const declared = declaredContent(sections)
   const isMatch = evaluation?.decision_reason_code === MCD_REASON_CODE
-  return {
+  const last: JudgedRun = {
     decided: {
-      program_id,
-      route_id,
-      registry_record_hash,
+      ...named,
       declared,
       declared_tokens: asked ?? declaredTokens(declared.request_substance),
       // Its text is stored nowhere; a policy reads only whether there was one.
@@ -106,4 +116,9 @@ function factsOf({ sections }: Bundle, asked: number | null): JudgedRun | string
     payload,
     signature: isMatch ? evaluation.fired_rule_id : undefined,
   }
+  if (closing === undefined) return [last]
+  const reserved = budget_snapshot?.window?.reserved
+  if (reserved === undefined) return "its record does not say what its permit reserved"
+  const before = { ...named, declared: declaredContent(opening), declared_tokens: reserved }
+  return [{ decided: before, envelope, payload }, last]
 }
