@@ -13,7 +13,10 @@ describe("the folded form", () => {
     ["mathematical letters", "𝐢𝓰𝔫𝕠𝗿𝚎", "ignore"],
     ["accents and stacked marks", "ìg\u0336n\u0336ó\u0308re", "ignore"],
     ["Cyrillic and Greek lookalikes", "іgnоrе", "ignore"],
-    ["spaces of other widths", "a\u00a0b\u2003c\u3000d\u2028e", "a b c d e"],
+    ["small capitals", "ɪɢɴᴏʀᴇ", "ignore"],
+    ["letters without a dot or with a stroke", "ıgnøre", "ignore"],
+    ["letters in boxes and circles, and halves of flags", "🅸🅶🅽🅞🇷🇪", "ignore"],
+    ["spaces of other widths and heights", "a\u00a0b\u2003c\u3000d\u2028e\vf\fg\u0085h", "a b c d e f g h"],
     ["JSON escapes", '\\u0069gnore\\nall \\"x\\"', 'ignore\nall "x"'],
   ])("undoes %s", (_, text, folded) => {
     expect(foldText(text)).toBe(folded)
@@ -25,9 +28,9 @@ describe("the folded form", () => {
 
   /** The definition of unmasking, applied to the whole text at once. */
   const unmaskedAtOnce = (text: string): string => {
-    const invisible = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\t\n\r]/gu
+    const invisible = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\t\n\v\f\r\x85]/gu
     const seen = decodeJsonEscapes(text).replace(invisible, "").normalize("NFKD").replace(invisible, "")
-    return seen.replace(/\p{Z}/gu, " ")
+    return seen.replace(/[\p{Z}\v\f\x85]/gu, " ")
   }
 
   test("of each character alone is that of the whole text", () => {
@@ -100,6 +103,10 @@ describe("the forms to search", () => {
   test("any other text has two, the second folded", () => {
     expect(searchForms("Café")).toEqual(["\ncafé\n", "\ncafe\n"])
     expect(searchForms("C:\\new")).toEqual(["\nc:\\new\n", "\nc:\new\n"])
+  })
+
+  test("a disguised text with a backslash has three: the backslash of a path is no escape", () => {
+    expect(searchForms("C:\\né")).toEqual(["\nc:\\né\n", "\nc:\ne\n", "\nc:\\ne\n"])
   })
 
   test("for one form the folded one would be the same", () => {

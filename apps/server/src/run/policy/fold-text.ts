@@ -11,18 +11,27 @@ const PLAIN = /^[\t\n\r\x20-\x5b\x5d-\x7e]*$/
 const JSON_ESCAPE = /\\(?:u([0-9a-f]{4})|([nrtbf"'/\\]))/gi
 const ESCAPED: Readonly<Record<string, string>> = { n: "\n", r: "\n", t: "\t", b: " ", f: " " }
 
-/** Combining marks, format characters (zero width, bidi, tags), other ignorables, and control characters. */
-const INVISIBLE = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\t\n\r]/gu
-const SPACE = /\p{Z}/gu
+/** Combining marks, format characters (zero width, bidi, tags), other ignorables, and control characters that are no white space. */
+const INVISIBLE = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\t\n\v\f\r\x85]/gu
+/** All white space of Unicode but tab and line breaks. */
+const SPACE = /[\p{Z}\v\f\x85]/gu
 
 /**
- * Cyrillic and Greek letters that are drawn like a Latin one, a part of the Unicode confusables (UTS #39), one
- * Latin letter with its lookalikes per word.
+ * Letters that are drawn like one of the basic Latin ones, a part of the Unicode confusables (UTS #39), one of these with its lookalikes per
+ * word: Cyrillic, Greek, small capitals, letters with a stroke and without a dot.
  */
-const LOOKALIKES = "aаα bвβ cсϲ eеёε hһн iіιї jј kкκ lӏ mмμ nпη oоοσ pрρ qԛ sѕ tтτ uυ vѵν wԝω xхχ yуγ zζ dԁ gɡ"
-const LATIN_OF: ReadonlyMap<string, string> = new Map(
-  LOOKALIKES.split(" ").flatMap(([latin = "", ...others]) => others.map((other): [string, string] => [other, latin])),
-)
+const LOOKALIKES =
+  "aаαɑᴀ bвβʙ cсϲᴄ dԁđᴅ eеёεᴇ fꜰ gɡɢ hһнħʜ iіιїıɩɪ jјȷᴊ kкκᴋ lӏłʟ mмμᴍ nпηɴ oоοσøᴏ pрρᴘ qԛ rʀ sѕꜱ tтτŧᴛ uυᴜ vѵνᴠ wԝωᴡ xхχ yуγʏ zζᴢ"
+/** The letter A of alphabets from A to Z that are white on black, or halves of flags. */
+const ALPHABETS = [0x1f150, 0x1f170, 0x1f1e6]
+const LATIN_OF: ReadonlyMap<string, string> = new Map([
+  ...LOOKALIKES.split(" ").flatMap(([latin = "", ...others]) =>
+    others.map((other): [string, string] => [other, latin]),
+  ),
+  ...ALPHABETS.flatMap(first =>
+    Array.from("abcdefghijklmnopqrstuvwxyz", (latin, i): [string, string] => [String.fromCodePoint(first + i), latin]),
+  ),
+])
 /** Letters that look Latin made Latin. */
 const latinized = characterMap(letter => LATIN_OF.get(letter) ?? letter)
 
@@ -54,8 +63,19 @@ export const foldText = (text: string): string => latinized(unmaskText(text).toL
 /** Whether `unmaskText` would give the text back unchanged, by one test of each character. */
 export const isPlain = (text: string): boolean => PLAIN.test(text)
 
-/** The forms to search: one for plain text, else two. Each is a whole line, for signatures that ask where one begins or ends. */
-export function searchForms(text: string): readonly [given: string] | readonly [given: string, folded: string] {
-  const given = `\n${text.toLowerCase()}\n`
-  return isPlain(text) ? [given] : [given, `\n${foldText(text)}\n`]
+/**
+ * The folded forms of a text: none for plain text. A disguised text with a backslash has two, because it may be a path, where a backslash is
+ * no escape.
+ */
+export function foldedForms(text: string): readonly string[] {
+  if (isPlain(text)) return []
+  const decoded = foldText(text)
+  const undecoded = latinized(visible(text).toLowerCase())
+  return undecoded === decoded || undecoded === text.toLowerCase() ? [decoded] : [decoded, undecoded]
 }
+
+/** The forms to search: as given, and folded. Each is a whole line, for signatures that ask where one begins or ends. */
+export const searchForms = (text: string): readonly [given: string, ...folded: string[]] => [
+  `\n${text.toLowerCase()}\n`,
+  ...foldedForms(text).map(form => `\n${form}\n`),
+]

@@ -2,7 +2,7 @@
 import { type JsonValue, sha256Hex } from "@runseal/canonical"
 import type { McdCategory, McdSeverity } from "@runseal/core/vocabulary/decision-codes"
 import { type Place, requestPlace, visitTexts } from "@runseal/core/vocabulary/declared-places"
-import { foldText, isPlain } from "./fold-text.ts"
+import { foldedForms } from "./fold-text.ts"
 import { matches, type PatternSignature, type PayloadSignature, type SignatureLibrary } from "./signature-library.ts"
 
 /** A text to scan, and the member of the request that it is in. */
@@ -55,7 +55,7 @@ const isPayload = (signature: PayloadSignature, text: string): boolean => {
 }
 
 /**
- * The forms of all texts (see `searchForms`), each kind joined into one string. A repeated text, as many keys and hashes are, is
+ * The forms of all texts (see `searchForms`), the given and the folded ones each joined into one string. A repeated text, as many keys and hashes are, is
  * searched once, a harmless name not at all. Lower case of a letter may depend on its neighbours; the separator is no letter.
  */
 function joinedForms(texts: readonly ScanText[], harmless: ReadonlySet<string>): readonly string[] {
@@ -65,7 +65,7 @@ function joinedForms(texts: readonly ScanText[], harmless: ReadonlySet<string>):
   let folded = ""
   for (const text of distinct) {
     given += `${SEPARATOR}\n${text}\n`
-    if (!isPlain(text)) folded += `${SEPARATOR}\n${foldText(text)}\n`
+    for (const form of foldedForms(text)) folded += `${SEPARATOR}\n${form}\n`
   }
   return [given.toLowerCase(), folded].filter(form => form !== "").map(form => form.slice(SEPARATOR.length))
 }
@@ -88,7 +88,7 @@ const carries = (signature: PatternSignature | PayloadSignature, text: string): 
 
 /**
  * The match of the highest severity, then of the lowest id, or undefined when no text carries a signature.
- * Each text is searched as given and folded (see `foldText`); a known bad payload must be the whole text.
+ * Each text is searched as given and folded (see `foldedForms`); a known bad payload must be the whole text.
  * @param disabled ids of signatures that are not searched for
  */
 export function scanTexts(
