@@ -51,6 +51,11 @@ eachDatabase("a policy that is loaded", open => {
     expect(paged.body).toMatchObject({ next: 2 })
     expect(listAt((await admin.get("/admin/policies?limit=1&before=2")).body, "policies")).toHaveLength(1)
 
+    // A condition that is null is no condition that was left out: the rule would match every run.
+    const hollow = policyOf("hollow", { id: "hollow", effect: "allow", when: null })
+    for (const path of ["/admin/policies", "/admin/policies/dry-run"])
+      expect(textAt((await admin.post(path, { policy: hollow })).body, "error")).toContain("rules.1.when")
+
     // A policy that cannot be used changes nothing.
     const refused = await admin.post("/admin/policies", {
       policy: policyOf("bad", { id: "x", effect: "deny", when: "context.nothing" }),

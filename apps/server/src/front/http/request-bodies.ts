@@ -21,13 +21,25 @@ import { badRequest } from "../../http-error.ts"
  * @throws HttpError 400 naming the field that is wrong, never its value
  */
 export function readBody<Schema extends v.GenericSchema>(schema: Schema, body: JsonObject): v.InferOutput<Schema> {
+  const output = readPolicyBody(schema, body)
+  dropNullMembers(body)
+  return output
+}
+
+/**
+ * The same, and nulls inside the members stay: a policy is judged as its file would be. Without its null, a condition would be none, and
+ * its rule would match every run.
+ */
+export function readPolicyBody<Schema extends v.GenericSchema>(
+  schema: Schema,
+  body: JsonObject,
+): v.InferOutput<Schema> {
   for (const [name, value] of Object.entries(body)) if (value === null) Reflect.deleteProperty(body, name)
   const parsed = v.safeParse(schema, body, FIRST_ISSUE)
   if (!parsed.success) {
     const [issue] = parsed.issues
     throw badRequest(isForeignKey(issue) ? `The body ${foreignField(issue, schema)}.` : `${issueText(issue)}.`)
   }
-  dropNullMembers(body)
   return parsed.output
 }
 

@@ -18,7 +18,7 @@ import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import { readPolicies } from "../http/admin-query.ts"
 import { readJsonObject } from "../http/json-body.ts"
-import { readBody } from "../http/request-bodies.ts"
+import { readPolicyBody } from "../http/request-bodies.ts"
 import { refuseNamed } from "./own-run.ts"
 
 /** For administrators, and for auditors who read all keys. */
@@ -42,12 +42,12 @@ export function policyRoutes({ policies }: Deps): Hono {
   const app = new Hono()
   app.post("/admin/policies", async c => {
     adminKeyOf(c)
-    const { policy } = readBody(loadPolicyRequestSchema, await readJsonObject(c))
+    const { policy } = readPolicyBody(loadPolicyRequestSchema, await readJsonObject(c))
     const { row, changed } = await policies.load(policy, "api", whoOf(callerOf(c)))
     return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)
   })
   app.post("/admin/policies/dry-run", async c => {
-    const { policy, last = DRY_RUN_DEFAULT } = readBody(dryRunRequestSchema, await readJsonObject(c))
+    const { policy, last = DRY_RUN_DEFAULT } = readPolicyBody(dryRunRequestSchema, await readJsonObject(c))
     const answer = await policies.dryRun(policy, last)
     if (answer === undefined) throw unavailable("Another dry run is under way. Try again.", "overloaded")
     return c.json(answer satisfies DryRunAnswer)
