@@ -79,6 +79,9 @@ eachDatabase("keys that live", open => {
       await admin.send("PATCH", `/admin/keys/${key.id}`, { expires_at: null })
       expect((await key.get("/runs")).status).toBe(200)
       expectRefused(await admin.send("PATCH", `/admin/keys/${key.id}`, { expires_at: "2020-01-01T00:00:00Z" }), 400)
+      const noDay = await admin.send("PATCH", `/admin/keys/${key.id}`, { expires_at: "2999-02-30T00:00:00Z" })
+      expectRefused(noDay, 400)
+      expect(textAt(noDay.body, "error")).toContain("timestamp")
     })
 
     test("an expired admin makes no keys", async () => {

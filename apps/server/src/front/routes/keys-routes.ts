@@ -75,9 +75,10 @@ function changedOr<Row>(result: Row | Unchanged): Row {
   return result
 }
 
-/** @throws HttpError 400 for a time that is over */
+/** @throws HttpError 400 for a time that is over, and for one that no calendar has */
 function expiryOf(text: string, nowMs: number): number {
-  const at = rfc3339Millis(text) ?? 0
+  const at = rfc3339Millis(text)
+  if (at === undefined) throw badRequest("expires_at: must be an RFC 3339 timestamp.")
   if (at <= nowMs) throw badRequest("expires_at must be in the future; to end a key now, revoke it.")
   return at
 }
