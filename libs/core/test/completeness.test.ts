@@ -272,12 +272,30 @@ describe("the statement decides", () => {
       { head: "f".repeat(64) },
       { previous_record: "f".repeat(64) },
       { last_record: "f".repeat(64) },
+      // Admin events are of the deployment's chain alone.
+      { records: records.length - 1, events: 1 },
     ]
     for (const alter of lies) {
       const report = verifyText(exportText(stateExport(a, records, { alter })), [a.trust])
       expect(report).toMatchObject({ verdict: "FAILED", first_failure: "shape" })
     }
     expect(verifyText(exportText(stateExport(a, [])), [a.trust])).toMatchObject({ first_failure: "shape" })
+  })
+
+  test("one of the deployment's chain counts admin events alone", () => {
+    const end = { head_ordinal: 1, head: "f".repeat(64), last_record: "f".repeat(64) }
+    const piece = { first_ordinal: 1, last_ordinal: 1, previous_record: "0".repeat(64), ...end }
+    const statement = (counts: object) =>
+      verifyText(exportText(stateExport(a, [], { tenant: "deployment", alter: { ...piece, ...counts } })), [a.trust])
+    expect(statement({ events: 1 })).toMatchObject({ verdict: "EXPORT STATEMENT VERIFIED AND ANCHORED" })
+    expect(statement({ records: 1 })).toMatchObject({ verdict: "FAILED", first_failure: "shape" })
+  })
+
+  test("one of a tenant that nobody is cannot be read", () => {
+    for (const tenant of ["api-key-0", "Deployment", "\u200b"])
+      expect(verifyText(exportText(stateExport(a, [], { tenant })), [a.trust])).toMatchObject({
+        unreadable: expect.stringContaining("tenant_id"),
+      })
   })
 
   test("an operator who states other ends than the records have is found out", () => {

@@ -8,10 +8,11 @@ import * as v from "valibot"
 import {
   clockSchema,
   countSchema,
-  nonEmptySchema,
+  DEPLOYMENT_TENANT,
   ordinalSchema,
   type Shape,
   sha256Schema,
+  tenantIdSchema,
 } from "../vocabulary/scalars.ts"
 import { EXPORT_KIND } from "../vocabulary/versions.ts"
 import type { Anchor, ExportStatementLeaf } from "./anchor.ts"
@@ -33,7 +34,7 @@ export type ExportedWindow = Shape<typeof exportedWindow>
 export const exportStatementSchema = v.strictObject({
   kind: v.literal(EXPORT_KIND),
   /** Tenant and salt open the leaf's `tenant_commitment`. */
-  tenant_id: nonEmptySchema,
+  tenant_id: v.union([tenantIdSchema, v.literal(DEPLOYMENT_TENANT)]),
   tenant_salt: sha256Schema,
   /** By rising start, then by rising length. */
   windows: v.pipe(v.array(exportedWindow), v.maxLength(EXPORT_WINDOWS_MAX)),

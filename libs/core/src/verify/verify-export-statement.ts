@@ -2,7 +2,7 @@
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { chainPiece, type ExportedWindow, type ExportStatement } from "../artifacts/export-statement.ts"
 import { windowsHash } from "../formulas/permit.ts"
-import { ZERO_HASH } from "../vocabulary/scalars.ts"
+import { DEPLOYMENT_TENANT, ZERO_HASH } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import { isBudgetWindow } from "./budgets.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
@@ -37,7 +37,7 @@ export function verifyExportStatement(statement: ExportStatement, trusts: readon
 }
 
 /** What cannot be true of any chain, whatever records it holds. */
-function contradictions({ windows, leaf, entry }: ExportStatement): readonly string[] {
+function contradictions({ tenant_id, windows, leaf, entry }: ExportStatement): readonly string[] {
   const { head_ordinal, head, from, to, records, openings, ends, open_permits, events = 0 } = leaf
   const counted = records + openings + ends + events
   const everything = from === undefined && to === undefined
@@ -47,6 +47,10 @@ function contradictions({ windows, leaf, entry }: ExportStatement): readonly str
     [
       Number(entry.logIndex) > head_ordinal,
       `before log entry ${entry.logIndex} there is no room for ${head_ordinal} documents`,
+    ],
+    [
+      tenant_id === DEPLOYMENT_TENANT ? counted === events : events === 0,
+      "the chain of the deployment has admin events only, and no other chain has any",
     ],
     [open_permits <= head_ordinal, "more permits are open than the chain has documents"],
     [windows.every(isBudgetWindow), "a listed window is no budget window"],
