@@ -13,7 +13,7 @@ from typing import Any
 
 from places import NODE, REPOSITORY
 
-START_SECONDS = 90
+START_SECONDS = 300
 
 
 def free_port() -> int:

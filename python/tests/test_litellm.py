@@ -153,8 +153,9 @@ def test_every_call_has_its_record(tmp_path: Path) -> None:
             {"max_tokens": 5, "max_completion_tokens": 5_000_000},
             {"max_tokens": 900_000, "n": 5},
         ]
-        several = proxy.ask("two", model="m-1, m-1")
-        assert several is not None and several.status_code == 400
+        for more in ({"model": "m-1, m-1"}, {"fallbacks": ["m-1"]}):
+            several = proxy.ask("two", **more)
+            assert several is not None and several.status_code == 400
         refusals = list(pool.map(lambda more: proxy.ask("more", **more), hidden + limits))
         assert [each.status_code if each is not None else 0 for each in refusals] == [403] * 6
         assert len(model.calls) == calls
@@ -180,8 +181,8 @@ def test_every_call_has_its_record(tmp_path: Path) -> None:
 
 def test_fail_open_counts_what_was_not_sealed(tmp_path: Path) -> None:
     service = Service(tmp_path, *LIMITS)
-    service.start()
     try:
+        service.start()
         with (
             running_model() as model,
             running_proxy(tmp_path, service.url, model, 2, RUNSEAL_FAIL="open") as proxy,

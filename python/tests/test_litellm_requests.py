@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from runseal_client.litellm_requests import arguments_of, reserve_of
+from runseal_client.litellm_requests import arguments_of, names_one_model, reserve_of
 
 PROXY: dict[str, Any] = {
     "proxy_server_request": {"body": {}},
@@ -39,3 +39,21 @@ def test_all_that_the_caller_sent_is_sealed_and_nothing_of_the_proxy() -> None:
 def test_the_largest_limit_of_every_answer_is_reserved(asked: dict[str, Any], output: int) -> None:
     assert reserve_of(asked, {}) == output
     assert reserve_of(asked, {"messages": "x" * 300}) in (output + 105, 2**53 - 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "one"),
+    [
+        ({"model": "a"}, True),
+        ({"model": "a", "fallbacks": []}, True),
+        ({"model": "a, b"}, False),
+        ({"model": "a", "fallbacks": ["b"]}, False),
+        ({"model": "a", "context_window_fallbacks": [{"a": ["b"]}]}, False),
+        ({"model": "a", "router_settings_override": {"fallbacks": [{"a": ["b"]}]}}, False),
+    ],
+)
+def test_a_request_names_one_model(asked: dict[str, Any], one: bool) -> None:
+    assert names_one_model(asked) is one
+    # What the proxy adds by its own configuration is its operator's.
+    added = {**asked, "router_settings_override": {"fallbacks": [{"a": ["b"]}]}}
+    assert names_one_model({**added, "proxy_server_request": {"body": asked}}) is one

@@ -116,6 +116,23 @@ def test_what_is_refused_for_ever_holds_up_nothing(tmp_path: Path, code: str, st
     assert len(list(tmp_path.glob("gap-*.json"))) == 2
 
 
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"{}", b"\xff", b'{"permit_id": 1, "body": {}}', b"[" * 100_000])
+def test_a_damaged_file_holds_up_nothing_and_is_counted(tmp_path: Path, damage: bytes) -> None:
+    kept = Spool(str(tmp_path))
+    for name in ("close-1.json", "act-1.json", "gap-1.json", "lost.count"):
+        (tmp_path / name).write_bytes(damage)
+    kept.put_close("pmt-1", {"outcome": "completed"})
+    kept.put_unsealed("route", "payload", "no_answer")
+    with refusing("permit_not_open", 409) as server:
+        assert drained(kept, server)
+        assert server.asked.count("/permits/pmt-1/close") == 1
+        assert drained(kept, server)
+    gaps = [json.loads(each.read_text()) for each in tmp_path.glob("gap-*.json")]
+    assert sorted(act["route_id"] for gap in gaps for act in gap["acts"]) == ["close", "route"]
+    assert sum(gap["not_kept"] for gap in gaps) == 4
+    assert len(list(tmp_path.glob("*.damaged"))) == 3
+
+
 @pytest.mark.skipif(not NODE.exists(), reason="needs the service: npm ci")
 def test_the_largest_gap_is_a_run_that_the_service_takes(tmp_path: Path) -> None:
     kept = Spool(str(tmp_path / "spool"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from .models import Answer, PermitSummary, RunRecord, RunSummary
 
 Scope = Literal["admin", "customer", "auditor"]
@@ -14,7 +16,7 @@ class NewKey(Answer):
 
     id: int
     name: str
-    secret: str
+    secret: str = Field(repr=False)
     tier: str
     hint: str
 
@@ -24,7 +26,7 @@ class RotatedKey(Answer):
 
     id: int
     name: str
-    secret: str
+    secret: str = Field(repr=False)
     overlap_until: str | None = None
 
 
@@ -39,7 +41,9 @@ class Key(Answer):
     last_used_at: str | None
     run_count: int
     revoked: bool
+    created_by: str | None = None
     revoked_at: str | None = None
+    revoked_by: str | None = None
     rotated_at: str | None = None
     overlap_until: str | None = None
     notes: str | None = None
@@ -48,6 +52,7 @@ class Key(Answer):
     window_token_budget: int | None = None
     rate_limit: int | None = None
     reads: list[int] | None = None
+    claim: dict[str, Any] | None = None
 
 
 class KeyList(Answer):
@@ -176,6 +181,8 @@ class UsageOfKey(Answer):
 
     key_id: int
     name: str
+    scope: Scope | None = None
+    tier: str | None = None
     revoked: bool
     last_used_at: str | None = None
     runs: int
@@ -196,6 +203,7 @@ class Usage(Answer):
 class OverviewStep(Answer):
     """A step of time."""
 
+    from_: str = Field(alias="from")
     runs: int
     outcomes: dict[str, int]
     log_entries: int
@@ -260,7 +268,7 @@ class NewDestination(Answer):
     """A destination; a webhook's secret is shown in this answer alone."""
 
     destination: Destination
-    secret: str | None = None
+    secret: str | None = Field(default=None, repr=False)
     position: int
 
 
@@ -280,7 +288,7 @@ class RotatedDestination(Answer):
     """A webhook's new secret, shown in this answer alone; the one before signs too until `previous_until`."""
 
     id: int
-    secret: str
+    secret: str = Field(repr=False)
     previous_until: str
 
 

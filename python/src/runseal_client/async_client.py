@@ -27,14 +27,17 @@ AsyncPermit = Act
 class AsyncRunseal(Operations, AsyncSender):
     """The public API of a Runseal service, for asyncio. Its methods are those of `Operations`.
 
-    `url` and `api_key` come from RUNSEAL_URL and RUNSEAL_API_KEY when they are not given. `timeout` bounds each wait for
-    the service, in seconds. What can be sent twice without a second effect is retried at most three times. Raises RunsealError.
+    `url` and `api_key` come from RUNSEAL_URL and RUNSEAL_API_KEY when they are not given; the key of the environment goes
+    to no other address than its own. `timeout` bounds each wait for the service, in seconds. What can be sent twice
+    without a second effect is retried at most three times. Raises RunsealError.
     """
 
     def __init__(
         self, url: str | None = None, api_key: str | None = None, timeout: float = calls.TIMEOUT_SECONDS
     ) -> None:
-        self._http = httpx.AsyncClient(base_url=calls.address(url), headers=calls.credential(api_key), timeout=timeout)
+        self._http = httpx.AsyncClient(
+            base_url=calls.address(url), headers=calls.credential(url, api_key), timeout=timeout
+        )
 
     async def __aenter__(self) -> AsyncRunseal:
         return self

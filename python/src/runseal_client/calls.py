@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ Artifact = Literal[
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 TIMEOUT_SECONDS = 30.0
+_API_KEY = re.compile(r"[!-~]{1,512}")
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,19 @@ def address(url: str | None) -> str:
     return (url or os.environ.get("RUNSEAL_URL") or DEFAULT_URL).rstrip("/")
 
 
-def credential(api_key: str | None) -> dict[str, str]:
-    """The caller's credential: what is given, else RUNSEAL_API_KEY."""
-    key = api_key or os.environ.get("RUNSEAL_API_KEY")
-    return {"X-Service-Key": key} if key else {}
+def credential(url: str | None, api_key: str | None) -> dict[str, str]:
+    """The caller's credential: what is given, else RUNSEAL_API_KEY unless RUNSEAL_URL names another address.
+
+    Raises ValueError for a key that no header can carry.
+    """
+    known = os.environ.get("RUNSEAL_URL")
+    if api_key is None and (not known or address(url) == address(known)):
+        api_key = os.environ.get("RUNSEAL_API_KEY")
+    if not api_key:
+        return {}
+    if not _API_KEY.fullmatch(api_key):
+        raise ValueError("An API key is 1 to 512 visible ASCII characters.")
+    return {"X-Service-Key": api_key}
 
 
 def new_key() -> str:

@@ -12,13 +12,18 @@ class RunsealError(Exception):
     """A request that the service refused, or that had no answer.
 
     `code` is one of the list in docs/api.md, or `no_answer` when there was none, or `bad_answer`; `status` is the HTTP
-    status, 0 without one. After `no_answer` of a POST it is not known whether it took effect.
+    status, 0 without one. After `no_answer` of a POST it is not known whether it took effect. `request_id` names the
+    request in the service's log, and `retry_after` the seconds after which the service asks for a retry, where it says so.
     """
 
-    def __init__(self, message: str, code: str, status: int) -> None:
+    def __init__(
+        self, message: str, code: str, status: int, request_id: str | None = None, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.status = status
+        self.request_id = request_id
+        self.retry_after = retry_after
 
 
 class ActRefused(RunsealError):

@@ -13,7 +13,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from .async_client import AsyncRunseal
 from .errors import ActRefused, RunsealError
-from .litellm_requests import MARK, arguments_of, metadata_of, plain_answer, reserve_of, tokens_of
+from .litellm_requests import MARK, arguments_of, metadata_of, names_one_model, plain_answer, reserve_of, tokens_of
 from .open_permits import OpenPermits
 from .sealing import CLOSE_SECONDS, opening_of, output_of, text_of
 from .spool import Spool
@@ -78,8 +78,8 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         metadata = metadata_of(data)
         metadata.pop(MARK, None)
         model = str(data.get("model", ""))
-        if "," in model and not self._observe:
-            # The proxy would ask each of them, and a permit is for one.
+        if not self._observe and not names_one_model(data):
+            # The proxy would ask others too, and a permit is for one.
             raise HTTPException(status_code=400, detail={"error": "A request names one model."})
         arguments = arguments_of(data)
         payload = {"tool": model, "arguments": arguments, "call_type": kind}

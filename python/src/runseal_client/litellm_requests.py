@@ -10,6 +10,14 @@ DEFAULT_OUTPUT_TOKENS = 1_024
 CHARACTERS_OF_A_TOKEN = 3
 MARK = "runseal_permit_id"
 MAX_TOKENS = 2**53 - 1
+# Members by which a request names models that the proxy asks when another fails.
+_OTHER_MODELS = (
+    "fallbacks",
+    "context_window_fallbacks",
+    "content_policy_fallbacks",
+    "router_settings_override",
+    "user_config",
+)
 _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_tokens_to_sample")
 # What the proxy adds to a request; all else is the caller's, and is sealed and scanned.
 _OF_THE_PROXY = ("model", "proxy_server_request", "secret_fields", "litellm_call_id", "litellm_logging_obj")
@@ -23,6 +31,13 @@ def metadata_of(data: dict[str, Any]) -> dict[str, Any]:
     """What the proxy keeps beside a request until it has ended."""
     held = data.setdefault(_metadata_name(data), {})
     return held if isinstance(held, dict) else {}
+
+
+def names_one_model(data: dict[str, Any]) -> bool:
+    """Whether its caller asks for one model, and for no other where that one fails."""
+    sent = (data.get("proxy_server_request") or {}).get("body")
+    asked = sent if isinstance(sent, dict) else data
+    return "," not in str(data.get("model", "")) and not any(asked.get(name) for name in _OTHER_MODELS)
 
 
 def arguments_of(data: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Answer(BaseModel):
@@ -33,6 +33,11 @@ class RunAnswer(Answer):
     manifest: dict[str, Any] | None = None
     partial_manifest: dict[str, Any] | None = None
     allow_token: dict[str, Any] | None = None
+    deny_receipt: dict[str, Any] | None = None
+    ccv_halt_receipt: dict[str, Any] | None = None
+    macc_halt_receipt: dict[str, Any] | None = None
+    aivp_t4_halt_receipt: dict[str, Any] | None = None
+    attestation_gap_receipt: dict[str, Any] | None = None
     findings: list[Finding] = []
     ignored: list[str] = []
 
@@ -41,7 +46,7 @@ class OpenedPermit(Answer):
     """An act that is permitted; `opening` is the sealed document of that decision: save it."""
 
     permit_id: str
-    permit: str | None = None
+    permit: str | None = Field(default=None, repr=False)
     opening: dict[str, Any]
     expires_at: str
     close_by: str
@@ -62,6 +67,7 @@ class RunSummary(Answer):
     program_id: str
     route_id: str
     status: str
+    outcome_kind: str
     manifest_hash: str
     duration_ms: float
     error_stage: str
@@ -129,13 +135,20 @@ class Attestation(Answer):
     entry: dict[str, Any]
 
 
+class ListedAttestation(Attestation):
+    """An attestation of a list, which verifies by itself too."""
+
+    created_at: str
+    subject_ref: str | None = None
+
+
 class AttestationPage(Answer):
     """A page of attestations, newest first."""
 
     total: int
     limit: int
     offset: int
-    attestations: list[Attestation]
+    attestations: list[ListedAttestation]
 
 
 class Check(Answer):
@@ -182,7 +195,7 @@ class Session(Answer):
     name: str
     scope: Literal["admin", "customer", "auditor", "anonymous"]
     reads: list[int] | None = None
-    csrf_token: str | None = None
+    csrf_token: str | None = Field(default=None, repr=False)
     idle_ends_at: str | None = None
     ends_at: str | None = None
 

@@ -1,7 +1,8 @@
 """What could not be sealed in time: on disk, bounded, safe with several processes, sent later, never dropped silently.
 
 A folder holds one file for each close that the service did not answer, and one for each act that was done without a
-permit. Acts without a permit are sealed together as a gap: one run that says how many there were, and which.
+permit. Acts without a permit are sealed together as a gap: one run that says how many there were, and which. A file that
+is damaged is set aside, and counted in a gap as one that was not kept.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -30,6 +32,24 @@ MAX_GAP_ENTRIES = 250
 _LOST = "lost.count"
 _LATER = (401, 403, 408, 429)
 _LOG = logging.getLogger("runseal_client")
+# What a file holds at least, by the first word of its name.
+_MEMBERS: dict[str, dict[str, type]] = {
+    "close": {"permit_id": str, "body": dict},
+    "act": {"route_id": str, "payload_hash": str, "reason": str, "at": str},
+    "gap": {"files": list, "acts": list, "not_kept": int},
+    "lost": {"count": int},
+}
+
+
+def _content(path: Path) -> dict[str, Any] | None:
+    """What a file holds; None of one that is damaged."""
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):
+        return None
+    members = _MEMBERS[re.split("[-.]", path.name)[0]]
+    whole = isinstance(content, dict) and all(isinstance(content.get(name), kind) for name, kind in members.items())
+    return content if whole else None
 
 
 def _is_final(error: RunsealError) -> bool:
@@ -68,11 +88,14 @@ class Spool:
                 raise OSError("full")
             self._write(name, content)
         except OSError:
-            # A full folder, or a full disk: what is lost is counted, in one file of all processes.
-            with self._counting():
-                file = self.folder / _LOST
-                count = self._read(file)["count"] if file.exists() else 0
-                self._write(_LOST, {"count": count + 1, "at": _now()})
+            # A full folder, or a full disk.
+            self._lose()
+
+    def _lose(self) -> None:
+        """Counts what is lost, in one file of all processes."""
+        with self._counting():
+            file = self.folder / _LOST
+            self._write(_LOST, {"count": (_lost_in(file) if file.exists() else 0) + 1, "at": _now()})
 
     def _write(self, name: str, content: dict[str, Any]) -> None:
         handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
@@ -100,9 +123,16 @@ class Spool:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _read(self, path: Path) -> dict[str, Any]:
-        content = json.loads(path.read_text())
-        return content if isinstance(content, dict) else {}
+    def _whole(self, pattern: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """The files that can be read, oldest first. Any other is counted, and set aside so that it holds up nothing."""
+        for path in sorted(self.folder.glob(pattern)):
+            content = _content(path)
+            if content is not None:
+                yield path, content
+                continue
+            self._lose()
+            os.replace(path, f"{path}.damaged")
+            _LOG.warning("runseal: the file %s of the spool is damaged", path.name)
 
     async def drain(self, client: AsyncRunseal) -> bool:
         """Sends what waits; false when the service does not answer. One process at a time does it."""
@@ -110,17 +140,16 @@ class Spool:
             if not alone:
                 return True
             try:
-                for path in sorted(self.folder.glob("close-*.json")):
-                    await self._send_close(client, path)
+                for path, content in self._whole("close-*.json"):
+                    await self._send_close(client, path, content)
                 self._gather()
-                for path in sorted(self.folder.glob("gap-*.json")):
-                    await self._send_gap(client, path)
+                for path, gap in self._whole("gap-*.json"):
+                    await self._send_gap(client, path, gap)
             except RunsealError:
                 return False
         return True
 
-    async def _send_close(self, client: AsyncRunseal, path: Path) -> None:
-        content = self._read(path)
+    async def _send_close(self, client: AsyncRunseal, path: Path, content: dict[str, Any]) -> None:
         try:
             await client.close_permit(content["permit_id"], content["body"])
         except RunsealError as error:
@@ -132,27 +161,25 @@ class Spool:
 
     def _gather(self) -> None:
         """Makes gaps of acts. A gap names its files, so that a process killed in between counts none twice."""
-        for path in self.folder.glob("gap-*.json"):
-            for name in self._read(path)["files"]:
+        for _, gap in self._whole("gap-*.json"):
+            for name in gap["files"]:
                 (self.folder / name).unlink(missing_ok=True)
+        acts = dict(itertools.islice(self._whole("act-*.json"), MAX_GAP_ENTRIES))
         with self._counting():
             if (self.folder / _LOST).exists():
                 # Away from its name, it no longer changes.
                 os.replace(self.folder / _LOST, self.folder / f"lost-{time.time_ns()}.count")
-        acts = sorted(self.folder.glob("act-*.json"))[:MAX_GAP_ENTRIES]
         lost = sorted(self.folder.glob("lost-*.count"))
         if not acts and not lost:
             return
         names = [each.name for each in (*acts, *lost)]
-        missing = sum(self._read(each)["count"] for each in lost)
-        gap = {"files": names, "acts": [self._read(each) for each in acts], "not_kept": missing}
+        gap = {"files": names, "acts": [*acts.values()], "not_kept": sum(map(_lost_in, lost))}
         name = hashlib.sha256(f"{time.time_ns()} {names}".encode()).hexdigest()[:32]
         self._write(f"gap-{name}.json", gap)
         for path in (*acts, *lost):
             path.unlink(missing_ok=True)
 
-    async def _send_gap(self, client: AsyncRunseal, path: Path) -> None:
-        gap = self._read(path)
+    async def _send_gap(self, client: AsyncRunseal, path: Path, gap: dict[str, Any]) -> None:
         facts = {"door": self._door, "gap": True}
         count = len(gap["acts"]) + gap["not_kept"]
         effects = [
@@ -182,6 +209,12 @@ class Spool:
             _LOG.warning("runseal: a gap of %d calls was refused by the service (%s)", count, error.code)
             return
         path.unlink()
+
+
+def _lost_in(path: Path) -> int:
+    """How many a file of lost ones counts; of one that is damaged, that there was one."""
+    content = _content(path)
+    return 1 if content is None else int(content["count"])
 
 
 def _now() -> str:

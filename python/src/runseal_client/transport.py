@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any, TypeVar, cast
 
 import httpx
@@ -19,6 +20,9 @@ MAX_ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 0.25
 MAX_PAUSE_SECONDS = 30.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+# Of a sentence of the service that an error repeats.
+MAX_TEXT_CHARACTERS = 1_000
+_SECONDS = re.compile(r"[0-9]{1,9}")
 _AGAIN = {"rate_limited", "unavailable", "overloaded", "outcome_unknown", "entry_pending", "request_in_progress"}
 
 
@@ -27,7 +31,9 @@ class Reading:
 
     def __init__(self, response: httpx.Response) -> None:
         self.status = response.status_code
-        self.retry_after: str = response.headers.get("Retry-After", "")
+        wanted = response.headers.get("Retry-After", "")
+        self.retry_after = float(wanted) if _SECONDS.fullmatch(wanted) else None
+        self.request_id: str | None = response.headers.get("X-Request-Id")
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -47,14 +53,14 @@ def request_of(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> htt
     """The HTTP request of a call."""
     headers = {"Accept-Encoding": "gzip", **call.headers}
     if call.idempotency_key is not None:
-        headers["Idempotency-Key"] = f'"{call.idempotency_key}"'
+        headers["Idempotency-Key"] = '"' + re.sub(r'(["\\])', r"\\\1", call.idempotency_key) + '"'
     return client.build_request(call.method, call.path, params=dict(call.query), json=call.body, headers=headers)
 
 
 def _object(reading: Reading) -> dict[str, Any]:
     try:
         answer = json.loads(reading.content())
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}
 
@@ -68,13 +74,18 @@ def pause_after(call: Call[Any], attempt: int, reading: Reading | None) -> float
         return pause
     if reading.status not in (409, 429, 503) or _object(reading).get("code") not in _AGAIN:
         return None
-    wanted = float(reading.retry_after) if reading.retry_after.isdecimal() else pause
+    wanted = reading.retry_after or 0
     return max(wanted, pause) if wanted <= MAX_PAUSE_SECONDS else None
 
 
 def no_answer(error: httpx.HTTPError) -> RunsealError:
     """What a request without an answer raises; the library's text may hold an address and is left out."""
     return RunsealError(f"The service gave no answer ({type(error).__name__}).", "no_answer", 0)
+
+
+def _line(text: object) -> str:
+    """A text of the service as one line, within a bound: what it holds steers no terminal."""
+    return "".join(each if each.isprintable() else " " for each in str(text)[:MAX_TEXT_CHARACTERS])
 
 
 def read_answer(call: Call[T], reading: Reading) -> T:
@@ -86,7 +97,8 @@ def read_answer(call: Call[T], reading: Reading) -> T:
     sealed_run = status in (200, 422, 500) and "run_id" in answer and model in (RunAnswer, OpenedPermit)
     if not 200 <= status < 300 and not sealed_run:
         sentence = answer.get("error") or f"The service answered with status {status}."
-        raise RunsealError(str(sentence), str(answer.get("code") or "bad_answer"), status)
+        code = str(answer.get("code") or "bad_answer")
+        raise RunsealError(_line(sentence), _line(code), status, reading.request_id, reading.retry_after)
     try:
         if sealed_run and model is OpenedPermit:
             raise ActRefused(RunAnswer.model_validate(answer), status)

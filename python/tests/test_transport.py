@@ -1,0 +1,109 @@
+"""What a request carries, and what an error says, against a server that answers as it is told."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from runseal_client import Runseal, RunsealError
+from runseal_client.admin_models import NewDestination, NewKey, RotatedDestination, RotatedKey
+from runseal_client.models import OpenedPermit, Session
+
+SECRET = "rsk_" + "5a0c71d2e93b46f8" * 4
+REFUSAL = json.dumps({"ok": False, "error": "No\x1b[31m way" + "y" * 5_000, "code": "rate_limited"}).encode()
+
+
+class Server(ThreadingHTTPServer):
+    """Notes the headers of each request."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.seen: list[dict[str, str]] = []
+        self.body = REFUSAL
+
+
+class _Answer(BaseHTTPRequestHandler):
+    def log_message(self, format: str, *values: object) -> None:
+        """Prints nothing."""
+
+    def do_POST(self) -> None:
+        server = self.server
+        assert isinstance(server, Server)
+        self.rfile.read(int(self.headers["Content-Length"]))
+        server.seen.append({name.lower(): value for name, value in self.headers.items()})
+        self.send_response(429)
+        self.send_header("Retry-After", "3600")
+        self.send_header("X-Request-Id", "req-1")
+        self.send_header("Content-Length", str(len(server.body)))
+        self.end_headers()
+        self.wfile.write(server.body)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def _refused(client: Runseal, key: str | None = None) -> RunsealError:
+    with pytest.raises(RunsealError) as raised:
+        client.execute({}, key)
+    return raised.value
+
+
+def test_the_key_of_the_environment_goes_to_its_own_address(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUNSEAL_API_KEY", SECRET)
+    monkeypatch.setenv("RUNSEAL_URL", "https://runs.example.com")
+    _refused(Runseal(server.url))
+    _refused(Runseal(server.url, SECRET))
+    monkeypatch.setenv("RUNSEAL_URL", f"{server.url}/")
+    _refused(Runseal(server.url))
+    _refused(Runseal())
+    monkeypatch.delenv("RUNSEAL_URL")
+    _refused(Runseal(server.url))
+    _refused(Runseal(server.url, ""))
+    assert [each.get("x-service-key") == SECRET for each in server.seen] == [False, True, True, True, True, False]
+
+
+@pytest.mark.parametrize("key", [f"{SECRET}\n", "rsk_\xe9", "a b", "x" * 513])
+def test_a_key_that_no_header_carries_is_refused_without_its_text(key: str) -> None:
+    with pytest.raises(ValueError, match="visible ASCII") as raised:
+        Runseal("http://127.0.0.1:9", key)
+    assert key not in str(raised.value)
+
+
+def test_an_idempotency_key_is_sent_as_a_string_of_its_header(server: Server) -> None:
+    _refused(Runseal(server.url), 'a"b\\c')
+    assert server.seen[0]["idempotency-key"] == '"a\\"b\\\\c"'
+
+
+def test_an_error_has_what_the_service_says_of_it(server: Server) -> None:
+    error = _refused(Runseal(server.url))
+    assert (error.code, error.status, error.request_id, error.retry_after) == ("rate_limited", 429, "req-1", 3600.0)
+    assert str(error) == ("No [31m way" + "y" * 5_000)[:1_000]
+
+
+def test_an_answer_that_is_nested_without_end_is_none(server: Server) -> None:
+    server.body = b"[" * 1_000_000
+    assert _refused(Runseal(server.url)).code == "bad_answer"
+
+
+def test_no_secret_is_shown() -> None:
+    destination = {"id": 1, "kind": "webhook", "url": "https://a.example", "name": "a", "format": "standard"}
+    destination |= {"types": [], "outcomes": [], "key_ids": [], "active": True, "created_at": "", "created_by": 1}
+    shown = [
+        NewKey(id=1, name="a", secret=SECRET, tier="trial", hint=""),
+        RotatedKey(id=1, name="a", secret=SECRET),
+        NewDestination.model_validate({"destination": destination, "secret": SECRET, "position": 0}),
+        RotatedDestination(id=1, secret=SECRET, previous_until=""),
+        OpenedPermit(permit_id="pmt-1", permit=SECRET, opening={}, expires_at="", close_by=""),
+        Session(key_id=1, name="a", scope="admin", csrf_token=SECRET),
+    ]
+    assert not [each for each in shown if SECRET in repr(each) or SECRET in str(each)]
