@@ -78,22 +78,7 @@ export async function verifyComplete(
 
 /** The object of `--json`. Absent facts are absent keys. */
 function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject {
-  const {
-    statement,
-    service,
-    records,
-    openings,
-    ends,
-    events,
-    open_permits,
-    outside,
-    windows,
-    problems,
-    problem_count,
-    notes,
-    note_count,
-    limitations,
-  } = found
+  const { statement, service, events, outside, windows } = found
   return {
     schema_version: SCHEMA_VERSION,
     verdict,
@@ -101,19 +86,19 @@ function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject 
     ...(found.untrusted === undefined ? {} : { not_trusted: true }),
     ...(service === undefined ? {} : { service }),
     ...(statement === undefined ? {} : jsonStatement(statement)),
-    records,
-    openings,
-    ends,
+    records: found.records,
+    openings: found.openings,
+    ends: found.ends,
     ...(events === 0 ? {} : { events }),
-    open_permits,
+    open_permits: found.open_permits,
     documents_outside_time: outside,
     ...(windows === undefined ? {} : { windows }),
-    problems,
-    problem_count,
-    notes,
-    note_count,
+    problems: found.problems,
+    problem_count: found.problem_count,
+    notes: found.notes,
+    note_count: found.note_count,
     ...(strict.length === 0 ? {} : { refused: strict }),
-    limitations,
+    limitations: found.limitations,
   }
 }
 

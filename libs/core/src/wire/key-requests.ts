@@ -58,7 +58,6 @@ const notesSchema = v.pipe(
   v.string(),
   v.maxLength(KEY_NOTES_MAX_LENGTH, `must have at most ${KEY_NOTES_MAX_LENGTH} characters`),
   v.check(notes => !notes.includes("\u0000") && notes.isWellFormed(), "must not hold U+0000 or half a character"),
-  v.description("Any text. Length in UTF-16 units; U+0000 is refused."),
   v.description("Length in UTF-16 units; U+0000 is refused."),
 )
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
@@ -190,19 +189,17 @@ export const keyListSchema = v.strictObject({
 export type KeyList = Shape<typeof keyListSchema>
 
 /** The body of `PATCH /admin/keys/{id}`: what is absent stays, null takes it away. Unknown members are ignored, and the answer names them. */
-export const changeKeyRequestSchema = v.pipe(
-  v.object({
-    /** The whole stored name but for `customer:` of a customer key. */
-    name: v.exactOptional(keyNameSchema),
-    tier: v.exactOptional(tierSchema),
-    notes: orNull(settings.notes),
-    expires_at: orNull(settings.expires_at),
-    run_token_budget: orNull(settings.run_token_budget),
-    window_token_budget: orNull(settings.window_token_budget),
-    rate_limit: orNull(settings.rate_limit),
-    reads: orNull(settings.reads),
-  }),
-)
+export const changeKeyRequestSchema = v.object({
+  /** The whole stored name but for `customer:` of a customer key. */
+  name: v.exactOptional(keyNameSchema),
+  tier: v.exactOptional(tierSchema),
+  notes: orNull(settings.notes),
+  expires_at: orNull(settings.expires_at),
+  run_token_budget: orNull(settings.run_token_budget),
+  window_token_budget: orNull(settings.window_token_budget),
+  rate_limit: orNull(settings.rate_limit),
+  reads: orNull(settings.reads),
+})
 export type ChangeKeyRequest = Shape<typeof changeKeyRequestSchema>
 
 export const changedKeySchema = v.strictObject({ ok: okSchema, ...listedKeySchema.entries, ignored: ignoredSchema })
@@ -241,7 +238,7 @@ export const revokedKeySchema = v.strictObject({
 export type RevokedKey = Shape<typeof revokedKeySchema>
 
 const NO_KEY_ID = "must be the id of a key"
-/** The body of `POST /admin/runs/claim`. Unknown keys are ignored. */
+/** The body of `POST /admin/runs/claim`. */
 export const claimRequestSchema = v.strictObject({
   /** The key that reads the runs of open mode from then on. */
   key_id: v.pipe(v.number(NO_KEY_ID), v.safeInteger(NO_KEY_ID), v.minValue(1, NO_KEY_ID)),

@@ -127,22 +127,21 @@ const FIND_ANY = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1`
 const FIND = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1 and ${isReadable("$2::bigint")}`
 
 /** A run of whatever owner; undefined when there is none. */
-export function findAnyRun(source: Source, runId: number): Promise<RunRow | undefined> {
-  return source.read(async ({ sql }) => {
-    const [found] = await sql.unsafe<StoredRun[]>(FIND_ANY, [runId], PREPARED)
-    return found === undefined ? undefined : { ...found, bundle: unpackBundle(found.bundle) }
-  })
-}
+export const findAnyRun = (source: Source, runId: number): Promise<RunRow | undefined> =>
+  found(source, FIND_ANY, [runId])
 
 /** A run that this key reads: its own, or one of open mode that was given to it; undefined when there is none. */
-export function findRun(source: Source, owner: number, runId: number): Promise<RunRow | undefined> {
-  return source.read(async ({ sql }) => {
-    const [found] = await sql.unsafe<StoredRun[]>(FIND, [runId, owner], PREPARED)
-    return found === undefined ? undefined : { ...found, bundle: unpackBundle(found.bundle) }
-  })
-}
+export const findRun = (source: Source, owner: number, runId: number): Promise<RunRow | undefined> =>
+  found(source, FIND, [runId, owner])
 
 type StoredRun = Omit<RunRow, "bundle"> & { readonly bundle: Uint8Array }
+
+function found(source: Source, statement: string, values: number[]): Promise<RunRow | undefined> {
+  return source.read(async ({ sql }) => {
+    const [row] = await sql.unsafe<StoredRun[]>(statement, values, PREPARED)
+    return row === undefined ? undefined : { ...row, bundle: unpackBundle(row.bundle) }
+  })
+}
 
 /**
  * A row of a page beside the number of all that match: one statement, so that both are of the same instant. Of a page without
