@@ -64,6 +64,14 @@ test.each<[string, Partial<SmallPdf>]>([
     "a map with names of glyphs in it",
     { edit: objects => void objects.set(4, stream("1 beginbfchar\n<0001> /a\nendbfchar\n", false)) },
   ],
+  [
+    "a map with characters outside of its sections",
+    { edit: objects => void objects.set(4, stream("<0001> <0061>\nendbfchar\n", false)) },
+  ],
+  ["a page tree that counts fewer pages than it has", { edit: edited(2, "/Count 1", "/Count 0") }],
+  ["a string with a line end in it", { edit: edited(9, "(Signature)", "(Signature\r)") }],
+  ["a string with an escape", { edit: edited(9, "(Signature)", "(Sig\\156ature)") }],
+  ["a string with parentheses in it", titled("(a(b)c)")],
   ["metadata with letters by their numbers", described(`<t>${"&#x61;".repeat(64)}</t>`)],
   ["metadata that declares entities", described(`<!DOCTYPE t [<!ENTITY a "${"ab".repeat(4)}">]><t>&a;&a;&a;</t>`)],
 ])("%s is not read", async (_, changes) => {

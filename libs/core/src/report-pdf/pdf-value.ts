@@ -43,7 +43,6 @@ const SLASH = 0x2f
 const LESS = 0x3c
 const GREATER = 0x3e
 const BRACKET_OPEN = 0x5b
-const BACKSLASH = 0x5c
 const BRACKET_CLOSE = 0x5d
 
 export type PdfReader = {
@@ -181,46 +180,23 @@ function hexString(cursor: Cursor): Uint8Array {
   return Uint8Array.from({ length: digits.length / 2 }, (_, i) => Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16))
 }
 
+/** ASCII without parentheses and escapes: all that a string of ours in this spelling holds. ISO 32000-1 §7.3.4.2 has more. */
+const PLAIN = /^[\x20-\x27\x2a-\x5b\x5d-\x7e]*$/
+
 function literalString(cursor: Cursor): Uint8Array {
-  const { bytes } = cursor
-  const out: number[] = []
-  let depth = 0
+  const from = cursor.at + 1
+  const end = cursor.bytes.indexOf(PAREN_CLOSE, from)
+  if (end < 0) throw new PdfError("a string does not end")
+  if (end - from > MAX_STRING_BYTES) throw new PdfError("a string is too long")
   if (cursor.references) spend(cursor, VALUES_OF_A_STRING)
-  for (; cursor.at < bytes.length; cursor.at++) {
-    const byte = bytes[cursor.at] ?? 0
-    if (byte === BACKSLASH) {
-      if (out.length > MAX_STRING_BYTES) throw new PdfError("a string is too long")
-      cursor.at += escapeInto(out, bytes, cursor.at + 1)
-      continue
-    }
-    if (byte === PAREN_OPEN && depth++ === 0) continue
-    if (byte === PAREN_CLOSE && --depth === 0) {
-      cursor.at++
-      return Uint8Array.from(out)
-    }
-    out.push(byte)
-    if (out.length > MAX_STRING_BYTES) throw new PdfError("a string is too long")
-  }
-  throw new PdfError("a string does not end")
+  const bytes = cursor.bytes.slice(from, end)
+  if (!PLAIN.test(latin1(bytes))) throw new PdfError("a string is spelled in another way than ours")
+  cursor.at = end + 1
+  return bytes
 }
 
 /** Space, `0`, space, `R` and one byte more. */
 const REFERENCE_TAIL = 5
-
-const ESCAPES: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, b: 8, f: 12, "(": 40, ")": 41, "\\": 92 }
-
-/** Reads what follows a backslash and returns how many bytes that took. */
-function escapeInto(out: number[], bytes: Uint8Array, at: number): number {
-  const octal = /^[0-7]{1,3}/.exec(latin1(bytes.subarray(at, at + 3)))
-  if (octal !== null) {
-    out.push(Number.parseInt(octal[0], 8) & 0xff)
-    return octal[0].length
-  }
-  const byte = bytes[at] ?? 0
-  if (byte === 13 && bytes[at + 1] === 10) return 2
-  if (byte !== 10 && byte !== 13) out.push(ESCAPES[String.fromCharCode(byte)] ?? byte)
-  return 1
-}
 
 /** A name; only characters that have to be are escaped. ISO 32000-1 §7.3.5. */
 function nameOf(text: string): string {

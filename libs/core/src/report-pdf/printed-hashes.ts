@@ -13,9 +13,15 @@ const HASH_DIGITS = 64
 const PIECE_DIGITS = 16
 const piecesIn = (text: string): readonly string[] =>
   (text.match(/[0-9a-f]+/g) ?? []).filter(({ length }) => length >= PIECE_DIGITS)
-/** A letter that runs from right to left, a few signs on. */
-const BEFORE_RTL = /^[^0-9a-z]{0,8}[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
-const RTL_LOOK = 9
+const RTL_LETTER = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
+const HASH_LETTER = /[0-9a-z]/
+
+/** Whether a letter that runs from right to left follows, before any letter or digit of a hash. */
+function isBeforeRtl(text: string, from: number): boolean {
+  for (let at = from; at < text.length && !HASH_LETTER.test(text.charAt(at)); at++)
+    if (RTL_LETTER.test(text.charAt(at))) return true
+  return false
+}
 
 /**
  * The same of a text as it is drawn. Digits after a right-to-left letter are drawn before it, so beside the text before the
@@ -23,8 +29,7 @@ const RTL_LOOK = 9
  */
 const shownPiecesIn = (text: string): readonly string[] =>
   [...text.matchAll(/[0-9a-f]+/g)].flatMap(({ 0: row, index }) => {
-    const end = index + row.length
-    const piece = BEFORE_RTL.test(text.slice(end, end + RTL_LOOK)) ? withoutLastDigits(row) : row
+    const piece = isBeforeRtl(text, index + row.length) ? withoutLastDigits(row) : row
     return piece.length < PIECE_DIGITS ? [] : [piece]
   })
 
@@ -63,7 +68,7 @@ export type PrintedHashes = {
  * report's own address, which are no hash: the token of a published run, the name of a host.
  */
 export function printedHashes(runs: readonly Run[], beside: readonly string[]): PrintedHashes {
-  const texts = [...joined(unlabelled(runs)), ...beside]
+  const texts = [...lineTexts(unlabelled(runs)), ...beside]
   const found = new Set(texts.flatMap(text => shownPiecesIn(withoutLabelled(asSeen(text)))))
   const address = addressDigits(beside)
   const pieces = new Set([...found].filter(piece => !address.some(row => row.includes(piece))))
@@ -108,24 +113,24 @@ function isBelow(run: Run, above: Run): boolean {
 /** How far the next line of a column is at most, in sizes of the font. */
 const MAX_LINES_BELOW = 3
 
-/** The texts of the runs, those that a reader sees as one put together: beside each other on one line, in any order of drawing. */
-function joined(runs: readonly Run[]): readonly string[] {
-  const texts: string[] = []
-  for (const line of linesOf(runs)) {
-    let before: Run | undefined
-    let isApart = false
-    for (const run of line.toSorted((a, b) => a.left - b.left)) {
-      const shown = run.text.trim()
-      isApart ||= /^\s|\s$/.test(run.text)
-      if (shown === "") continue
-      const gap = before === undefined ? Number.POSITIVE_INFINITY : (run.left - before.right) / run.size
-      const isNear = Math.abs(gap) <= JOINING_GAP
-      texts.push(isNear ? `${texts.pop() ?? ""}${isApart && gap >= BLANK_GAP ? " " : ""}${shown}` : shown)
-      before = run
-      isApart = /\s$/.test(run.text)
-    }
+/** The text of each line, whatever the order of drawing: runs that a reader sees as one are put together. */
+const lineTexts = (runs: readonly Run[]): readonly string[] => linesOf(runs).map(lineText)
+
+function lineText(line: readonly Run[]): string {
+  let text = ""
+  let before: Run | undefined
+  let isApart = false
+  for (const run of line.toSorted((a, b) => a.left - b.left)) {
+    const shown = run.text.trim()
+    isApart ||= /^\s|\s$/.test(run.text)
+    if (shown === "") continue
+    const gap = before === undefined ? 0 : (run.left - before.right) / run.size
+    const isNear = Math.abs(gap) <= JOINING_GAP && !(isApart && gap >= BLANK_GAP)
+    text += `${isNear ? "" : " "}${shown}`
+    before = run
+    isApart = /\s$/.test(run.text)
   }
-  return texts
+  return text
 }
 
 /** The runs of each line of each page. */

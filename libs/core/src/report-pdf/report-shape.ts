@@ -282,12 +282,14 @@ function onlyOf({ objects }: Met, kind: SingleKind): number {
 
 /** The pages, each listed once and with a content of its own; the first one has the signature field. */
 function pagesOf(file: PdfFile, { objects }: Met, tree: number): readonly PdfValue[] {
-  const kids = member(file.objects.get(tree)?.value, "Kids")
+  const [kids, counted] = ["Kids", "Count"].map(key => member(file.objects.get(tree)?.value, key))
   const listed = kids?.kind === "array" ? kids.items.map(kid => file.resolve(kid)) : []
   const pages = listed.filter(page => page !== undefined)
   const count = objects.get("Page")?.length ?? 0
   const once = new Set(pages).size === count && pages.length === count && objects.get("Content")?.length === count
   const field = pages.every((page, at) => (member(page, "Annots") !== undefined) === (at === 0))
-  if (!once || !field || count === 0) throw new PdfError("its page tree is not exact")
+  // Some viewers show as many pages as it says, others all that it lists.
+  const exact = counted?.kind === "number" && counted.value === count
+  if (!once || !field || !exact || count === 0) throw new PdfError("its page tree is not exact")
   return pages
 }

@@ -11,7 +11,7 @@ import { PdfError, type PdfValue, readPdf } from "./pdf-value.ts"
 export type Run = {
   readonly page: number
   readonly text: string
-  /** Where its first glyph that is no blank begins and its last one ends, on its baseline: points from the page's left and lower edge. */
+  /** Where its glyphs that are no blanks begin and end, on its baseline: points from the page's left and lower edge. */
   readonly left: number
   readonly right: number
   readonly baseline: number
@@ -142,14 +142,14 @@ function readText(
   if (name?.kind !== "name" || size?.kind !== "number" || !(size.value > 0) || others.length > 0) throw inexact()
   const [a, b, c, d, x = 0, y = 0] = numbersIn(operandsOf("Tm"), 6)
   if (a !== 1 || b !== 0 || c !== 0 || d !== 1) throw inexact()
-  // The label of a box has blanks on its outside alone.
-  const mostAtBlank = placeholder ? Number.POSITIVE_INFINITY : MOST_AT_BLANK
-  const run = runOf(operandsOf("TJ"), fontOf(name.name), size.value, { left: x, baseline: y, mostAtBlank })
+  const run = runOf(operandsOf("TJ"), fontOf(name.name), size.value, { left: x, baseline: y, placeholder })
   numbersIn(operandsOf("ET"), 0)
   if (placeholder && !PLACEHOLDER_LABEL.test(run.text)) throw inexact()
-  return run
+  return placeholder ? { ...run, text: PLACEHOLDER } : run
 }
 
+/** What a box is among letters: neither a letter nor a digit. */
+const PLACEHOLDER = "\ufffc"
 /** The label of a box for a character that cannot be shown, and the text that is copied for it: neither is a piece of a hash. */
 const PLACEHOLDER_LABEL = /^ (?:U\+[0-9A-F]{4,6}|[A-Z]{2,4}[1-4]?) $/
 const PLACEHOLDER_READS = /^(?:⟦U\+[0-9A-F]{4,6}⟧|[^\0-\x7f])$/u
@@ -175,13 +175,15 @@ function runOf(
   operands: readonly PdfValue[],
   { characters, widths }: Font,
   size: number,
-  { left, baseline, mostAtBlank }: { readonly left: number; readonly baseline: number; readonly mostAtBlank: number },
+  { left, baseline, placeholder }: { readonly left: number; readonly baseline: number; readonly placeholder: boolean },
 ): Omit<Run, "page"> {
   const [pieces, ...others] = operands
   if (pieces?.kind !== "array" || others.length > 0 || pieces.items.length > MAX_PIECES) throw inexact()
+  // The label of a box has blanks on its outside alone, and they belong to the box.
+  const mostAtBlank = placeholder ? Number.POSITIVE_INFINITY : MOST_AT_BLANK
   let text = ""
   let [advance, move, before] = [0, 0, ""]
-  const ink = { from: Number.NaN, to: Number.NaN }
+  const ink = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
   for (const piece of pieces.items) {
     if (piece.kind === "number") {
       move -= piece.value
@@ -194,16 +196,16 @@ function runOf(
       if (Math.abs(move) > mostBetween(before, shown, mostAtBlank)) throw inexact()
       const from = advance + move
       advance = from + (widths[code - 1] ?? DEFAULT_WIDTH)
-      if (!isBlank(shown)) {
-        if (Number.isNaN(ink.from)) ink.from = from
-        ink.to = advance
+      if (placeholder || !isBlank(shown)) {
+        ink.from = Math.min(ink.from, from)
+        ink.to = Math.max(ink.to, advance)
       }
       text += shown
       ;[move, before] = [0, shown]
     }
     if (text.length > MAX_RUN_UNITS) throw new PdfError("a run of text is too long")
   }
-  const [from, to] = Number.isNaN(ink.from) ? [0, advance] : [ink.from, ink.to]
+  const [from, to] = ink.from > ink.to ? [0, advance] : [ink.from, ink.to]
   return { text, baseline, size, left: left + (from * size) / 1000, right: left + (to * size) / 1000 }
 }
 
@@ -247,7 +249,10 @@ function characterMap(data: Uint8Array, budget: Budget): ReadonlyMap<number, str
     if (value.kind !== "word") continue
     // Which of two a viewer takes is its own choice: a range, or another map, could say another thing than a character.
     if (/range$|^usecmap$/.test(value.word) && !/codespacerange$/.test(value.word)) throw inexactMap()
-    if (value.word === "endbfchar") setCharacters(operands, map, budget)
+    if (value.word === "endbfchar") {
+      if (!inSection) throw inexactMap()
+      setCharacters(operands, map, budget)
+    }
     inSection = value.word === "beginbfchar"
     operands = []
   }

@@ -31,8 +31,6 @@ export type ReportFile = {
   /** The sealed record it carries, as its bytes. */
   readonly record: Uint8Array
   readonly pages: number
-  /** The runs of text its pages print, in the order of drawing. */
-  readonly runs: readonly string[]
   readonly hashes: PrintedHashes
   /** Undefined when the room for it holds none. */
   readonly signature: ReportSignature | undefined
@@ -51,7 +49,6 @@ export async function readReportPdf(bytes: Uint8Array, inflate: Inflate): Promis
     return {
       record: await file.stream(parts.attachment),
       pages: parts.pages.length,
-      runs: runs.map(({ text }) => text),
       hashes: printedHashes(runs, [...parts.texts, ...metadata]),
       signature: readReportSignature(bytes, object),
     }
