@@ -58,6 +58,11 @@ describe("the quick answer says no, so that valibot judges, to", () => {
     expect(hasExactShape(schema, value)).toBe(false)
   })
 
+  test("a value that only the inner one of two pipes refuses", () => {
+    const line = v.pipe(v.pipe(v.string(), v.minLength(1)), v.maxLength(3))
+    expect(["", "abc", "abcd"].map(text => hasExactShape(line, text))).toEqual([false, true, false])
+  })
+
   test("every value of a schema it does not know", () => {
     const changing = v.strictObject({ at: v.pipe(v.string(), v.transform(Number)) })
     expect(hasExactShape(changing, { at: "1" })).toBe(false)

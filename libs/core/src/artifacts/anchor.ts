@@ -148,8 +148,8 @@ export const attestationLeafSchema = v.strictObject({
   leaf_version: v.literal(ATTESTATION_LEAF_VERSION),
   digest: sha256Schema,
   algorithm: v.literal("sha256"),
-  subject_ref: v.exactOptional(v.pipe(v.string(), v.maxLength(SUBJECT_REF_MAX_LENGTH))),
-  attestation_id: nonEmptySchema,
+  subject_ref: v.exactOptional(v.pipe(nonEmptySchema, v.maxLength(SUBJECT_REF_MAX_LENGTH))),
+  attestation_id: v.pipe(v.string(), v.regex(/^att-[0-9a-f]{32}$/)),
 })
 export type AttestationLeaf = Shape<typeof attestationLeafSchema>
 

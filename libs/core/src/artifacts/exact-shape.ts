@@ -25,14 +25,13 @@ function testOf(schema: unknown): Test {
   const known = tests.get(schema)
   if (known !== undefined) return known
   const pipe = field(schema, "pipe")
-  const test = Array.isArray(pipe) ? pipeTest(schema, pipe.slice(1)) : bareTest(schema)
+  const test = Array.isArray(pipe) ? pipeTest(testOf(pipe[0]), pipe.slice(1)) : bareTest(schema)
   tests.set(schema, test)
   return test
 }
 
-/** The schema itself, then each of its actions; a transformation makes another value and is not known here. */
-function pipeTest(schema: Described, actions: readonly unknown[]): Test {
-  const bare = bareTest(schema)
+/** What a pipe begins with, which may be a pipe, then each of its actions; a transformation makes another value and is not known here. */
+function pipeTest(bare: Test, actions: readonly unknown[]): Test {
   const checks = actions.filter(action => !(isDescribed(action) && action.kind === "metadata")).map(actionTest)
   const [only, ...more] = checks
   if (only === undefined) return bare
