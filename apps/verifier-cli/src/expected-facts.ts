@@ -1,5 +1,6 @@
 /** What the user expects of a record, by options such as `--require-outcome ok`: each is a check of its own. Loaded only when one is given. */
 import { sha256Hex } from "@runseal/canonical"
+import { unixTime } from "@runseal/core/presentation/unix-time"
 import { LIMITATION_CODES, type LimitationCode, type Report } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
@@ -122,15 +123,15 @@ async function fileExpectation(
 }
 const LINE_FEED = 0x0a
 
-/** The time of a record: its own clock, or the log's where it has none. */
+/** The time of a record: its own clock, or the log's where it has none, which may be beyond every calendar. */
 function timeOfRecord({
   clock,
   anchors: [anchor],
 }: Report): { readonly text: string; readonly millis: number } | undefined {
-  const logged = anchor === undefined ? undefined : new Date(Number(anchor.integrated_time) * 1000).toISOString()
-  const text = clock ?? logged
-  const millis = text === undefined ? undefined : clockMillis(text)
-  return text === undefined || millis === undefined ? undefined : { text, millis }
+  if (clock !== undefined) return { text: clock, millis: clockMillis(clock) ?? Number.NaN }
+  if (anchor === undefined) return undefined
+  const seconds = Number(anchor.integrated_time)
+  return { text: unixTime(seconds), millis: seconds * 1000 }
 }
 
 /** @param earliest milliseconds since the epoch @param latest the same; a record that is dated later has no age that can be known */

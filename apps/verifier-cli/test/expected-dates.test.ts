@@ -56,3 +56,23 @@ test("a time between two milliseconds is after the first of them", async () => {
   }
   expect([await until("000"), await until("0009")]).toEqual(["pass", "fail"])
 })
+
+test("an attestation that its log dates beyond every calendar is later than any time, and has no age", async () => {
+  const { log, serviceKey, trust } = deployment
+  const leaf = {
+    leaf_version: "vfa.attestation.v1",
+    digest: "0".repeat(64),
+    algorithm: "sha256",
+    attestation_id: `att-${"0".repeat(32)}`,
+  } as const
+  const anchor = log.anchor(log.append(leaf, serviceKey, 9_000_000_000_000), log.head())
+  const { digest, attestation_id } = leaf
+  const answer = { ok: true, attestation_id, digest, log_entry_id: anchor.entry.logIndex, ...anchor }
+  const report = verifyText(JSON.stringify(answer), [trust])
+  if (isUnreadable(report)) throw new Error(report.unreadable)
+  const expectations = await readExpectations({ notBefore: "2026-01-15", maxAge: "1h" }, clock, [])
+  expect(expectations.map(one => one(report, new Uint8Array()))).toMatchObject([
+    { result: "pass", message: "the record is of Unix second 9000000000000" },
+    { result: "fail" },
+  ])
+})
