@@ -303,6 +303,17 @@ describe("limits of the evidence", () => {
     expect(codes).toEqual([["https://runs.example.com/verify"], [public_url]])
   })
 
+  test("a policy that is named as its rule is named beside the receipt, which names the rule", () => {
+    const bundle = sealed("pepg_deny", { denied_by: "rule" })
+    const { policy_evaluation: evaluation } = bundle.sections
+    if (evaluation === undefined) throw new Error("nothing was evaluated")
+    const { fired_rule_id: name } = evaluation
+    const named = { ...bundle, sections: { ...bundle.sections, policy_evaluation: { ...evaluation, policy_id: name } } }
+    const shown = factsIn(makeReport(named, contextOf(bundle), "comprehensive").blocks)
+    expect(shown).toContainEqual(["Policy ID", name])
+    expect(shown).toContainEqual(["Matched rules", evaluation.matched_rule_ids.join(", ")])
+  })
+
   test("every finding of the kernels is explained", () => {
     const found = sealed("ok", {
       declared: { request_substance: { cost: { input_tokens: 1, output_tokens: 1, total_tokens: 3 } } },

@@ -5,10 +5,23 @@ import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { TranscriptStep } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line, Span } from "@runseal/pdf/block"
 import { CALLERS_WORD } from "../declared.ts"
-import { count, countOf, fact, facts, line, mono, quote, remark, subsection, table, timeOr } from "../spans.ts"
+import {
+  count,
+  countOf,
+  type Fact,
+  fact,
+  facts,
+  line,
+  mono,
+  quote,
+  remark,
+  subsection,
+  table,
+  timeOr,
+} from "../spans.ts"
 import type { Part } from "../subject.ts"
 import { attestedFacts, DECISION_FIELDS } from "./declared-content.ts"
-import { factsBeside } from "./receipt-part.ts"
+import { rowsBeside } from "./receipt-part.ts"
 import { stepStates, timeline } from "./timeline.ts"
 
 const DECIDED =
@@ -93,22 +106,28 @@ export const policyEvaluation: Part = ({ bundle }) => {
   if (evaluation === undefined) return []
   return [
     remark(DECIDED),
-    ...factsBeside(bundle, [
+    ...facts([
+      // No receipt has these. Their names may be those of what it has: an operator chooses them.
       fact("Policy", quote(evaluation.policy_name)),
       fact("Policy ID", quote(evaluation.policy_id)),
       ...(evaluation.profile_tag === undefined ? [] : [fact("Profile tag", quote(evaluation.profile_tag))]),
-      fact("Policy hash", mono(evaluation.policy_hash)),
-      fact("Decision", mono(evaluation.decision)),
-      fact("Reason code", mono(evaluation.decision_reason_code)),
-      fact("Fired rule", mono(evaluation.fired_rule_id)),
       fact("Matched rules", mono(evaluation.matched_rule_ids.join(", ") || "none")),
-      fact("Signature library hash", mono(evaluation.signature_library_hash)),
-      fact("Signature scan", mono(evaluation.signature_scan.mode)),
-      fact("Scanned", mono(evaluation.signature_scan.scope.join(", "))),
-      fact("Signatures left out", mono(evaluation.signature_scan.disabled.join(", ") || "none")),
-      fact("Evaluated at", timeOr(evaluation.evaluation_clock)),
-      fact("Evaluator", mono(evaluation.evaluator_version)),
-      fact("Evaluation hash", mono(evaluation.hash)),
+      ...rowsBeside(bundle, evaluationRows(evaluation)),
     ]),
   ]
 }
+
+type Evaluation = NonNullable<Bundle["sections"]["policy_evaluation"]>
+const evaluationRows = (evaluation: Evaluation): readonly Fact[] => [
+  fact("Policy hash", mono(evaluation.policy_hash)),
+  fact("Decision", mono(evaluation.decision)),
+  fact("Reason code", mono(evaluation.decision_reason_code)),
+  fact("Fired rule", mono(evaluation.fired_rule_id)),
+  fact("Signature library hash", mono(evaluation.signature_library_hash)),
+  fact("Signature scan", mono(evaluation.signature_scan.mode)),
+  fact("Scanned", mono(evaluation.signature_scan.scope.join(", "))),
+  fact("Signatures left out", mono(evaluation.signature_scan.disabled.join(", ") || "none")),
+  fact("Evaluated at", timeOr(evaluation.evaluation_clock)),
+  fact("Evaluator", mono(evaluation.evaluator_version)),
+  fact("Evaluation hash", mono(evaluation.hash)),
+]

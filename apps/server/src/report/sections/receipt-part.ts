@@ -4,7 +4,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
-import type { Block, Line } from "@runseal/pdf/block"
+import type { Line } from "@runseal/pdf/block"
 import { declaredIn, joined, valueLine } from "../declared.ts"
 import type { Fact } from "../spans.ts"
 import { count, fact, facts, fieldLabel, line, mono, muted, quote, remark, table, timeOr } from "../spans.ts"
@@ -25,9 +25,9 @@ export const sealedReceipt: Part = ({ bundle }) => {
 }
 
 /** Facts without those that the sealed receipt of the same report shows. */
-export function factsBeside(bundle: Bundle, rows: readonly Fact[]): readonly Block[] {
+export function rowsBeside(bundle: Bundle, rows: readonly Fact[]): readonly Fact[] {
   const shown = Object.values<JsonValue | undefined>(receiptOf(bundle)?.receipt ?? {})
-  return facts(rows.filter(({ value }) => !value.some(({ text }) => shown.includes(text.trim()))))
+  return rows.filter(({ value }) => !value.some(({ text }) => shown.includes(text.trim())))
 }
 
 /** Texts of a receipt are identifiers, codes, times and hashes of the service. */

@@ -5,7 +5,7 @@ import { CALLERS_WORD } from "../declared.ts"
 import { count, fact, facts, mono, muted, paragraph, quote, remark, subsection, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
 import { declaredContent } from "./declared-content.ts"
-import { factsBeside } from "./receipt-part.ts"
+import { rowsBeside } from "./receipt-part.ts"
 
 export const riskAssessment: Part = subject => {
   const classification = declaredContent(subject.bundle, "regulatory_scaffolding")
@@ -84,18 +84,20 @@ export const governanceReview: Part = ({ bundle }) => {
   const output = review.ai_output_hash
   return [
     ...reviewRemarks(review.adapter_id, output !== undefined),
-    ...factsBeside(bundle, [
-      fact("Decision", mono(review.decision_kind)),
-      fact("Reason", mono(review.decision_reason)),
-      fact("Reviewer", quote(review.adapter_id)),
-      ...(review.model === undefined ? [] : [fact("Model", quote(review.model))]),
-      ...(review.rule_ids.length === 0 ? [] : [fact("Rules", mono(review.rule_ids.join(", ")))]),
-      fact("Findings", count(review.finding_count)),
-      fact("Reviewed at", timeOr(review.review_clock)),
-      ...(output === undefined ? [] : [fact("AI output SHA-256", mono(output))]),
-      fact("Evaluator", mono(review.evaluator_version)),
-      fact("Review hash", mono(review.hash)),
-    ]),
+    ...facts(
+      rowsBeside(bundle, [
+        fact("Decision", mono(review.decision_kind)),
+        fact("Reason", mono(review.decision_reason)),
+        fact("Reviewer", quote(review.adapter_id)),
+        ...(review.model === undefined ? [] : [fact("Model", quote(review.model))]),
+        ...(review.rule_ids.length === 0 ? [] : [fact("Rules", mono(review.rule_ids.join(", ")))]),
+        fact("Findings", count(review.finding_count)),
+        fact("Reviewed at", timeOr(review.review_clock)),
+        ...(output === undefined ? [] : [fact("AI output SHA-256", mono(output))]),
+        fact("Evaluator", mono(review.evaluator_version)),
+        fact("Review hash", mono(review.hash)),
+      ]),
+    ),
   ]
 }
 
