@@ -44,7 +44,7 @@ export type Policies = {
 }
 
 type PolicyParts = {
-  readonly db: Pick<Database, "read" | "transaction">
+  readonly db: Pick<Database, "read" | "transaction" | "confirm">
   readonly prepared: {
     /** Text of the file of `--policy`; undefined without one. */
     readonly policyText: string | undefined
@@ -101,6 +101,8 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
   const load: Policies["load"] = async (document, source, who) => {
     const version = accepted(() => versionOf(document, source))
     const settled = await addPolicy(db, version, who, nowMs())
+    // A retry finds what its first attempt put in force, whose commit may not be confirmed yet.
+    if (!settled.changed) await db.confirm()
     take(settled.row)
     return settled
   }

@@ -23,6 +23,13 @@ const LOCKED_MS = 6000
 /** What this machine may add to the time of one refusal. */
 const SLOWNESS_MS = 700
 
+const POLICY = {
+  policy_id: "open",
+  policy_name: "open",
+  required_attested_fields: [],
+  rules: [{ id: "permit-all", effect: "allow" }],
+}
+
 const started = await startPostgresCluster()
 const standbys: PostgresStandby[] = []
 let databases = 0
@@ -156,6 +163,35 @@ describe.skipIf(started.kind === "absent")("synchronous replication", () => {
       await until("it is ready again", async () => (await readyStatus(child)) === 200)
       await check(child)
       await finish(child)
+    },
+    DEADLINE_MS,
+  )
+
+  test(
+    "a policy whose COMMIT no standby has: not acknowledged by another server either, before a standby has it",
+    async context => {
+      const row = faultRow(context, "policy, no standby", "PostgreSQL")
+      const { start, finish, holders } = await openReplicated(context, row)
+      const child = await start()
+      const other = await start()
+      const load = (server: Child): Promise<Answer> => holders(server)[0]!.post("/admin/policies", { policy: POLICY })
+      await crashStandbys()
+      const answering = load(child)
+      let answer: Answer | undefined
+      void answering.then(got => {
+        answer = got
+      })
+      await until("the request is answered", async () => {
+        for (const pid of await waitingCommits()) await onPrimary(sql => sql`select pg_cancel_backend(${pid})`)
+        return answer
+      })
+      expect(answer).toMatchObject({ status: 503, body: { code: "outcome_unknown" } })
+      expect(await load(other)).toMatchObject({ status: 503 })
+      await startStandbys()
+      await until("it is ready again", async () => (await readyStatus(other)) === 200)
+      expect(await load(other)).toMatchObject({ status: 200, body: { changed: false } })
+      expect((await child.end("SIGTERM")).code).toBe(0)
+      await finish(other)
     },
     DEADLINE_MS,
   )
