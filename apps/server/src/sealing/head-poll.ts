@@ -94,7 +94,7 @@ export function openHeadPoll(
   const pollNow = async (): Promise<void> => {
     const source = db
     if (source === undefined) return
-    if (registration !== undefined) await source.quick.read(({ sql }) => endStalledSessions(sql))
+    if (registration !== undefined) await source.quick.read(({ sql }) => endStalledSessions(sql)).catch(() => undefined)
     if (!(await source.read(check)) || registration === undefined) return
     const { missing } = await queue(() => admit(source))
     if (missing.length > 0) state.setTrouble(OLDER)

@@ -51,7 +51,7 @@ export async function openServerPool(place: ServerPlace, log: Log, ifMissing: If
       const at = nameOf(url, client)
       await checkServer({ client, at }, log)
       await checkPooler(connection, at, WORKING_SETTINGS)
-      await endStalledSessions(client)
+      await endStalledSessions(client).catch(() => undefined)
       if (ifMissing === "refuse") await refuseUnmigrated(client)
       await refuseOutdated(client, directUrl !== undefined)
     })
@@ -77,7 +77,7 @@ async function prepareServer(url: string, log: Log, ifMissing: IfMissing): Promi
       await checkServer(checked, log)
       await refusePooler(checked, settings)
       if (ifMissing === "refuse") await refuseUnmigrated(connection.client)
-      await endStalledSessions(connection.client)
+      await endStalledSessions(connection.client).catch(() => undefined)
       await migrateDatabase(connection)
     })
   } finally {

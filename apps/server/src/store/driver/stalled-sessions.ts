@@ -7,15 +7,10 @@ const STALLED_MS = 20_000
 /**
  * Ends them: `idle_in_transaction_session_timeout` counts between statements only, and `statement_timeout` not while the server waits
  * for the client, so that such a session would hold its locks for ever. Decision 0113.
- * Never rejects: a user who may not end sessions, or a connection that is lost, changes nothing here.
+ * Rejects where this user may not end sessions. A caller ignores that outside of its session: the pool has to see a connection that is lost.
  */
-export async function endStalledSessions(sql: Pick<Session["sql"], "unsafe">): Promise<void> {
-  try {
-    await sql.unsafe(END_STALLED)
-  } catch {
-    // The next poll tries again.
-  }
-}
+export const endStalledSessions = async (sql: Pick<Session["sql"], "unsafe">): Promise<void> =>
+  void (await sql.unsafe(END_STALLED))
 
 const END_STALLED = `
   select pg_terminate_backend(pid) from pg_stat_activity
