@@ -3,9 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import postgres from "postgres"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { newPostgresUrl, postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
+import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-checks-"))
@@ -51,19 +50,6 @@ describe("a start", () => {
     },
   )
 })
-
-test.skipIf(postgresStart.kind === "absent")(
-  `a log that another process keeps locked ${postgresTitle} is no bug`,
-  async () => {
-    const url = await newPostgresUrl()
-    const sql = postgres(url, { max: 1 })
-    await sql`begin`
-    await sql`select from log_head for update`
-    const ended = await runToEnd(["--port", "0", "--keys-dir", join(folder, "locked"), "--database-url", url])
-    await sql.end({ timeout: 1 })
-    expect(ended).toMatchObject(refused(/^runseal: Another process keeps a lock in the database; try again\.\n$/))
-  },
-)
 
 const COMMANDS: readonly (readonly [string, readonly string[]])[] = [
   ["keys list", ["keys", "list"]],
