@@ -14,6 +14,7 @@ import { readTracesSettings, type TracesSettings } from "./options/traces-settin
 import { createLogger, errorFacts } from "./process-log.ts"
 import { type Database, openDatabase, openStandby } from "./store/driver/database.ts"
 import type { IfMissing } from "./store/driver/server-start.ts"
+import { StoreError } from "./store/driver/store-errors.ts"
 import type { Telemetry } from "./telemetry.ts"
 import type { Traces } from "./traces/open-traces.ts"
 
@@ -152,10 +153,19 @@ function whenParentEnds(stop: () => void): void {
   timer.unref()
 }
 
+const LOCKED = "Another process keeps a lock in the database; try again."
+
+/** A refused start is one sentence, and so is a database that is out of reach; anything else is a bug, printed as the process log prints one. */
+function sentenceFor(error: unknown): string {
+  if (error instanceof StartupError) return error.message
+  if (error instanceof StoreError && error.sqlstate === "55P03") return LOCKED
+  if (error instanceof StoreError && ["unavailable", "outcome_unknown"].includes(error.code)) return error.message
+  return `a bug: ${JSON.stringify(errorFacts(error))}`
+}
+
 try {
   await main()
 } catch (error) {
-  // A refused start is one sentence; anything else is a bug, printed as the process log prints one.
-  printToOperator(error instanceof StartupError ? error.message : `a bug: ${JSON.stringify(errorFacts(error))}`)
+  printToOperator(sentenceFor(error))
   process.exitCode = 1
 }

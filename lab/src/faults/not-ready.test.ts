@@ -1,5 +1,5 @@
 /** What keeps a server from sealing makes it not ready, and the end of it makes it ready, with no request in between. */
-import { chownSync, mkdirSync, statSync } from "node:fs"
+import { chownSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
@@ -16,7 +16,7 @@ import { holdersAt, startLoad } from "./fault-load.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
 import { mountSmallDisk, type SmallDisk } from "./small-disk.ts"
 
-const DEADLINE_MS = 300_000
+const DEADLINE_MS = 600_000
 /** The database ends the transaction of a suspended server after 30 s. */
 const RELEASED_WITHIN_MS = 150_000
 
@@ -58,6 +58,21 @@ async function holding(url: string, statement: string): Promise<() => Promise<vo
   }
   onTestFinished(release)
   return release
+}
+
+/** Stops a server while it holds the log and the database waits for the rest of a statement of its. */
+async function stopInStatement(child: Child, probe: postgres.Sql): Promise<void> {
+  await until("it is stopped in the middle of a statement", async () => {
+    child.signal("SIGSTOP")
+    await sleep(50)
+    const free = await probe`select from log_head for update skip locked`
+    const waiting = await probe`
+      select from pg_stat_activity join pg_locks using (pid)
+      where relation = 'log_head'::regclass and state = 'active' and wait_event = 'ClientRead'`
+    if (free.length === 0 && waiting.length > 0) return true
+    child.signal("SIGCONT")
+    return sleep(20, false)
+  })
 }
 
 describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
@@ -117,6 +132,62 @@ describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
       await load.stop()
       expect((await frozen.end("SIGTERM")).code).toBe(0)
       await finish(idle)
+    },
+    DEADLINE_MS,
+  )
+
+  test(
+    "another server stopped with the lock in the middle of a statement: without a probe the others go on, and a new one starts",
+    async context => {
+      const row = faultRow(context, "another server stopped in the middle of a statement", "PostgreSQL")
+      const url = await newPostgresUrl()
+      const { start, memory, secrets, finish, child: frozen } = await opened(context, row, url)
+      const probe = postgres(url, { max: 1 })
+      onTestFinished(() => probe.end())
+      const load = startLoad([frozen.url], { memory, secrets, connections: 8, persistent: true })
+      await stopInStatement(frozen, probe)
+      // What supervises a service starts it again and again.
+      const other = await until("a new server starts", () => start().catch(() => undefined), RELEASED_WITHIN_MS)
+      frozen.signal("SIGCONT")
+      const thawed = load.acknowledged()
+      await until("the server that was stopped goes on", () => load.acknowledged() >= thawed + 16)
+      await stopInStatement(frozen, probe)
+      const [holder] = holdersAt(other.url, secrets)
+      const sealed = async (): Promise<boolean> => (await holder!.execute(named())).status === 200
+      await until("the other server seals", sealed, RELEASED_WITHIN_MS)
+      frozen.signal("SIGCONT")
+      await load.stop()
+      expect((await frozen.end("SIGTERM")).code).toBe(0)
+      await finish(other)
+    },
+    DEADLINE_MS,
+  )
+
+  test(
+    "a head of another process that is damaged: refused, not ready, and ready again once it is removed",
+    async context => {
+      const row = faultRow(context, "damaged head: not ready", "PostgreSQL")
+      const url = await newPostgresUrl()
+      const { child, holders, finish, keysDir } = await opened(context, row, url)
+      const [holder] = holders(child)
+      expect((await holder!.execute(named())).status).toBe(200)
+      const damaged = join(keysDir, "heads", "another")
+      writeFileSync(damaged, "0000")
+      // The heads are compared with the database on each new connection.
+      const probe = postgres(url, { max: 1 })
+      await probe`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`
+      await probe.end()
+      await until("the new connections are refused", async () => (await holder!.execute(named())).status === 503)
+      for (let probes = 0; probes < 4; probes++) {
+        expect(await untilNotReady(child)).toMatch(/head .* is damaged/)
+        expectRefused(await holder!.execute(named()), 503)
+        await sleep(1000)
+      }
+      rmSync(damaged)
+      await untilReady(child)
+      expect((await holder!.execute(named())).status).toBe(200)
+      await finish(child)
     },
     DEADLINE_MS,
   )

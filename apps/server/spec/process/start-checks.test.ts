@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import postgres from "postgres"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
+import { newPostgresUrl, postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-checks-"))
@@ -50,6 +51,19 @@ describe("a start", () => {
     },
   )
 })
+
+test.skipIf(postgresStart.kind === "absent")(
+  `a log that another process keeps locked ${postgresTitle} is no bug`,
+  async () => {
+    const url = await newPostgresUrl()
+    const sql = postgres(url, { max: 1 })
+    await sql`begin`
+    await sql`select from log_head for update`
+    const ended = await runToEnd(["--port", "0", "--keys-dir", join(folder, "locked"), "--database-url", url])
+    await sql.end({ timeout: 1 })
+    expect(ended).toMatchObject(refused(/^runseal: Another process keeps a lock in the database; try again\.\n$/))
+  },
+)
 
 const COMMANDS: readonly (readonly [string, readonly string[]])[] = [
   ["keys list", ["keys", "list"]],

@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises"
 import type { HeadFile, RememberedHead } from "../keys/head-file.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Session } from "../store/driver/session.ts"
+import { endStalledSessions } from "../store/driver/stalled-sessions.ts"
 import { lockHead, readHead } from "../store/tables/log-store.ts"
 import {
   awaitedOf,
@@ -92,7 +93,9 @@ export function openHeadPoll(
   }
   const pollNow = async (): Promise<void> => {
     const source = db
-    if (source === undefined || !(await source.read(check)) || registration === undefined) return
+    if (source === undefined) return
+    if (registration !== undefined) await source.quick.read(({ sql }) => endStalledSessions(sql)).catch(() => undefined)
+    if (!(await source.read(check)) || registration === undefined) return
     const { missing } = await queue(() => admit(source))
     if (missing.length > 0) state.setTrouble(OLDER)
     else await source.read(check)
@@ -118,15 +121,18 @@ export function openHeadPoll(
     close: async () => {
       clearInterval(timer)
       await current?.catch(() => undefined)
-      if (db !== undefined && registration !== undefined && state.trouble() === undefined)
-        await Promise.race([
-          db.transaction(registration.leave).catch(() => undefined),
-          setTimeout(LEAVE_WITHIN_MS, undefined, { ref: false }),
-        ])
+      if (db !== undefined && registration !== undefined && state.trouble() === undefined) await leave(db, registration)
       db = undefined
     },
   }
 }
+
+/** Tells the database that this process stops, if that does not take long. */
+const leave = (db: Database, registration: FolderRegistration): Promise<unknown> =>
+  Promise.race([
+    db.transaction(registration.leave).catch(() => undefined),
+    setTimeout(LEAVE_WITHIN_MS, undefined, { ref: false }),
+  ])
 
 /** Does pieces of work one at a time, in the order of the calls; a piece that fails does not stop the next. */
 export type SerialQueue = <T>(work: () => Promise<T>) => Promise<T>

@@ -1,9 +1,12 @@
 /** What a process knows of the log's head: the last one that was acknowledged, and why nothing is sealed. */
 import type { HeadFile, RememberedHead } from "../keys/head-file.ts"
+import { StartupError } from "../options/startup-error.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 
 export const OLDER =
   "The database holds an older log than was acknowledged, or another; sealing on it would fork the log."
+const DAMAGED =
+  "A head in the folder of the heads beside the keys is damaged; nothing is sealed until the log was checked and the file removed."
 const CALLER_MESSAGE =
   "The log's database was exchanged: nothing is sealed until it is known to hold all that was acknowledged. Nothing was acknowledged now; try again."
 
@@ -33,7 +36,14 @@ export function createHeadState(file: HeadFile, report: (trouble: string | undef
     know: head => {
       known = head
     },
-    remembered: () => [...file.all(), ...(known === undefined ? [] : [known])],
+    remembered: () => {
+      try {
+        return [...file.all(), ...(known === undefined ? [] : [known])]
+      } catch (error) {
+        if (error instanceof StartupError) setTrouble(DAMAGED)
+        throw error
+      }
+    },
     trouble: () => trouble,
     setTrouble,
     refuse: reason => {

@@ -5,7 +5,7 @@
 import type { Database } from "../store/driver/database.ts"
 import type { Session } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
-import { endStalledSessions, findWaits, writeAsABatch } from "../store/tables/trial-batch.ts"
+import { findWaits, writeAsABatch } from "../store/tables/trial-batch.ts"
 import type { SealingHeads } from "./head-guard.ts"
 
 export const REASONS = {
@@ -62,13 +62,9 @@ function reasonOf(error: unknown): Reason | undefined {
   return code === "unavailable" ? REASONS.absent : REASONS.refused
 }
 
-/**
- * Why another process that seals is waiting; undefined when none is. The database shows only the sessions of this user. Ends those that
- * would wait for ever.
- */
+/** Why another process that seals is waiting; undefined when none is. The database shows only the sessions of this user. */
 export async function waitOfOthers(session: Session): Promise<Reason | undefined> {
-  const { unconfirmed, locked, old } = await findWaits(session)
-  if (old) await endStalledSessions(session)
+  const { unconfirmed, locked } = await findWaits(session)
   if (unconfirmed) return REASONS.unconfirmed
   return locked ? REASONS.locked : undefined
 }

@@ -29,7 +29,7 @@ const STATEMENT_TIMEOUT_MS = 15_000
 /** Longest wait for a row another process has locked: several servers under load wait for each other's batches. */
 const LOCK_TIMEOUT_MS = 7_000
 /** After this the server ends a transaction whose client sends nothing more, and releases its locks. */
-export const IDLE_TRANSACTION_TIMEOUT_MS = 30_000
+const IDLE_TRANSACTION_TIMEOUT_MS = 30_000
 /** Longest wait for another process that is migrating the same database; up to a second is added. */
 const MIGRATION_TIMEOUT_MS = 300_000
 /**

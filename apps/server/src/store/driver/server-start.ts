@@ -14,6 +14,7 @@ import {
 } from "./postgres-client.ts"
 import { checkPooler, checkServer, type Log, refusePooler } from "./server-checks.ts"
 import type { StoreClient } from "./session.ts"
+import { endStalledSessions } from "./stalled-sessions.ts"
 
 /** Where the server is, and how it is reached. */
 export type ServerPlace = {
@@ -50,6 +51,7 @@ export async function openServerPool(place: ServerPlace, log: Log, ifMissing: If
       const at = nameOf(url, client)
       await checkServer({ client, at }, log)
       await checkPooler(connection, at, WORKING_SETTINGS)
+      await endStalledSessions(client).catch(() => undefined)
       if (ifMissing === "refuse") await refuseUnmigrated(client)
       await refuseOutdated(client, directUrl !== undefined)
     })
@@ -75,6 +77,7 @@ async function prepareServer(url: string, log: Log, ifMissing: IfMissing): Promi
       await checkServer(checked, log)
       await refusePooler(checked, settings)
       if (ifMissing === "refuse") await refuseUnmigrated(connection.client)
+      await endStalledSessions(connection.client).catch(() => undefined)
       await migrateDatabase(connection)
     })
   } finally {

@@ -2,7 +2,6 @@
  * Statements of the trial by which readiness finds out whether a batch could be committed, and what the database shows of other processes
  * that seal. Decision 0113.
  */
-import { IDLE_TRANSACTION_TIMEOUT_MS } from "../driver/postgres-client.ts"
 import type { Session, Tx } from "../driver/session.ts"
 import { lockHead } from "./log-store.ts"
 
@@ -37,33 +36,16 @@ export async function writeAsABatch(tx: Tx): Promise<void> {
   )
 }
 
-/** Whether a transaction of this database waits too long: for the confirmation of its commit, with the log's lock, for whatever it is. */
-export type Waits = { readonly unconfirmed: boolean; readonly locked: boolean; readonly old: boolean }
+/** Whether a transaction of this database waits too long: for the confirmation of its commit, or with the log's lock. */
+export type Waits = { readonly unconfirmed: boolean; readonly locked: boolean }
 
 /** What sessions of this user wait for, on PostgreSQL. */
 export async function findWaits({ sql }: Session): Promise<Waits> {
-  const [found] = await sql<{ waiting: boolean | null; locked: boolean | null; old: boolean | null }[]>`
+  const [found] = await sql<{ waiting: boolean | null; locked: boolean | null }[]>`
     select bool_or(wait_event = 'SyncRep' and query_start < clock_timestamp() - interval '3 s') as waiting,
       bool_or(xact_start < clock_timestamp() - interval '5 s' and pid in (
         select pid from pg_locks where relation = 'log_head'::regclass and granted
-          and mode in ('RowShareLock', 'RowExclusiveLock', 'AccessExclusiveLock', 'ExclusiveLock'))) as locked,
-      bool_or(xact_start < clock_timestamp() - ${IDLE_TRANSACTION_TIMEOUT_MS}::int * interval '1 ms') as old
+          and mode in ('RowShareLock', 'RowExclusiveLock', 'AccessExclusiveLock', 'ExclusiveLock'))) as locked
     from pg_stat_activity where datname = current_database() and xact_start is not null`
-  return { unconfirmed: found?.waiting === true, locked: found?.locked === true, old: found?.old === true }
-}
-
-/** A session is ended after this time in the middle of a statement, in milliseconds: a client that runs waits no longer than 8 s for an answer. */
-const STALLED_MS = 20_000
-
-/**
- * Ends the sessions of this service whose client stopped in the middle of a statement: `idle_in_transaction_session_timeout` counts between statements
- * only, and `statement_timeout` not while the server waits for the client, so that a process which was suspended there would hold its
- * locks for ever. Decision 0113.
- */
-export async function endStalledSessions({ sql }: Session): Promise<void> {
-  await sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and usename = current_user
-      and application_name = current_setting('application_name') and state = 'active' and wait_event = 'ClientRead'
-      and state_change < clock_timestamp() - ${STALLED_MS}::int * interval '1 ms'`
+  return { unconfirmed: found?.waiting === true, locked: found?.locked === true }
 }
