@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest"
+import { attestationAnswer } from "../src/artifacts/attestation-answer.ts"
 import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import type { Report } from "../src/verify/report.ts"
 import { OUTCOME_KINDS } from "../src/vocabulary/outcomes.ts"
@@ -33,20 +34,8 @@ describe("a record as the service seals it gets its verdict", () => {
   test("an attestation has an id of its own form, and no empty subject, whoever signed it", () => {
     const attestation_id = `att-${"0".repeat(32)}`
     const named = { leaf_version: "vfa.attestation.v1", digest: "0".repeat(64), algorithm: "sha256" } as const
-    const answered = (facts: { readonly attestation_id: string; readonly subject_ref?: string }): object => {
-      const { leaf, entry } = a.log.anchor(
-        a.log.append({ ...named, ...facts }, a.serviceKey, 1_768_478_400),
-        a.log.head(),
-      )
-      return {
-        ok: true,
-        attestation_id: leaf.attestation_id,
-        digest: leaf.digest,
-        log_entry_id: entry.logIndex,
-        leaf,
-        entry,
-      }
-    }
+    const answered = (facts: { readonly attestation_id: string; readonly subject_ref?: string }): object =>
+      attestationAnswer(a.log.anchor(a.log.append({ ...named, ...facts }, a.serviceKey, 1_768_478_400), a.log.head()))
     expect(verified(answered({ attestation_id })).verdict).toBe("ATTESTATION VERIFIED AND ANCHORED")
     for (const facts of [{ attestation_id: "att-0" }, { attestation_id, subject_ref: "" }])
       expect(verifyText(JSON.stringify(answered(facts)), [a.trust])).toHaveProperty("unreadable")
