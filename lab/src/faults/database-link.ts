@@ -1,7 +1,7 @@
 /**
- * A TCP proxy between a server and its PostgreSQL with faults: it cuts a connection at a COMMIT, is down, or delays
- * the answer of a COMMIT, as a slow disk would. The disk itself is not slowed: other writes of the database
- * are as fast as before.
+ * A TCP proxy between a server and its PostgreSQL with faults: it cuts a connection at a COMMIT, is down, keeps the end of a statement
+ * back, or delays the answer of a COMMIT, as a slow disk would. The disk itself is not slowed: other writes of the database are as fast
+ * as before.
  */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
@@ -17,6 +17,8 @@ export type LinkMode =
   | { readonly kind: "held"; readonly until: Promise<void>; readonly atMostMs: number }
   /** Delays the answer to each COMMIT by so many milliseconds. */
   | { readonly kind: "slow"; readonly delayMs: () => number }
+  /** Keeps the last byte of the next long statement, such as one of a batch, until a promise resolves; then the link is whole. */
+  | { readonly kind: "stalled"; readonly reached: () => void; readonly until: Promise<void> }
 
 export type DatabaseLink = {
   /** The database's address through the link. */
@@ -29,6 +31,10 @@ export type DatabaseLink = {
 
 /** The end of the message with which postgres.js commits: a simple query, PostgreSQL documentation "Message Formats". */
 const COMMIT = "commit\0"
+/** How statements end that wait for their answer: the message Sync. */
+const SYNC = Buffer.from("S\0\0\0\x04", "latin1")
+/** Bytes of a long statement: of those that one request sends, only the rows of its batch have so many. */
+const LONG_BYTES = 16_384
 /** Long enough for the database to act on a COMMIT before its connection is cut. */
 const ACTED_MS = 100
 
@@ -61,6 +67,17 @@ export async function openLink(databaseUrl: string): Promise<DatabaseLink> {
       held = held.then(() => void (cut || client.destroyed || client.write(chunk)))
     })
     client.on("data", chunk => {
+      if (mode.kind === "stalled" && chunk.length > LONG_BYTES && chunk.subarray(-SYNC.length).equals(SYNC)) {
+        server.write(chunk.subarray(0, -1))
+        client.pause()
+        void mode.until.then(() => {
+          server.write(chunk.subarray(-1))
+          client.resume()
+        })
+        mode.reached()
+        mode = { kind: "whole" }
+        return
+      }
       const commits = chunk.includes(COMMIT)
       const cutting = commits && mode.kind === "cut"
       const delay = commits ? delayOf(mode) : undefined

@@ -11,6 +11,7 @@ import type { Child } from "../../../apps/server/spec/harness/child.ts"
 import { expectRefused } from "../../../apps/server/spec/harness/read-answer.ts"
 import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
+import { type DatabaseLink, openLink } from "./database-link.ts"
 import { type Deployment, openDeployment } from "./fault-deployment.ts"
 import { holdersAt, startLoad } from "./fault-load.ts"
 import { type FaultRow, faultRow } from "./fault-row.ts"
@@ -60,19 +61,22 @@ async function holding(url: string, statement: string): Promise<() => Promise<vo
   return release
 }
 
-/** Stops a server while it holds the log and the database waits for the rest of a statement of its. */
-async function stopInStatement(child: Child, probe: postgres.Sql): Promise<void> {
-  await until("it is stopped in the middle of a statement", async () => {
-    child.signal("SIGSTOP")
-    await sleep(50)
+/** Stops a server while it holds the log and the database waits for the rest of a statement of its. Gives what lets it go on. */
+async function stopInStatement(child: Child, link: DatabaseLink, probe: postgres.Sql): Promise<() => void> {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  await new Promise<void>(reached => link.set({ kind: "stalled", reached, until: released }))
+  child.signal("SIGSTOP")
+  await until("the database waits for the rest, under the log's lock", async () => {
     const free = await probe`select from log_head for update skip locked`
     const waiting = await probe`
       select from pg_stat_activity join pg_locks using (pid)
       where relation = 'log_head'::regclass and state = 'active' and wait_event = 'ClientRead'`
-    if (free.length === 0 && waiting.length > 0) return true
-    child.signal("SIGCONT")
-    return sleep(20, false)
+    return free.length === 0 && waiting.length > 0
   })
+  return () => {
+    release()
+    child.signal("SIGCONT")
+  }
 }
 
 describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
@@ -141,21 +145,26 @@ describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
     async context => {
       const row = faultRow(context, "another server stopped in the middle of a statement", "PostgreSQL")
       const url = await newPostgresUrl()
-      const { start, memory, secrets, finish, child: frozen } = await opened(context, row, url)
+      const link = await openLink(url)
+      onTestFinished(link.close)
+      const deployment = await openDeployment(context, { kind: "PostgreSQL", row, url, serverUrl: link.url })
+      const { start, memory, secrets, finish } = deployment
+      const frozen = await start()
       const probe = postgres(url, { max: 1 })
       onTestFinished(() => probe.end())
       const load = startLoad([frozen.url], { memory, secrets, connections: 8, persistent: true })
-      await stopInStatement(frozen, probe)
+      const thaw = await stopInStatement(frozen, link, probe)
       // What supervises a service starts it again and again.
-      const other = await until("a new server starts", () => start().catch(() => undefined), RELEASED_WITHIN_MS)
-      frozen.signal("SIGCONT")
+      const startOther = (): Promise<Child | undefined> => start(["--database-url", url]).catch(() => undefined)
+      const other = await until("a new server starts", startOther, RELEASED_WITHIN_MS)
+      thaw()
       const thawed = load.acknowledged()
       await until("the server that was stopped goes on", () => load.acknowledged() >= thawed + 16)
-      await stopInStatement(frozen, probe)
+      const thawAgain = await stopInStatement(frozen, link, probe)
       const [holder] = holdersAt(other.url, secrets)
       const sealed = async (): Promise<boolean> => (await holder!.execute(named())).status === 200
       await until("the other server seals", sealed, RELEASED_WITHIN_MS)
-      frozen.signal("SIGCONT")
+      thawAgain()
       await load.stop()
       expect((await frozen.end("SIGTERM")).code).toBe(0)
       await finish(other)
