@@ -68,14 +68,14 @@ async function startEtcd(
   return { url, end: () => end(etcd, "SIGKILL") }
 }
 
+/** Whether the whole answer comes in time: a member may be suspended in the middle of it. */
 const isOk = (url: string): Promise<boolean> =>
-  fetch(url, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) }).then(
-    async answer => {
+  fetch(url, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) })
+    .then(async answer => {
       await answer.arrayBuffer()
       return answer.ok
-    },
-    () => false,
-  )
+    })
+    .catch(() => false)
 
 /** Asks all members at once, as a load balancer's health check does. */
 async function findLeader(members: readonly Member[]): Promise<Member | undefined> {
