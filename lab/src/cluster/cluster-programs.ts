@@ -1,4 +1,5 @@
 /** The programs of others that the cluster consists of. */
+import { spawnSync } from "node:child_process"
 import { delimiter, join } from "node:path"
 import { findPostgres, type PostgresPrograms } from "@runseal/server/postgres-cluster"
 import { executable } from "../../../apps/server/cluster/own-servers.ts"
@@ -9,8 +10,14 @@ export type ClusterPrograms = PostgresPrograms & {
   readonly pgbouncer: string
 }
 
-/** Debian's packages with the programs. */
+/** Debian's packages with the programs; Patroni as deploy/patroni/Dockerfile installs it. */
 const PACKAGES = { etcd: "etcd-server", patroni: "patroni", pgbouncer: "pgbouncer" } as const
+
+/**
+ * The first Patroni under which a member that was suspended does not take the lead back from its successor, and with it acknowledged
+ * records: pull request 2689 of Patroni. Debian 12 has an older one.
+ */
+const PATRONI_VERSION = "3.0.3"
 
 /** Debian has servers here, which is not on the PATH of a user. */
 const SYSTEM_PROGRAMS = "/usr/sbin"
@@ -31,5 +38,12 @@ export function findClusterPrograms(): ClusterPrograms | { readonly missing: str
   if ("absent" in postgres || etcd === undefined || patroni === undefined || pgbouncer === undefined) {
     return { missing: `not on this machine: ${packages.join(", ")} (names of Debian's packages).` }
   }
+  const version = versionOf(patroni)
+  if (version.localeCompare(PATRONI_VERSION, "en", { numeric: true }) < 0)
+    return { missing: `Patroni here is ${version}: ${PATRONI_VERSION} or later is needed.` }
   return { ...postgres, etcd, patroni, pgbouncer }
 }
+
+/** What a program prints of itself, such as `patroni 4.1.5`, without its name. */
+const versionOf = (program: string): string =>
+  /\d[\d.]*/.exec(spawnSync(program, ["--version"], { encoding: "utf8" }).stdout)?.[0] ?? "0"
