@@ -6,6 +6,7 @@
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { sha256Hex } from "@runseal/canonical"
+import { runCommand } from "../../../tools/src/command-line.ts"
 import { corpusInputs, inputFiles, writeInputFile } from "./corpus.ts"
 import { TARGETS } from "./targets.ts"
 import { watchedFuzz } from "./watched-fuzz.ts"
@@ -58,4 +59,4 @@ async function main(): Promise<void> {
   process.exitCode = finds === 0 ? 0 : 1
 }
 
-await main()
+await runCommand(USAGE, main)

@@ -17,6 +17,7 @@ import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { drawReport } from "@runseal/pdf/draw-report"
 import { makeReport } from "@runseal/server/report/make-report"
+import { runCommand } from "../../../tools/src/command-line.ts"
 import { savedBundle } from "../../../tools/src/demo/audit.ts"
 import { executeActs } from "../../../tools/src/demo/execute-acts.ts"
 import { type Folders, makeFolders, removeFolders } from "../../../tools/src/demo/folders.ts"
@@ -104,4 +105,4 @@ async function main(): Promise<void> {
   if (denied !== undefined) await drawVerifyPage(folders, ADDRESS, denied.bundle, join(folders.root, VERIFY_PICTURE))
 }
 
-await main()
+await runCommand(USAGE, main)

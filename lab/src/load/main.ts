@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { parseStrictJson } from "@runseal/canonical"
 import { member } from "@runseal/core/vocabulary/json-members"
+import { runCommand, wholeNumber } from "../../../tools/src/command-line.ts"
 import { keepOnPage, machine, markdown } from "../bench/page.ts"
 import { type Amount, fill } from "./fill.ts"
 import { measureFlatness } from "./measure-flatness.ts"
@@ -47,12 +48,6 @@ function callersOf(folder: string): readonly string[] {
   return secrets.map(String)
 }
 
-const number = (name: string, text: string): number => {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 1) throw new RangeError(`${name} is a positive integer.`)
-  return value
-}
-
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -74,9 +69,9 @@ async function main(): Promise<void> {
     return
   }
   const amount = {
-    runs: number("--runs", values.runs),
-    keys: number("--keys", values.keys),
-    minutes: number("--minutes", values.minutes),
+    runs: wholeNumber("runs", values.runs, 1),
+    keys: wholeNumber("keys", values.keys, 1),
+    minutes: wholeNumber("minutes", values.minutes, 1),
   }
   const own = database === undefined || folder === undefined
   const target = own ? await ownTarget() : await givenTarget(database, folder)
@@ -93,4 +88,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main()
+await runCommand(HELP, main)

@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
+import { runCommand, wholeNumber } from "../../../tools/src/command-line.ts"
 import { openSimulation } from "./simulate.ts"
 import { createTally, type Tally } from "./tally.ts"
 import { type Report, type Share, shown } from "./worker.ts"
@@ -22,13 +23,8 @@ A seed determines the schedule, the faults and the clocks; keys, nonces and sign
 const MAX_FIRST_SEED = 4_000_000_000
 const DEFAULT_SECONDS = 60
 
-/** @throws RangeError for anything but a whole number */
-function whole(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`--${name} is a whole number.`)
-  return value
-}
+const whole = (option: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : wholeNumber(option, text)
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
@@ -115,4 +111,6 @@ async function main(): Promise<boolean> {
   return false
 }
 
-process.exitCode = (await main()) ? 0 : 1
+await runCommand(HELP, async () => {
+  process.exitCode = (await main()) ? 0 : 1
+})
