@@ -6,7 +6,7 @@
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { sha256Hex } from "@runseal/canonical"
-import { runCommand } from "../../../tools/src/command-line.ts"
+import { runCommand } from "../../../tools/src/run-command.ts"
 import { corpusInputs, inputFiles, writeInputFile } from "./corpus.ts"
 import { TARGETS } from "./targets.ts"
 import { watchedFuzz } from "./watched-fuzz.ts"

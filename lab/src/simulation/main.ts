@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
-import { runCommand, wholeNumber } from "../../../tools/src/command-line.ts"
+import { runCommand, wholeNumber } from "../../../tools/src/run-command.ts"
 import { openSimulation } from "./simulate.ts"
 import { createTally, type Tally } from "./tally.ts"
 import { type Report, type Share, shown } from "./worker.ts"
