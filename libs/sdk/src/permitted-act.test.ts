@@ -1,6 +1,6 @@
 /** An act under a permit is closed, whatever happens. */
 import { parseStrictJson } from "@runseal/canonical"
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
 import { API_KEY, type Service, startService } from "../test/scripted-service.ts"
 import {
   AbortedError,
@@ -190,6 +190,16 @@ describe("a close", () => {
       permitId: expect.stringMatching(/^pmt-/),
       cause: expect.any(ConflictError),
     })
+  })
+
+  test("is made although the clock of this machine is set ahead during the act", async () => {
+    const { run } = await clientOf().permit(REQUEST, async () => {
+      const now = Date.now
+      vi.spyOn(Date, "now").mockImplementation(() => now() + 3_600_000)
+      return { output: "paid" }
+    })
+    vi.restoreAllMocks()
+    expect(run.ok).toBe(true)
   })
 
   test("is repeated when its answer was lost, also after the caller aborted", async () => {

@@ -11,7 +11,10 @@ export type Fetch = (url: string, init: RequestInit) => Response | Promise<Respo
 
 export type Platform = {
   readonly fetch: Fetch
-  /** Milliseconds since the epoch. Measures how long a call has taken, and how far away an HTTP date is. */
+  /**
+   * Milliseconds since the epoch, not always whole. Measures how long a call has taken, and how far away an HTTP date is. Ours never
+   * jumps: a clock that is set ahead during an act would leave no time for its close.
+   */
   readonly now: () => number
   /** Resolves after that many milliseconds, or as soon as the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
@@ -22,7 +25,7 @@ export type Platform = {
 /** The platform of Node and browsers. */
 export const PLATFORM: Platform = {
   fetch: (url, init) => globalThis.fetch(url, init),
-  now: () => Date.now(),
+  now: () => performance.timeOrigin + performance.now(),
   sleep: (ms, signal) =>
     new Promise(resolve => {
       if (signal.aborted) return resolve()
