@@ -107,6 +107,22 @@ def test_a_permit_is_always_closed(client: Runseal) -> None:
     assert verify_document(state.opening, [_trust(client)]).verdict == "OPENING VERIFIED AND ANCHORED"
 
 
+def test_an_act_that_fails_late_is_sealed_with_what_it_used(client: Runseal) -> None:
+    with pytest.raises(ZeroDivisionError), client.permit(opening()) as act:
+        act.completed("Paid.", request_substance={"cost": {"total_tokens": 7}})
+        raise ZeroDivisionError
+    assert act.answer is not None
+    assert b'"total_tokens":7' in client.bundle(act.answer.run_id)
+    assert client.runs(limit=1).runs[0].closing_outcome == "failed"
+
+
+def test_a_report_that_no_request_carries_hides_no_error(client: Runseal) -> None:
+    with pytest.raises(ZeroDivisionError) as caught, client.permit(opening()) as act:
+        act.failed(request_substance={"cost": {"total_tokens": float("nan")}})
+        raise ZeroDivisionError
+    assert caught.value.__notes__ == [f"The permit {act.permit_id} could not be closed: ValueError."]
+
+
 def _trust(client: Runseal) -> Any:
     from runseal_client.verifier.trust import read_trust
 

@@ -123,13 +123,14 @@ def test_what_is_not_sealed_is_counted(service: Service, model: ModelServer, tmp
 
 
 def test_openai_agents(service: Service, model: ModelServer, tmp_path: Path) -> None:
-    from agents import Agent, OpenAIChatCompletionsModel, Runner, set_trace_processors
+    from agents import Agent, OpenAIChatCompletionsModel, Runner, generation_span, set_trace_processors, trace
     from openai import AsyncOpenAI
 
     from runseal_client.openai_agents import RunsealProcessor, sealed_tool
 
     before, done = len(routes(service)), []
-    processor = RunsealProcessor(Runseal(service.url), spool=Spool(str(tmp_path)))
+    kept = Spool(str(tmp_path))
+    processor = RunsealProcessor(Runseal(service.url), spool=kept)
     set_trace_processors([processor])
 
     async def act(text: str, fails: bool) -> str:
@@ -157,3 +158,8 @@ def test_openai_agents(service: Service, model: ModelServer, tmp_path: Path) -> 
     again = [(asked, "completed"), (tool, "failed"), (asked, "completed"), (asked, "failed")]
     assert routes(service)[before:] == [*once, *again]
     assert processor.unsealed == 0
+    # A span that ends after the shutdown is counted, too.
+    processor.shutdown()
+    with trace("late"), generation_span(model="m-1", input=[{"role": "user"}]):
+        pass
+    assert processor.unsealed == kept.waiting() == 1

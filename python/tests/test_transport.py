@@ -1,13 +1,17 @@
 """What a request carries, and what an error says, against a server that answers as it is told."""
 
+import asyncio
 import json
+import random
 import threading
+import time
 from collections.abc import Iterator
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from runseal_client import Runseal, RunsealError
+from runseal_client import AsyncRunseal, Runseal, RunsealError
 from runseal_client.admin_models import NewDestination, NewKey, RotatedDestination, RotatedKey
 from runseal_client.models import OpenedPermit, Session
 
@@ -25,6 +29,8 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.seen: list[dict[str, str]] = []
         self.body = REFUSAL
+        self.status = 429
+        self.retry_after: str | None = "3600"
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -36,8 +42,9 @@ class _Answer(BaseHTTPRequestHandler):
         assert isinstance(server, Server)
         self.rfile.read(int(self.headers["Content-Length"]))
         server.seen.append({name.lower(): value for name, value in self.headers.items()})
-        self.send_response(429)
-        self.send_header("Retry-After", "3600")
+        self.send_response(server.status)
+        if server.retry_after is not None:
+            self.send_header("Retry-After", server.retry_after)
         self.send_header("X-Request-Id", "req-1")
         self.send_header("Content-Length", str(len(server.body)))
         self.end_headers()
@@ -88,6 +95,63 @@ def test_an_error_has_what_the_service_says_of_it(server: Server) -> None:
     error = _refused(Runseal(server.url))
     assert (error.code, error.status, error.request_id, error.retry_after) == ("rate_limited", 429, "req-1", 3600.0)
     assert str(error) == ("No [31m way" + "y" * 5_000)[:1_000]
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after", "waits"),
+    [
+        *[(status, None, [0.25, 0.5, 1.0]) for status in (429, 502, 503, 504)],
+        *[(status, "7", [7.0, 7.0, 7.0]) for status in (409, 429, 502, 503, 504)],
+        (503, "0", [0.0, 0.0, 0.0]),
+        (503, "soon", [0.25, 0.5, 1.0]),
+        (503, "Thu, 99 Jan 2026 12:00:30 GMT", [0.25, 0.5, 1.0]),
+        (503, "Thu, 15 Jan 2026 12:00:30 GMT", [0.0, 0.0, 0.0]),
+        # Longer than the deadline of a call.
+        (503, "120", []),
+        *[(status, None, []) for status in (400, 404, 408, 409, 500, 501)],
+        (500, "7", []),
+    ],
+)
+def test_what_is_retried_and_after_how_long(
+    server: Server, monkeypatch: pytest.MonkeyPatch, status: int, retry_after: str | None, waits: list[float]
+) -> None:
+    server.status, server.retry_after = status, retry_after
+    # As behind a proxy: the status decides, not a code.
+    server.body = b"<html>"
+    waited: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(random, "random", lambda: 0.5)
+    monkeypatch.setattr(time, "sleep", waited.append)
+    _refused(Runseal(server.url))
+    assert waited == waits
+    monkeypatch.setattr(asyncio, "sleep", wait)
+
+    async def later() -> None:
+        async with AsyncRunseal(server.url) as client:
+            with pytest.raises(RunsealError):
+                await client.execute({})
+            with pytest.raises(RunsealError):
+                # Never sent twice.
+                await client.redeem_permit("pmt-1", "")
+
+    asyncio.run(later())
+    assert waited == waits * 2
+    assert len(server.seen) == 2 * (len(waits) + 1) + 1
+
+
+def test_no_retry_begins_after_the_deadline(server: Server) -> None:
+    server.retry_after = "1"
+    _refused(Runseal(server.url, deadline=1))
+    assert len(server.seen) == 1
+
+
+def test_a_retry_after_may_be_a_date(server: Server) -> None:
+    server.retry_after = formatdate(time.time() + 3600, usegmt=True)
+    wanted = _refused(Runseal(server.url)).retry_after
+    assert wanted is not None and 3590 <= wanted <= 3600
 
 
 def test_an_answer_that_is_nested_without_end_is_none(server: Server) -> None:

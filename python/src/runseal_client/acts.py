@@ -41,6 +41,13 @@ class Act:
 
     def closing(self, error: BaseException | None) -> dict[str, Any]:
         """The body of the close. An exception means that the act failed, whatever was reported before."""
-        if error is not None and (self._body is None or self._body["outcome"] != "failed"):
-            self.failed("TIMED_OUT" if isinstance(error, TimeoutError) else "EXECUTOR_FAILED")
-        return self._body or {"outcome": "completed"}
+        body = self._body or {"outcome": "completed"}
+        if error is None or body["outcome"] == "failed":
+            return body
+        # What it did and used is sealed all the same, and its cost is charged.
+        sections = {name: value for name, value in body.items() if name not in ("outcome", "ai_output_text")}
+        return {
+            "outcome": "failed",
+            "code": "TIMED_OUT" if isinstance(error, TimeoutError) else "EXECUTOR_FAILED",
+            **sections,
+        }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -29,12 +30,18 @@ class AsyncRunseal(Operations, AsyncSender):
 
     `url` and `api_key` come from RUNSEAL_URL and RUNSEAL_API_KEY when they are not given; the key of the environment goes
     to no other address than its own. `timeout` bounds each wait for the service, in seconds. What can be sent twice
-    without a second effect is retried at most three times. Raises RunsealError.
+    without a second effect is retried at most three times; no retry begins `deadline` seconds after the call. Raises
+    RunsealError.
     """
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, timeout: float = calls.TIMEOUT_SECONDS
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = calls.TIMEOUT_SECONDS,
+        deadline: float = calls.DEADLINE_SECONDS,
     ) -> None:
+        self._deadline = deadline
         self._http = httpx.AsyncClient(
             base_url=calls.address(url), headers=calls.credential(url, api_key), timeout=timeout
         )
@@ -53,17 +60,21 @@ class AsyncRunseal(Operations, AsyncSender):
 
     async def send(self, call: Call[T]) -> T:
         """Sends a call and gives its answer."""
+        if self._http.is_closed:
+            # A door that is shut down counts its later calls, as it does without a service.
+            raise RunsealError("The client is closed.", "no_answer", 0)
         attempt = 0
+        ends_at = time.monotonic() + self._deadline
         while True:
             attempt += 1
             try:
                 reply = await self._once(call)
             except httpx.HTTPError as error:
-                pause = pause_after(call, attempt, None)
+                pause = pause_after(call, attempt, None, ends_at - time.monotonic())
                 if pause is None:
                     raise no_answer(error) from None
             else:
-                pause = pause_after(call, attempt, reply)
+                pause = pause_after(call, attempt, reply, ends_at - time.monotonic())
                 if pause is None:
                     return read_answer(call, reply)
             await asyncio.sleep(pause)
@@ -100,8 +111,10 @@ class AsyncRunseal(Operations, AsyncSender):
         except BaseException as error:
             try:
                 act.answer = await self.close_permit(permit_id, act.closing(error))
-            except RunsealError as problem:
-                error.add_note(f"The permit {permit_id} could not be closed: {problem.code}.")
+            except Exception as problem:
+                # Also a report that JSON cannot carry: the error of the block is the one that is raised.
+                reason = problem.code if isinstance(problem, RunsealError) else type(problem).__name__
+                error.add_note(f"The permit {permit_id} could not be closed: {reason}.")
             raise
         act.answer = await self.close_permit(permit_id, act.closing(None))
         if not act.answer.ok:

@@ -25,6 +25,7 @@ Artifact = Literal[
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 TIMEOUT_SECONDS = 30.0
+DEADLINE_SECONDS = 120.0
 _API_KEY = re.compile(r"[!-~]{1,512}")
 
 

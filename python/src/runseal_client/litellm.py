@@ -19,6 +19,8 @@ from .sealing import CLOSE_SECONDS, opening_of, output_of, text_of
 from .spool import Spool
 
 TIMEOUT_SECONDS = 15.0
+# Shorter than a caller of the proxy waits.
+DEADLINE_SECONDS = 30.0
 DRAIN_SECONDS = 2.0
 _LOG = logging.getLogger("runseal_client")
 
@@ -49,7 +51,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
     def _service(self) -> AsyncRunseal:
         # Made in the worker, not before its fork.
         if self._client is None:
-            self._client = AsyncRunseal(timeout=TIMEOUT_SECONDS)
+            self._client = AsyncRunseal(timeout=TIMEOUT_SECONDS, deadline=DEADLINE_SECONDS)
         if self._drainer is None or self._drainer.done():
             self._drainer = asyncio.get_running_loop().create_task(self._drain())
         return self._client

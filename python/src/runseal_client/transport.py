@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
+import time
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar, cast
 
 import httpx
@@ -16,14 +19,27 @@ from .models import OpenedPermit, RunAnswer
 
 T = TypeVar("T")
 
-MAX_ATTEMPTS = 4
-FIRST_PAUSE_SECONDS = 0.25
-MAX_PAUSE_SECONDS = 30.0
+# The same as in the SDK for TypeScript: docs/sdk.md, "Time".
+MAX_RETRIES = 3
+FIRST_PAUSE_SECONDS = 0.5
+TRANSIENT = (429, 502, 503, 504)
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 # Of a sentence of the service that an error repeats.
 MAX_TEXT_CHARACTERS = 1_000
 _SECONDS = re.compile(r"[0-9]{1,9}")
-_AGAIN = {"rate_limited", "unavailable", "overloaded", "outcome_unknown", "entry_pending", "request_in_progress"}
+# IMF-fixdate. The two obsolete forms of RFC 9110, section 5.6.7, count as absent.
+_HTTP_DATE = re.compile(r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT")
+
+
+def retry_after_of(field: str) -> float | None:
+    """Seconds from now that a Retry-After asks for, rounded up; None when it says nothing."""
+    if _SECONDS.fullmatch(field):
+        return float(field)
+    try:
+        at = parsedate_to_datetime(field).timestamp() if _HTTP_DATE.fullmatch(field) else None
+    except ValueError:
+        return None
+    return None if at is None else float(max(0, math.ceil(at - time.time())))
 
 
 class Reading:
@@ -31,8 +47,7 @@ class Reading:
 
     def __init__(self, response: httpx.Response) -> None:
         self.status = response.status_code
-        wanted = response.headers.get("Retry-After", "")
-        self.retry_after = float(wanted) if _SECONDS.fullmatch(wanted) else None
+        self.retry_after = retry_after_of(response.headers.get("Retry-After", ""))
         self.request_id: str | None = response.headers.get("X-Request-Id")
         self._parts: list[bytes] = []
         self._size = 0
@@ -65,17 +80,20 @@ def _object(reading: Reading) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def pause_after(call: Call[Any], attempt: int, reading: Reading | None) -> float | None:
-    """Seconds to wait before the next attempt, or None when there is none. `attempt` counts from 1."""
-    if not call.repeatable or attempt >= MAX_ATTEMPTS:
+def pause_after(call: Call[Any], attempt: int, reading: Reading | None, left: float) -> float | None:
+    """Seconds to wait before the next attempt, or None when there is none.
+
+    `attempt` counts from 1; `left` are the seconds until no attempt may begin any more.
+    """
+    if not call.repeatable or attempt > MAX_RETRIES:
         return None
-    pause: float = FIRST_PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
-    if reading is None:
-        return pause
-    if reading.status not in (409, 429, 503) or _object(reading).get("code") not in _AGAIN:
-        return None
-    wanted = reading.retry_after or 0
-    return max(wanted, pause) if wanted <= MAX_PAUSE_SECONDS else None
+    pause: float = FIRST_PAUSE_SECONDS * 2 ** (attempt - 1) * random.random()
+    if reading is not None:
+        # A 409 with Retry-After: the first request under the idempotency key is still under way.
+        if reading.status not in TRANSIENT and (reading.status != 409 or reading.retry_after is None):
+            return None
+        pause = pause if reading.retry_after is None else reading.retry_after
+    return pause if pause < left else None
 
 
 def no_answer(error: httpx.HTTPError) -> RunsealError:
