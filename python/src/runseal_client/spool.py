@@ -1,55 +1,40 @@
-"""What could not be sealed in time: on disk, bounded, safe with several processes, sent later, never dropped silently.
+"""A queue on disk of what could not be sealed in time: bounded, safe with several processes, never dropped silently.
 
 A folder holds one file for each close that the service did not answer, and one for each act that was done without a
 permit. Acts without a permit are sealed together as a gap: one run that says how many there were, and which. A file that
-is damaged is set aside, and counted in a gap as one that was not kept.
+is damaged is set aside, and counted in a gap as one that was not kept. docs/doors/litellm.md lists the files.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
-import itertools
 import json
 import logging
 import os
 import re
 import tempfile
+import threading
 import time
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from .async_client import AsyncRunseal
 from .errors import RunsealError
-from .sealing import program_of
-from .verifier.json_text import canonical
+from .spool_files import content_of, gap_run, lost_in
 
 MAX_FILES = 10_000
 # So many entries of the longest routes are a request of less than 1 MiB.
 MAX_GAP_ENTRIES = 250
 _LOST = "lost.count"
-_LATER = (401, 403, 408, 429)
+# A 404 is also the answer to another key than the one that opened the permit.
+_LATER = (401, 403, 404, 408, 429)
+# More than the smallest step of the times of any file system.
+_STEP_NS = 2_000_000_000
 _LOG = logging.getLogger("runseal_client")
-# What a file holds at least, by the first word of its name.
-_MEMBERS: dict[str, dict[str, type]] = {
-    "close": {"permit_id": str, "body": dict},
-    "act": {"route_id": str, "payload_hash": str, "reason": str, "at": str},
-    "gap": {"files": list, "acts": list, "not_kept": int},
-    "lost": {"count": int},
-}
-
-
-def _content(path: Path) -> dict[str, Any] | None:
-    """What a file holds; None of one that is damaged."""
-    try:
-        content = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
-        return None
-    members = _MEMBERS[re.split("[-.]", path.name)[0]]
-    whole = isinstance(content, dict) and all(isinstance(content.get(name), kind) for name, kind in members.items())
-    return content if whole else None
 
 
 def _is_final(error: RunsealError) -> bool:
@@ -59,51 +44,73 @@ def _is_final(error: RunsealError) -> bool:
 
 
 class Spool:
-    """A folder of what is to be sealed later. Every process of a machine may use the same one."""
+    """A folder of what is to be sealed later. Processes of one machine may share it if they use the same service and key."""
 
     def __init__(self, folder: str | None = None, door: str = "python") -> None:
         place = folder or os.environ.get("RUNSEAL_SPOOL_DIR") or str(Path.home() / ".cache" / "runseal" / "spool")
         self.folder = Path(place)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._door = door
-        self._number = itertools.count()
+        self._lock = threading.Lock()
+        # How many are lost and not yet in the file that counts them.
+        self._uncounted = 0
+        self._said: set[str] = set()
 
     def put_close(self, permit_id: str, body: dict[str, Any]) -> None:
-        """Keeps a close that had no answer."""
+        """Stores a close that had no answer."""
         self._put("close", {"permit_id": permit_id, "body": body})
 
-    def put_unsealed(self, route_id: str, payload: str, reason: str, name: str | None = None) -> None:
-        """Counts an act that was done without a permit; of one `name` once."""
-        payload_hash = hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()
-        self._put("act", {"route_id": route_id, "payload_hash": payload_hash, "reason": reason, "at": _now()}, name)
+    def put_unsealed(self, route_id: str, payload: str, reason: str) -> None:
+        """Counts an act that was done without a permit."""
+        self._put("act", self._act(route_id, payload, reason))
 
     def waiting(self) -> int:
         """Files that are still to be sent."""
         return sum(1 for _ in self.folder.glob("*.json"))
 
-    def _put(self, kind: str, content: dict[str, Any], name: str | None = None) -> None:
-        name = f"{kind}-{name or f'{time.time_ns()}-{os.getpid()}-{next(self._number)}.json'}"
+    def _act(self, route_id: str, payload: str, reason: str) -> dict[str, Any]:
+        payload_hash = hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()
+        return {"door": self._door, "route_id": route_id, "payload_hash": payload_hash, "reason": reason, "at": _now()}
+
+    def _put(self, kind: str, content: dict[str, Any]) -> None:
         try:
             if self.waiting() >= MAX_FILES:
-                raise OSError("full")
-            self._write(name, content)
-        except OSError:
-            # A full folder, or a full disk.
-            self._lose()
+                raise OSError(f"it holds {MAX_FILES} files")
+            self._write(f"{kind}-{time.time_ns()}-{uuid.uuid4().hex}.json", content)
+        except OSError as error:
+            _LOG.error("runseal: the spool %s takes no more (%s): one %s is lost and counted", self.folder, error, kind)
+            self._lose(1)
 
-    def _lose(self) -> None:
-        """Counts what is lost, in one file of all processes."""
-        with self._counting():
-            file = self.folder / _LOST
-            self._write(_LOST, {"count": (_lost_in(file) if file.exists() else 0) + 1, "at": _now()})
+    def _lose(self, number: int) -> None:
+        """Counts what is lost, in one file of all processes, and in memory until that file can be written."""
+        with self._lock:
+            self._uncounted += number
+            try:
+                with self._counting():
+                    file = self.folder / _LOST
+                    counted = lost_in(file) if file.exists() else 0
+                    self._write(_LOST, {"count": counted + self._uncounted, "at": _now()})
+            except OSError as error:
+                _LOG.error("runseal: %d lost files are counted in memory alone (%s)", self._uncounted, error)
+            else:
+                self._uncounted = 0
 
     def _write(self, name: str, content: dict[str, Any]) -> None:
         handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            json.dump(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self.folder / name)
+        try:
+            with os.fdopen(handle, "w") as file:
+                json.dump(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.folder / name)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        # Without this a power failure may lose the name of the file. Some file systems cannot do it.
+        folder = os.open(self.folder, os.O_RDONLY)
+        with suppress(OSError):
+            os.fsync(folder)
+        os.close(folder)
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
@@ -123,98 +130,128 @@ class Spool:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _whole(self, pattern: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """The files that can be read, oldest first. Any other is counted, and set aside so that it holds up nothing."""
-        for path in sorted(self.folder.glob(pattern)):
-            content = _content(path)
+    def _whole(self, paths: list[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """The files that can be read. One that is damaged is counted, and set aside so that it holds up nothing."""
+        for path in paths:
+            try:
+                content = content_of(path)
+            except OSError as error:
+                self._say(f"{path.name} of the spool cannot be read ({error.strerror})")
+                continue
             if content is not None:
                 yield path, content
                 continue
-            self._lose()
             os.replace(path, f"{path}.damaged")
-            _LOG.warning("runseal: the file %s of the spool is damaged", path.name)
+            # The name of a gap says how many calls are in it.
+            calls = re.fullmatch(r"gap-\w+-([0-9]{1,9})\.json", path.name)
+            self._lose(int(calls[1]) if calls else 1)
+            _LOG.error("runseal: the file %s of the spool is damaged: it is counted, and set aside", path.name)
+
+    def _say(self, problem: str) -> None:
+        """Logs what keeps files waiting, once until none waits."""
+        if problem not in self._said:
+            self._said.add(problem)
+            _LOG.warning("runseal: %s; %d files wait in %s", problem, self.waiting(), self.folder)
 
     async def drain(self, client: AsyncRunseal) -> bool:
-        """Sends what waits; false when the service does not answer. One process at a time does it."""
+        """Sends what waits, and says whether nothing waits any more. One process at a time does it.
+
+        It ends at the first file that the service does not take. That file is the last one of the next pass, so it holds up
+        nothing for long.
+        """
         with self._alone() as alone:
             if not alone:
-                return True
-            try:
-                for path, content in self._whole("close-*.json"):
-                    await self._send_close(client, path, content)
-                self._gather()
-                for path, gap in self._whole("gap-*.json"):
-                    await self._send_gap(client, path, gap)
-            except RunsealError:
-                return False
+                return self.waiting() == 0
+            if self._uncounted > 0:
+                self._lose(0)
+            sent = True
+            while sent:
+                # Again, since a close that is refused becomes an act.
+                try:
+                    self._gather()
+                except OSError as error:
+                    # A full disk: what is sent makes room.
+                    self._say(f"no gap can be written ({error.strerror})")
+                sent = False
+                for path, content in self._whole(self._queue()):
+                    try:
+                        await self._send(client, path, content)
+                    except (RunsealError, OSError) as error:
+                        self._move_to_end(path)
+                        code = error.code if isinstance(error, RunsealError) else error.strerror
+                        self._say(f"a file of the spool was not sent ({code})")
+                        return False
+                    sent = True
+        if self.waiting() > 0:
+            return False
+        self._said.clear()
         return True
 
+    def _queue(self) -> list[Path]:
+        """Closes and gaps, those first that did not fail yet. Its order needs no right clock."""
+        files = [*self.folder.glob("close-*.json"), *self.folder.glob("gap-*.json")]
+        return sorted(files, key=lambda path: (_changed_at(path), path.name))
+
+    def _move_to_end(self, path: Path) -> None:
+        last = max(map(_changed_at, self._queue()), default=0) + _STEP_NS
+        with suppress(FileNotFoundError):
+            os.utime(path, ns=(last, last))
+
+    async def _send(self, client: AsyncRunseal, path: Path, content: dict[str, Any]) -> None:
+        if path.name.startswith("close-"):
+            await self._send_close(client, path, content)
+        else:
+            await client.execute(gap_run(path.stem, content), path.stem)
+        path.unlink(missing_ok=True)
+
     async def _send_close(self, client: AsyncRunseal, path: Path, content: dict[str, Any]) -> None:
+        permit_id = content["permit_id"]
         try:
-            await client.close_permit(content["permit_id"], content["body"])
+            await client.close_permit(permit_id, content["body"])
         except RunsealError as error:
             if not _is_final(error):
                 raise
+            if error.status == 409 and (await client.get_permit(permit_id)).state == "closed":
+                # It was sealed, and its answer lost for longer than the service knows idempotency keys.
+                return
             # Too late: the service has ended the permit and says so; that this act was done is part of the gap.
-            self.put_unsealed("close", content["permit_id"], f"close {error.code}", path.name.removeprefix("close-"))
-        path.unlink()
+            act = self._act("close", permit_id, f"close {error.code}")
+            self._write(f"act-{path.name.removeprefix('close-')}", act)
 
     def _gather(self) -> None:
         """Makes gaps of acts. A gap names its files, so that a process killed in between counts none twice."""
-        for _, gap in self._whole("gap-*.json"):
-            for name in gap["files"]:
-                (self.folder / name).unlink(missing_ok=True)
-        acts = dict(itertools.islice(self._whole("act-*.json"), MAX_GAP_ENTRIES))
+        for _, gap in self._whole(sorted(self.folder.glob("gap-*.json"))):
+            self._remove(gap["files"])
+        doors: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        for path, act in self._whole(sorted(self.folder.glob("act-*.json"))):
+            doors.setdefault(act["door"], []).append((path.name, act))
+        for door, acts in doors.items():
+            for at in range(0, len(acts), MAX_GAP_ENTRIES):
+                part = acts[at : at + MAX_GAP_ENTRIES]
+                self._write_gap(door, [name for name, _ in part], [act for _, act in part], 0)
         with self._counting():
             if (self.folder / _LOST).exists():
                 # Away from its name, it no longer changes.
-                os.replace(self.folder / _LOST, self.folder / f"lost-{time.time_ns()}.count")
+                os.replace(self.folder / _LOST, self.folder / f"lost-{uuid.uuid4().hex}.count")
         lost = sorted(self.folder.glob("lost-*.count"))
-        if not acts and not lost:
-            return
-        names = [each.name for each in (*acts, *lost)]
-        gap = {"files": names, "acts": [*acts.values()], "not_kept": sum(map(_lost_in, lost))}
-        name = hashlib.sha256(f"{time.time_ns()} {names}".encode()).hexdigest()[:32]
-        self._write(f"gap-{name}.json", gap)
-        for path in (*acts, *lost):
-            path.unlink(missing_ok=True)
+        if lost:
+            self._write_gap(self._door, [path.name for path in lost], [], sum(map(lost_in, lost)))
 
-    async def _send_gap(self, client: AsyncRunseal, path: Path, gap: dict[str, Any]) -> None:
-        facts = {"door": self._door, "gap": True}
-        count = len(gap["acts"]) + gap["not_kept"]
-        effects = [
-            {
-                "effect_kind": "unsealed_act",
-                "target": act["route_id"],
-                "status": act["reason"],
-                "issued_at": act["at"],
-                "ack_hash": act["payload_hash"],
-            }
-            for act in gap["acts"]
-        ]
-        body = {
-            "program_id": program_of(facts),
-            "route_id": f"{self._door}/gap",
-            "registry_record_hash": program_of(facts),
-            "payload": canonical({**facts, "unsealed": count, "not_kept": gap["not_kept"]}),
-            "causal_graph": {"effect_log": effects},
-            "reproducibility_context": {"gap": {"unsealed": count, "not_kept": gap["not_kept"]}},
-        }
-        try:
-            await client.execute(body, path.stem)
-        except RunsealError as error:
-            if not _is_final(error):
-                raise
-            # It stays in the folder, and holds up nothing behind it.
-            _LOG.warning("runseal: a gap of %d calls was refused by the service (%s)", count, error.code)
-            return
-        path.unlink()
+    def _write_gap(self, door: str, files: list[str], acts: list[dict[str, Any]], not_kept: int) -> None:
+        gap = {"door": door, "files": files, "acts": acts, "not_kept": not_kept}
+        self._write(f"gap-{uuid.uuid4().hex}-{len(acts) + not_kept}.json", gap)
+        self._remove(files)
+
+    def _remove(self, files: list[str]) -> None:
+        for name in files:
+            (self.folder / name).unlink(missing_ok=True)
 
 
-def _lost_in(path: Path) -> int:
-    """How many a file of lost ones counts; of one that is damaged, that there was one."""
-    content = _content(path)
-    return 1 if content is None else int(content["count"])
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _now() -> str:
