@@ -2,13 +2,19 @@
  * docs/operations.md, "Failover": a database that is put back under a running service, as when a standby that lagged takes over,
  * is not sealed on.
  */
-import { expect, test } from "vitest"
+import { canonicalize } from "@runseal/canonical"
+import { beforeAll, expect, test } from "vitest"
+import { loadPolicy } from "../src/run/policy/load-policy.ts"
 import { READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
 import type { Database } from "../src/store/driver/database.ts"
+import { OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
+import { addPolicy } from "../src/store/tables/policy-versions.ts"
 import { bothDatabases } from "./database/databases.ts"
-import { expectRefused } from "./harness/read-answer.ts"
-import { request } from "./harness/sample-requests.ts"
+import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
+import { expectRefused, textAt } from "./harness/read-answer.ts"
+import { request, spending } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
+import { until } from "./harness/until.ts"
 
 /** In an order in which they can be emptied, back to front. */
 const TABLES = ["tenant", "log_head", "log_entry", "log_tile", "run"] as const
@@ -19,17 +25,17 @@ const inOneTransaction = (db: Database, statements: readonly string[]): Promise<
   })
 
 /** Keeps what the tables hold under another name. */
-const keep = (db: Database, name: string): Promise<void> =>
+const keep = (db: Database, name: string, tables: readonly string[] = TABLES): Promise<void> =>
   inOneTransaction(
     db,
-    TABLES.map(table => `create table ${name}_${table} as table ${table}`),
+    tables.map(table => `create table ${name}_${table} as table ${table}`),
   )
 
 /** Restores the tables from the copy. */
-const putBack = (db: Database, name: string): Promise<void> =>
+const putBack = (db: Database, name: string, tables: readonly string[] = TABLES): Promise<void> =>
   inOneTransaction(db, [
-    ...TABLES.toReversed().map(table => `delete from ${table}`),
-    ...TABLES.map(table => `insert into ${table} select * from ${name}_${table}`),
+    ...tables.toReversed().map(table => `delete from ${table}`),
+    ...tables.map(table => `insert into ${table} select * from ${name}_${table}`),
   ])
 
 bothDatabases("a database that is put back under a running service", open => {
@@ -54,5 +60,66 @@ bothDatabases("a database that is put back under a running service", open => {
     service().clock.advance(READINESS_CACHE_MS)
     expect((await service().get("/ready")).status).toBe(200)
     expect((await service().execute(request())).body.run_id).toBe(3)
+  })
+})
+
+/** Denies runs of more tokens. */
+const limitedTo = (tokens: number) => ({
+  policy_id: `at-most-${tokens}`,
+  policy_name: "A limit",
+  required_attested_fields: [],
+  rules: [
+    { id: "permit-all", effect: "allow" },
+    { id: "deny-spending", effect: "deny", when: `context.declared_tokens > ${tokens}` },
+  ],
+})
+const [FIRST, LOST, NEXT] = [limitedTo(50), limitedTo(10), limitedTo(30)]
+const hashOf = (policy: typeof FIRST): string => loadPolicy(policy).policy_hash
+
+bothDatabases("a policy that was acknowledged, and is lost with the database that has it", open => {
+  const service = standingService(() => ({ open, policy: FIRST }))
+  let admin: Holder
+  beforeAll(async () => {
+    admin = await mint(service(), ADMIN)
+    await keep(service().db, "first", ["policy_version"])
+  })
+  /** The hash of the policy that decided a run, which its receipt or token seals. */
+  const decidedBy = async (tokens: number): Promise<string> => {
+    const { status, body } = await admin.execute(spending(tokens))
+    return textAt(body, status === 200 ? "allow_token" : "deny_receipt", "policy_hash")
+  }
+  const acknowledged = async (policy: typeof FIRST): Promise<void> => {
+    expect(await admin.post("/admin/policies", { policy })).toMatchObject({ status: 201, body: { version: 2 } })
+    expect(await decidedBy(1)).toBe(hashOf(policy))
+  }
+  const lose = (): Promise<void> => putBack(service().db, "first", ["policy_version"])
+
+  test("is in force no more; each record names the policy that decided it", async () => {
+    await acknowledged(LOST)
+    await lose()
+    await until("the policy of before is in force", async () => {
+      const { status, body } = await admin.execute(spending(20))
+      const hash = textAt(body, status === 200 ? "allow_token" : "deny_receipt", "policy_hash")
+      expect(hash).toBe(hashOf(status === 200 ? FIRST : LOST))
+      return status === 200
+    })
+    expect((await admin.get("/admin/policy")).body).toMatchObject({ policy_hash: hashOf(FIRST) })
+  })
+
+  test("gives way to another that has its number", async () => {
+    await acknowledged(LOST)
+    await lose()
+    const { policy_id, policy_name, policy_hash } = loadPolicy(NEXT)
+    const next = { policy_id, policy_name, policy_hash, source: "api" as const, document: canonicalize(NEXT) }
+    await addPolicy(service().db, next, OPERATOR_COMMAND, service().clock.nowMs())
+    await until("the other is in force", async () => (await decidedBy(1)) === hashOf(NEXT))
+    await lose()
+    await until("the first is in force", async () => (await decidedBy(1)) === hashOf(FIRST))
+  })
+
+  test("gives way at once to one that this service acknowledges", async () => {
+    await acknowledged(LOST)
+    await lose()
+    await acknowledged(NEXT)
   })
 })

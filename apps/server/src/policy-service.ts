@@ -2,6 +2,7 @@
  * The policy in force: which one a process starts with, how it changes without a restart, and how all processes of a database come to the
  * same one. Decision 0186.
  */
+import { isDeepStrictEqual } from "node:util"
 import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
@@ -36,8 +37,6 @@ export type Policies = {
   readonly load: (document: JsonValue, source: "file" | "api", who: EventFacts["who"]) => Promise<Settled>
   /** Rejects as `load`. Undefined: another one is under way. */
   readonly dryRun: (document: JsonValue, last: number) => Promise<DryRunAnswer | undefined>
-  /** Reads which policy is in force now. */
-  readonly refresh: () => Promise<void>
   /** Puts the file of `--policy` in force, as it is when that is asked for. What comes of it is in the process log. */
   readonly reloader: (readText: () => string | undefined) => () => Promise<void>
   readonly close: () => Promise<void>
@@ -54,9 +53,6 @@ type PolicyParts = {
   readonly nowMs: () => number
   readonly telemetry: Pick<Telemetry, "policyChanged" | "policyNotRead" | "policyRefused">
 }
-
-/** Name of the rules of a candidate in the engine. */
-const CANDIDATE = "candidate"
 
 /** @throws StartupError when the policy that the database has in force cannot be used */
 export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyParts): Promise<Policies> {
@@ -77,33 +73,34 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
   let current = atStart(() => compile(started.row))
   telemetry.policyChanged(current.row, start.source === "file" && started.row.document !== start.document)
 
-  const take = (row: PolicyVersionRow): void => {
-    if (row.version <= current.row.version) return
+  let [startedReads, takenRead] = [0, 0]
+  const refresh = async (): Promise<void> => {
+    const read = ++startedReads
+    const row = await newestPolicy(db)
+    // A read that started later has shown more than this one.
+    if (read < takenRead) return
+    takenRead = read
+    // A lower version too: an acknowledged one is lost when a standby that lagged takes over, and its number may be given again.
+    if (row === undefined || isDeepStrictEqual(row, current.row)) return
     current = compile(row)
     telemetry.policyChanged(row, false)
   }
-  let underWay: Promise<void> | undefined
-  const read = async (): Promise<void> => {
-    try {
-      const row = await newestPolicy(db)
-      if (row !== undefined) take(row)
-    } catch (error) {
-      // The policy of before stays in force: what it decides is sealed with its hash.
-      telemetry.policyNotRead(error)
-    }
-    underWay = undefined
+  let polling: Promise<void> | undefined
+  const poll = (): void => {
+    // The policy of before stays in force: what it decides is sealed with its hash.
+    polling ??= refresh()
+      .catch(telemetry.policyNotRead)
+      .finally(() => {
+        polling = undefined
+      })
   }
-  const refresh = (): Promise<void> => {
-    underWay ??= read()
-    return underWay
-  }
-  const timer = setInterval(() => void refresh(), POLL_EVERY_MS).unref()
+  const timer = setInterval(poll, POLL_EVERY_MS).unref()
   const load: Policies["load"] = async (document, source, who) => {
     const version = accepted(() => versionOf(document, source))
     const settled = await addPolicy(db, version, who, nowMs())
     // A retry finds what its first attempt put in force, whose commit may not be confirmed yet.
     if (!settled.changed) await db.confirm()
-    take(settled.row)
+    await refresh()
     return settled
   }
   let rehearsing = false
@@ -123,16 +120,15 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
       if (rehearsing) return undefined
       rehearsing = true
       try {
-        const candidate = accepted(() => loadPolicy(document, scan, CANDIDATE))
+        const candidate = accepted(() => loadPolicy(document, scan))
         return await dryRun(db, current.compiled, candidate, last)
       } finally {
         rehearsing = false
       }
     },
-    refresh,
     close: async () => {
       clearInterval(timer)
-      await underWay
+      await polling
     },
   }
 }
