@@ -3,6 +3,7 @@ import type { JsonValue } from "@runseal/canonical"
 import { POLICY_REASON_CODES } from "@runseal/core/vocabulary/decision-codes"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { ruleSetOf } from "./engine-rules.ts"
 import { evaluatePolicy } from "./evaluate-policy.ts"
 import { loadPolicy } from "./load-policy.ts"
 import { CEDAR_SCHEMA, cedarDecimal, cedarRequest, type PolicyInput } from "./policy-input.ts"
@@ -124,6 +125,23 @@ describe("the decision", () => {
   })
 })
 
+describe("of more policies than the engine holds", () => {
+  const routed = (n: number) => policyOf(rule(`r${n}`, "allow", `context.route_id == "route ${n}"`))
+  const policies = Array.from({ length: 40 }, (_, n) => routed(n))
+
+  test("each decides by its own rules", () => {
+    for (const [n, policy] of [...policies.entries(), ...policies.entries()])
+      expect(evaluatePolicy(policy, { ...input, route_id: `route ${n}` }).matched_rule_ids).toEqual([`r${n}`])
+  })
+
+  test("it holds a few, each under a name of its own", () => {
+    expect(new Set(policies.map(ruleSetOf)).size).toBe(8)
+    const [last, before] = policies.slice(-2).map(ruleSetOf)
+    expect(last).not.toBe(before)
+    expect(policies.slice(-2).map(ruleSetOf)).toEqual([last, before])
+  })
+})
+
 describe("an evaluation error denies", () => {
   const error = (fired_rule_id: string) => ({
     decision: "deny",
@@ -136,7 +154,7 @@ describe("an evaluation error denies", () => {
     const policy = policyOf(rule("a", "allow"), rule("b", "deny", OVERFLOW))
     const answer = statefulIsAuthorized({
       ...cedarRequest(input),
-      preparsedPolicySetId: policy.policy_hash,
+      preparsedPolicySetId: ruleSetOf(policy),
       entities: [],
     })
     expect(answer).toMatchObject({ response: { decision: "allow" } })
@@ -208,7 +226,7 @@ describe("the context", () => {
 
   test("every request it builds is valid against the schema that rules are validated against", () => {
     expect(preparseSchema("request", CEDAR_SCHEMA).type).toBe("success")
-    const preparsedPolicySetId = policyOf(rule("a", "allow", "context.has_ai_output")).policy_hash
+    const preparsedPolicySetId = ruleSetOf(policyOf(rule("a", "allow", "context.has_ai_output")))
     const wellFormed = policyInput.filter(
       seen => JSON.stringify(seen).isWellFormed() && !JSON.stringify(seen).includes("\\ud"),
     )

@@ -142,6 +142,41 @@ describe("a condition is strictly validated against the schema of the request", 
   })
 })
 
+describe("a condition that is refused is refused in words of our own, with the place", () => {
+  test.each([
+    ["context.route_id ==", "is not a Cedar expression: at its end: the condition cannot be read from there on."],
+    [
+      '"é" == "é" &&\n  (context.payload_bytes > 1 @@ true)',
+      "is not a Cedar expression: at line 2, column 30: the condition cannot be read from there on.",
+    ],
+    [
+      "context.route_id == 'a'",
+      "is not a Cedar expression: at line 1, column 21: texts begin and end with a double quote.",
+    ],
+    [
+      "tenant == 1",
+      "is not a Cedar expression: at line 1, column 1: there is no such name: attributes begin with `context.`, and texts have double quotes.",
+    ],
+    [
+      "context.approver_count / 2 > 1",
+      "is not a Cedar expression: at line 1, column 1: the engine does not accept it.",
+    ],
+    ["true &&\n\n  context.x", "does not validate: at line 3, column 3: there is no such attribute."],
+    [
+      "context.attested.actor_id == context.route_id",
+      "does not validate: at line 1, column 1: the attribute may be absent: ask `has` first.",
+    ],
+    ['true && context.payload_bytes == "10"', "does not validate: at line 1, column 9: the types do not fit."],
+    ["false", "does not validate: the rule matches no run."],
+  ])("%s", (when, sentence) => {
+    const second = document([
+      { id: "a", effect: "deny" },
+      { id: "r", effect: "allow", when },
+    ])
+    expect(() => loadPolicy(second)).toThrow(new PolicyError(`Rule "r" ${sentence}`))
+  })
+})
+
 describe("policy_hash", () => {
   const rules = [
     { id: "b", effect: "allow", when: "context.has_ai_output" },

@@ -3,18 +3,18 @@
  * an expression that is more than one expression or too deep, an unknown attribute, a rule that can never apply.
  */
 import {
-  type DetailedError,
   getCedarSDKVersion,
   type PolicyJson,
   policySetTextToParts,
   policyToJson,
-  preparsePolicySet,
   validate,
 } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { conditionDepth, MAX_CONDITION_DEPTH } from "./condition-depth.ts"
+import { conditionFault } from "./condition-fault.ts"
+import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-document.ts"
 import { CEDAR_SCHEMA } from "./policy-input.ts"
@@ -23,15 +23,12 @@ import { CEDAR_SCHEMA } from "./policy-input.ts"
 const POLICY_ENGINE = "cedar-wasm"
 
 /** A policy ready to evaluate. `policy_hash` is the digest of `policyPreimage`. */
-export interface CompiledPolicy {
+export interface CompiledPolicy extends EngineRules {
   readonly policy_id: string
   readonly policy_name: string
   readonly profile_tag?: string
   /** Sorted. */
   readonly required_attested_fields: readonly AttestedField[]
-  readonly policy_hash: string
-  /** Name under which the engine has the parsed rules. */
-  readonly rule_set: string
   readonly preimage: JsonObject
   readonly signature_scan: SignatureScan
   /** Rules that mention `model_temperature`, sorted: they must not be asked when the number cannot be given exactly. */
@@ -57,15 +54,15 @@ export function policyPreimage(document: PolicyDocument, scan: SignatureScan = D
   }
 }
 
-const firstMessage = (errors: readonly DetailedError[]): string => errors[0]?.message ?? "the engine gave no reason"
-
 const CEDAR_EFFECTS = { allow: "permit", deny: "forbid" } as const
 
+const cedarHead = ({ effect }: PolicyRule): string =>
+  `${CEDAR_EFFECTS[effect]}(principal, action == Action::"execute", resource) when {\n`
+
 /** The rule as Cedar text. The line break keeps a trailing `//` comment from swallowing the closing brace. */
-function cedarText(rule: PolicyRule): string {
-  const head = `${CEDAR_EFFECTS[rule.effect]}(principal, action == Action::"execute", resource)`
-  return `${head} when {\n${rule.when ?? "true"}\n};`
-}
+const cedarText = (rule: PolicyRule): string => `${cedarHead(rule)}${rule.when ?? "true"}\n};`
+
+const conditionOf = (rule: PolicyRule) => ({ head: cedarHead(rule), when: rule.when ?? "true" })
 
 function isOurShape(policy: PolicyJson, rule: PolicyRule): boolean {
   const { effect, principal, action, resource, conditions, annotations } = policy
@@ -88,7 +85,8 @@ function parseRule(rule: PolicyRule): PolicyJson {
   const text = cedarText(rule)
   const parts = policySetTextToParts(text)
   if (parts.type === "failure") {
-    throw new PolicyError(`Rule "${rule.id}" is not a Cedar expression: ${firstMessage(parts.errors)}.`)
+    const fault = conditionFault(parts.errors[0], conditionOf(rule))
+    throw new PolicyError(`Rule "${rule.id}" is not a Cedar expression: ${fault}.`)
   }
   const parsed = policyToJson(text)
   const single = parts.policies.length === 1 && parts.policy_templates.length === 0
@@ -99,17 +97,20 @@ function parseRule(rule: PolicyRule): PolicyJson {
 }
 
 /** Strict validation against the request's schema. Warnings refuse too: a rule that never applies is a mistake. */
-function validateRules(policies: Record<string, string>): void {
+function validateRules(rules: readonly PolicyRule[], policies: Record<string, string>): void {
   const answer = validate({
     validationSettings: { mode: "strict" },
     schema: CEDAR_SCHEMA,
     policies: { staticPolicies: policies },
   })
-  if (answer.type === "failure") throw new PolicyError(`The policy does not validate: ${firstMessage(answer.errors)}.`)
-  const [finding] = [...answer.validationErrors, ...answer.validationWarnings]
-  if (finding !== undefined) {
-    throw new PolicyError(`Rule "${finding.policyId}" does not validate: ${finding.error.message}.`)
+  if (answer.type === "success") {
+    const [finding] = [...answer.validationErrors, ...answer.validationWarnings]
+    if (finding === undefined) return
+    const rule = rules.find(({ id }) => id === finding.policyId)
+    if (rule !== undefined)
+      throw new PolicyError(`Rule "${rule.id}" does not validate: ${conditionFault(finding.error, conditionOf(rule))}.`)
   }
+  throw new PolicyError("The engine cannot validate the rules.")
 }
 
 function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyDecision } {
@@ -127,30 +128,23 @@ function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyD
 /**
  * Compiles a policy document, by default the built-in one.
  * @param scan how the operator set the signature scan
- * @param ruleSet name of the rules in the engine, which forgets none: a candidate has one that the next candidate takes over
  * @throws PolicyError with one sentence for the operator
  */
-export function loadPolicy(
-  json?: JsonValue,
-  scan: SignatureScan = DEFAULT_SIGNATURE_SCAN,
-  ruleSet?: string,
-): CompiledPolicy {
+export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): CompiledPolicy {
   const document = json === undefined ? BUILT_IN_POLICY : parsePolicyDocument(json)
   const parsed = document.rules.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
   const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
-  validateRules(texts)
+  validateRules(document.rules, texts)
   const preimage = policyPreimage(document, scan)
   const policy_hash = digest(preimage)
-  const rule_set = ruleSet ?? policy_hash
-  const prepared = preparsePolicySet(rule_set, { staticPolicies: texts })
-  if (prepared.type === "failure") throw new PolicyError(`The policy does not parse: ${firstMessage(prepared.errors)}.`)
+  ruleSetOf({ policy_hash, texts })
   return {
     policy_id: document.policy_id,
     policy_name: document.policy_name,
     ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),
     required_attested_fields: document.required_attested_fields.toSorted(),
     policy_hash,
-    rule_set,
+    texts,
     preimage,
     signature_scan: scan,
     temperature_rule_ids: parsed

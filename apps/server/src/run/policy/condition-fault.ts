@@ -1,0 +1,44 @@
+/**
+ * What is wrong with a condition, and where, in words of our own. The engine's message is about a text that the author did not write: it
+ * counts bytes, and names brackets that were put around the condition.
+ */
+import type { DetailedError } from "@cedar-policy/cedar-wasm/nodejs"
+
+/** Kinds of faults, by what the engine says of them; the first that fits counts. */
+const KINDS: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/optional attribute/, "the attribute may be absent: ask `has` first"],
+  [/attribute .* not found/, "there is no such attribute"],
+  [/unexpected type|not compatible/, "the types do not fit"],
+  [/is impossible/, "the rule matches no run"],
+  [/unrecognized (entity type|action)/, "there is no such type or action"],
+  [/mixed scripts|BIDI|confusable/i, "the text has characters that look like others"],
+  [/empty set/, "the set is empty"],
+  [/extension function argument|non-literal|number of arguments/, "the function does not take these arguments"],
+  [/not a valid (function|method)|is a method|is a function/, "there is no such function or method"],
+  [/invalid variable/, "there is no such name: attributes begin with `context.`, and texts have double quotes"],
+  [/too large/, "the number is too large"],
+  [/single quotes|strings are closed/, "texts begin and end with a double quote"],
+  [/'=' is not/, "two values are compared with `==`"],
+  [/unexpected token|invalid token/, "the condition cannot be read from there on"],
+]
+
+/** Where the condition begins in a text, and how it is written. */
+type Condition = { readonly head: string; readonly when: string }
+
+/** The place and the reason, as the end of a sentence without its full stop. */
+export function conditionFault(error: DetailedError | undefined, condition: Condition): string {
+  const { message = "", help, sourceLocations = [] } = error ?? {}
+  const reported = `${message} ${help ?? ""}`
+  const reason = KINDS.find(([pattern]) => pattern.test(reported))?.[1] ?? "the engine does not accept it"
+  return `${placeOf(sourceLocations[0]?.start, condition)}${reason}`
+}
+
+/** @param start in bytes of the whole text */
+function placeOf(start: number | undefined, { head, when }: Condition): string {
+  const at = (start ?? 0) - Buffer.byteLength(head)
+  if (at < 0) return ""
+  const bytes = Buffer.from(when)
+  if (at >= bytes.length) return "at its end: "
+  const lines = bytes.subarray(0, at).toString().split("\n")
+  return `at line ${lines.length}, column ${[...(lines.at(-1) ?? "")].length + 1}: `
+}
