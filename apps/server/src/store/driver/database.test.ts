@@ -13,9 +13,10 @@ import {
 import { StartupError } from "../../options/startup-error.ts"
 import { readWindow } from "../tables/tenant-windows.ts"
 import { lockTenants } from "../tables/tenants.ts"
-import { MAX_WAITING_LEASES } from "./connection-pool.ts"
+import { createConnectionPool, MAX_WAITING_LEASES } from "./connection-pool.ts"
 import { type Database, openDatabase } from "./database.ts"
-import { knownMigrations } from "./migrate.ts"
+import { knownMigrations, migrateDatabase } from "./migrate.ts"
+import { serverClient } from "./postgres-client.ts"
 import { StoreError } from "./store-errors.ts"
 import { sentTogether } from "./transaction.ts"
 
@@ -328,8 +329,25 @@ describe.skipIf(postgresStart.kind === "absent")(`a PostgreSQL server ${postgres
     await db.sql`drop schema public cascade`
     await db.close()
     await expect(open(url.href)).rejects.toThrow(
-      "The database could not be brought up to date (SQLSTATE 3F000); its user must own it.",
+      "The database could not be brought up to date (SQLSTATE 3F000). Its user must own it.",
     )
+  })
+
+  test.each([
+    ["lock_timeout", "55P03"],
+    ["statement_timeout", "57014"],
+  ])("whose migration meets its %s says that another session holds a lock", async (timeout, sqlstate) => {
+    const url = await newPostgresUrl()
+    const db = await open(url)
+    const start = createConnectionPool(1, serverClient(url, { [timeout]: 100 }))
+    await db.transaction(async ({ sql }) => {
+      await sql`lock table migration`
+      await expect(start.lease(migrateDatabase)).rejects.toThrow(
+        `The database could not be brought up to date (SQLSTATE ${sqlstate}). A step waited too long, for a lock of another session`,
+      )
+    })
+    await start.lease(migrateDatabase)
+    await Promise.all([db.close(), start.close()])
   })
 
   test("that ends a connection inside a transaction leaves nothing of it, and no other connection is touched", async () => {

@@ -58,8 +58,16 @@ export async function migrateDatabase(connection: Connection): Promise<void> {
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     const state = error.sqlstate === undefined ? "" : ` (SQLSTATE ${error.sqlstate})`
-    throw new StartupError(`The database could not be brought up to date${state}; its user must own it.`)
+    throw new StartupError(`The database could not be brought up to date${state}. ${adviceOn(error)}`)
   }
+}
+
+/** What the operator does about it. SQLSTATEs: PostgreSQL documentation "Error Codes". */
+function adviceOn({ sqlstate = "", message }: StoreError): string {
+  if (["55P03", "57014"].includes(sqlstate))
+    return "A step waited too long, for a lock of another session for example: end that session, or wait for it, and start again."
+  // No right to the schema, and no schema.
+  return ["42501", "3F000"].includes(sqlstate) ? "Its user must own it." : message
 }
 
 async function applyMissing({ sql }: Tx): Promise<void> {
