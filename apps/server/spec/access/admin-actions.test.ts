@@ -107,6 +107,14 @@ test.each<[string, JsonObject]>([
   expect((await events())[0]).toMatchObject({ action: "key.revoke", subject: { id: `${other.id}` } })
 })
 
+test("a key that expires while its body is on the way is not told whose the runs of open mode are", async () => {
+  const expires_at = new Date(service().clock.nowMs() + 60_000).toISOString()
+  const other = await mint(service(), { ...ADMIN, expires_at }, admin)
+  const expire = async () => service().clock.advance(60_000)
+  const answer = await slowly(other.secret ?? "", "/admin/runs/claim", { key_id: admin.id }, expire)
+  expect(answer.status).toBe(401)
+})
+
 test("a key revokes itself", async () => {
   const other = await mint(service(), ADMIN, admin)
   expect((await other.send("DELETE", `/admin/keys/${other.id}`)).status).toBe(200)

@@ -22,7 +22,7 @@ export type RunClaimRow = RowOf<typeof run_claim>
 /**
  * - `absent`: there is no such key, or it is revoked
  * - `nothing`: no run was made in open mode
- * - `nobody`: the admin key is revoked
+ * - `nobody`: the admin key is revoked or expired
  */
 export type ClaimResult = (RunClaimRow & { readonly runs: number }) | "absent" | "nothing" | "nobody"
 
@@ -36,11 +36,14 @@ export function claimRuns(db: Database, claim: RunClaimRow, who: EventFacts["who
     const { sql } = tx
     const [found] = await sql<{ runs: number; is_admin: boolean; is_key: boolean }[]>`
       with held as (
-        select key_id, scope from api_key
+        select key_id, scope, expires_at from api_key
         where key_id in (${claimed_by}::bigint, ${key_id}::bigint) and revoked_at = 0 order by key_id for share
       )
       select coalesce((select max(owner_ordinal) from run where owner = 0), 0) as runs,
-        exists(select from held where key_id = ${claimed_by}::bigint and scope = 'admin') as is_admin,
+        exists(
+          select from held where key_id = ${claimed_by}::bigint and scope = 'admin'
+            and (expires_at = 0 or expires_at > ${claimed_at}::bigint)
+        ) as is_admin,
         exists(select from held where key_id = ${key_id}::bigint) as is_key`
     if (found === undefined || !found.is_admin) return "nobody"
     if (!found.is_key) return "absent"
