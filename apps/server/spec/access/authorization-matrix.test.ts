@@ -102,7 +102,7 @@ eachDatabase("locked mode", openDatabase => {
       if (row.statuses.nobody === 401) expectRefused(answer, 401)
     }
     expect(await minted(service().db), "nothing is made for nobody").toEqual(before)
-    for (const asker of ["owner", "other", "admin", "other_admin"] as const) {
+    for (const asker of ["owner", "other", "admin", "other_admin", "auditor", "owners_auditor"] as const) {
       const answer = await ask(known[asker], name, row, subjects)
       expect(answer.status, `${asker}: ${answer.text.slice(0, 200)}`).toBe(row.statuses[asker])
       // The console's refusals are pages.
@@ -117,7 +117,7 @@ eachDatabase("locked mode", openDatabase => {
       expect(await response.text()).toBe("")
       return response.status
     }
-    for (const asker of ["owner", "other", "admin"] as const)
+    for (const asker of ["owner", "other", "admin", "auditor", "owners_auditor"] as const)
       expect(await head(known[asker]), asker).toBe(row.statuses[asker])
     for (const [what, holder] of nobodies) expect(await head(holder), what).toBe(row.statuses.nobody)
   })
@@ -126,12 +126,16 @@ eachDatabase("locked mode", openDatabase => {
 /** One key of each kind; the first makes the others and is revoked. */
 async function madeKeys(service: TestService) {
   const first = await mint(service, ADMIN)
+  const owner = await mint(service, CUSTOMER, first)
+  const auditor = { name: "auditor", scope: "auditor" }
   return {
     first,
-    owner: await mint(service, CUSTOMER, first),
+    owner,
     other: await mint(service, { name: "other", tier: "production" }, first),
     admin: await mint(service, { ...ADMIN, name: "admin" }, first),
     other_admin: await mint(service, { ...ADMIN, name: "other-admin" }, first),
+    auditor: await mint(service, auditor, first),
+    owners_auditor: await mint(service, { ...auditor, reads: [owner.id] }, first),
   }
 }
 

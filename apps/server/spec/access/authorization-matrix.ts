@@ -18,6 +18,10 @@ export type Asker =
   | "admin"
   /** Another admin key. */
   | "other_admin"
+  /** An auditor of all keys. */
+  | "auditor"
+  /** An auditor of the owner's key alone. */
+  | "owners_auditor"
 
 /** What the requests of a deployment are about. */
 export type Subjects = {
@@ -59,24 +63,37 @@ const everybody = (status: number): Row["statuses"] => ({
   other: status,
   admin: status,
   other_admin: status,
+  auditor: status,
+  owners_auditor: status,
 })
+/** What auditors get where they may nothing. */
+const NO_AUDITOR = { auditor: 403, owners_auditor: 403 }
 /** Answered to anybody. */
 const open = (asked: Request, status = 200): Row => ({ ...asked, statuses: everybody(status) })
 /** Answered to every caller with a key, with his own runs. */
 const keyed = (asked: Request, status = 200): Row => ({ ...asked, statuses: { ...everybody(status), nobody: 401 } })
+/** The same, of what makes or does something. */
+const acting = (asked: Request, status = 200): Row => ({
+  ...asked,
+  statuses: { ...everybody(status), nobody: 401, ...NO_AUDITOR },
+})
 /** About a run of the owner's: there is none for anybody else, an admin or not. */
 const own = (asked: Request, status = 200): Row => ({
   ...asked,
   statuses: { ...everybody(404), open: status, owner: status, nobody: 401 },
 })
-/** Answered to admin keys; a customer is refused whatever it asks for. */
+/** Answered to admin keys; a customer and an auditor are refused whatever they ask for. */
 const administrative = (asked: Request, statuses: Pick<Row["statuses"], "open" | "admin" | "other_admin">): Row => ({
   ...asked,
-  statuses: { nobody: 401, owner: 403, other: 403, ...statuses },
+  statuses: { nobody: 401, owner: 403, other: 403, ...NO_AUDITOR, ...statuses },
 })
-/** Read by admin keys, of whatever key. */
-const read = (asked: Request, status = 200): Row =>
-  administrative(asked, { open: status, admin: status, other_admin: status })
+/** Read by admin keys and auditors, of whatever key they read. */
+const read = (asked: Request, status = 200, owners_auditor = status): Row => ({
+  ...asked,
+  statuses: { ...everybody(status), nobody: 401, owner: 403, other: 403, owners_auditor },
+})
+/** The same, of what is about all keys. */
+const readOfAll = (asked: Request): Row => read(asked, 200, 403)
 const anyRun = (end: string): Request => ({ path: ({ run }) => `/admin/runs/${run}${end}` })
 /** Answered to admin keys alone: not in open mode either. */
 const keyAdministrative = (asked: Request, status = 200): Row =>
@@ -124,16 +141,20 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "POST /session": open(at("/session", {}), 400),
   "GET /session": keyed(at("/session")),
   "DELETE /session": keyed(at("/session")),
-  "POST /execute": keyed(at("/execute", request())),
-  "POST /execute/verify-determinism": keyed(at("/execute/verify-determinism", request())),
-  "POST /permits": keyed(at("/permits", asking()), 201),
+  "POST /execute": acting(at("/execute", request())),
+  "POST /execute/verify-determinism": acting(at("/execute/verify-determinism", request())),
+  "POST /permits": acting(at("/permits", asking()), 201),
   "GET /permits": keyed(at("/permits")),
   "GET /permits/{id}": own({ path: ({ permit }) => `/permits/${permit}` }),
-  "POST /permits/{id}/close": own({ path: ({ to_close }) => `/permits/${to_close}/close`, body: () => done() }),
-  "POST /v1/traces": keyed(at("/v1/traces", { resourceSpans: [] })),
-  "POST /hooks/claude-code": keyed(at("/hooks/claude-code", { hook_event_name: "SessionEnd" })),
+  "POST /permits/{id}/close": {
+    path: ({ to_close }) => `/permits/${to_close}/close`,
+    body: () => done(),
+    statuses: { ...everybody(404), open: 200, owner: 200, nobody: 401, ...NO_AUDITOR },
+  },
+  "POST /v1/traces": acting(at("/v1/traces", { resourceSpans: [] })),
+  "POST /hooks/claude-code": acting(at("/hooks/claude-code", { hook_event_name: "SessionEnd" })),
   "POST /dcae/verify": keyed({ path: () => "/dcae/verify", body: ({ bundle }) => bundle }),
-  "POST /attest": keyed(at("/attest", { digest: "c3".repeat(32), algorithm: "sha256", subject_ref: "x" }), 201),
+  "POST /attest": acting(at("/attest", { digest: "c3".repeat(32), algorithm: "sha256", subject_ref: "x" }), 201),
   "GET /attestations": keyed(at("/attestations")),
   "GET /runs": keyed(at("/runs")),
   "GET /runs/search": keyed(at("/runs/search?status=ok")),
@@ -164,7 +185,8 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     { open: 404, admin: 200, other_admin: 200 },
   ),
   "GET /admin/runs": read(at("/admin/runs")),
-  "GET /admin/runs/export": read(at("/admin/runs/export?key=0")),
+  // Of open mode, whose runs the owner's auditor does not read.
+  "GET /admin/runs/export": read(at("/admin/runs/export?key=0"), 200, 404),
   "GET /admin/runs/{id}": read(anyRun("")),
   "GET /admin/runs/{id}/verify": read(anyRun("/verify")),
   "GET /admin/runs/{id}/artifacts": read(anyRun("/artifacts")),
@@ -182,11 +204,14 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /admin/usage": read(at("/admin/usage")),
   "GET /admin/overview": read(at("/admin/overview")),
   "GET /admin/policy": read(at("/admin/policy")),
-  "GET /admin/audit": read(at("/admin/audit")),
-  "GET /admin/audit/export": read(at("/admin/audit/export")),
+  "GET /admin/audit": readOfAll(at("/admin/audit")),
+  "GET /admin/audit/export": readOfAll(at("/admin/audit/export")),
   // In open mode nobody has administered yet.
-  "GET /admin/audit/{ordinal}": administrative(at("/admin/audit/1"), { open: 404, admin: 200, other_admin: 200 }),
-  "GET /admin/policies": administrative(at("/admin/policies"), { open: 200, admin: 200, other_admin: 200 }),
+  "GET /admin/audit/{ordinal}": {
+    path: () => "/admin/audit/1",
+    statuses: { ...readOfAll(at("")).statuses, open: 404 },
+  },
+  "GET /admin/policies": readOfAll(at("/admin/policies")),
   "POST /admin/policies/dry-run": administrative(at("/admin/policies/dry-run", { policy: {} }), {
     open: 400,
     admin: 400,
@@ -210,8 +235,8 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     { path: run => `/admin/runs/${run.to_withdraw}/unpublish` },
     { open: 403, admin: 200, other_admin: 200 },
   ),
-  "GET /admin/events": read(at("/admin/events")),
-  "GET /admin/deliveries": read(at("/admin/deliveries")),
+  "GET /admin/events": readOfAll(at("/admin/events")),
+  "GET /admin/deliveries": readOfAll(at("/admin/deliveries")),
   "GET /admin/destinations": keyAdministrative(at("/admin/destinations")),
   "POST /admin/destinations": keyAdministrative(at("/admin/destinations", { url: "https://events.example/" }), 201),
   "PATCH /admin/destinations/{id}": keyAdministrative(at("/admin/destinations/999", { active: false }), 404),
