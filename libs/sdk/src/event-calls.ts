@@ -53,7 +53,7 @@ export type EventCalls = {
     changes: ChangeDestinationRequest,
     options?: CallOptions,
   ) => Promise<ChangedDestination>
-  /** After a retry, NotFoundError may say that the first attempt deleted it. */
+  /** One that is deleted stays so: a retry gets the same answer. */
   readonly deleteDestination: (id: number, options?: CallOptions) => Promise<DeletedDestination>
   /** Gives a webhook another secret; the one before signs too for the overlap. Never retried: only one answer holds the secret. */
   readonly rotateDestinationSecret: (

@@ -182,7 +182,7 @@ def change_destination(destination_id: int, changes: Body) -> Call[a.ChangedDest
 
 
 def delete_destination(destination_id: int) -> Call[m.Answer]:
-    """Deletes a destination. After a retry, `not_found` may say that the first attempt deleted it."""
+    """Deletes a destination. One that is deleted stays so: a retry gets the same answer."""
     return Call("DELETE", f"/admin/destinations/{destination_id}", m.Answer, again=True)
 
 

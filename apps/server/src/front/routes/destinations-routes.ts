@@ -32,6 +32,7 @@ import {
   changeDestination,
   type DestinationAct,
   type DestinationRow,
+  deleteDestination,
   findDestination,
   insertDestination,
   listDestinations,
@@ -150,8 +151,7 @@ export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEv
   app.delete("/admin/destinations/:id", async c => {
     adminKeyOf(c)
     const id = readDestinationId(c.req.param("id"))
-    const deleted = await changeDestination(db, id, { deleted_at: nowMs() }, actOf(c, { nowMs }, "webhook.delete"))
-    if (deleted === undefined) throw noSuchDestination()
+    if (!(await deleteDestination(db, id, actOf(c, { nowMs }, "webhook.delete")))) throw noSuchDestination()
     void adminEvents.sweep()
     return c.json({ ok: true, id, deleted: true } satisfies DeletedDestination)
   })

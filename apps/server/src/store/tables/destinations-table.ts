@@ -152,10 +152,10 @@ export async function findDestination(source: Source, id: number): Promise<Desti
 }
 
 type Changes = Partial<
-  Pick<DestinationRow, "url" | "ca" | "name" | "format" | "types" | "outcomes" | "key_ids" | "active" | "deleted_at">
+  Pick<DestinationRow, "url" | "ca" | "name" | "format" | "types" | "outcomes" | "key_ids" | "active">
 >
 
-/** Changes or deletes a destination; the next attempt is made at once. @returns undefined when there is none */
+/** Changes a destination; the next attempt is made at once. @returns undefined when there is none */
 export function changeDestination(
   db: Pick<Database, "transaction">,
   id: number,
@@ -172,9 +172,29 @@ export function changeDestination(
       .where(isThere(id))
       .returning()
     if (changed === undefined) return undefined
-    const after = changed.deleted_at === 0 ? { after: shownState(changed) } : {}
-    await recordAdminEvent(tx, { ...act, subject: subjectOf(id), before: shownState(before), ...after })
+    await recordAdminEvent(tx, {
+      ...act,
+      subject: subjectOf(id),
+      before: shownState(before),
+      after: shownState(changed),
+    })
     return changed
+  })
+}
+
+/** Deletes a destination; one that is deleted keeps its first time. @returns whether there is or was one */
+export function deleteDestination(
+  db: Pick<Database, "transaction">,
+  id: number,
+  act: DestinationAct,
+): Promise<boolean> {
+  return db.transaction(async tx => {
+    // The lock alone is committed as the deletion was: a retry is answered once a standby has both.
+    const [before] = await tx.orm.select().from(destination).where(eq(destination_id, id)).for("update")
+    if (before?.deleted_at !== 0) return before !== undefined
+    await tx.orm.update(destination).set({ deleted_at: act.at }).where(isThere(id))
+    await recordAdminEvent(tx, { ...act, subject: subjectOf(id), before: shownState(before) })
+    return true
   })
 }
 
