@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -159,3 +160,19 @@ def test_files_of_a_clock_that_was_wrong_hold_up_nothing(tmp_path: Path) -> None
         # Each of them has had its turn, too.
         assert len(server.asked) == 5
     assert kept.waiting() == 3
+
+
+def test_a_file_that_never_failed_is_sent_before_all_that_did(tmp_path: Path) -> None:
+    kept = Spool(str(tmp_path))
+    with gate() as server:
+        server.answers = {"/pmt-0/": said("internal_error", 500), "/close": (200, json.dumps(SEALED))}
+        for _ in range(5):
+            kept.put_close("pmt-0", {"outcome": "completed"})
+        for _ in range(7):
+            assert not drained(kept, server.url)
+        # A day later.
+        file, date = tmp_path / "close-1.json", time.time() + 86_400
+        file.write_text(json.dumps({"permit_id": "pmt-1", "body": {}}))
+        os.utime(file, (date, date))
+        assert not drained(kept, server.url)
+        assert server.asked[-2:] == ["/permits/pmt-1/close", "/permits/pmt-0/close"]

@@ -32,7 +32,8 @@ MAX_GAP_ENTRIES = 250
 _LOST = "lost.count"
 # A 404 is also the answer to another key than the one that opened the permit.
 _LATER = (401, 403, 404, 408, 429)
-# More than the smallest step of the times of any file system.
+# A file that failed is dated before this, in 1973, each two seconds after the one that failed before it: what every file system can write.
+_FAILED_BEFORE_NS = 10**17
 _STEP_NS = 2_000_000_000
 _LOG = logging.getLogger("runseal_client")
 
@@ -157,7 +158,7 @@ class Spool:
         """Sends what waits, and says whether nothing waits any more. One process at a time does it.
 
         It ends at the first file that the service does not take. That file is the last one of the next pass, so it holds up
-        nothing for long.
+        no other.
         """
         with self._alone() as alone:
             if not alone:
@@ -188,12 +189,14 @@ class Spool:
         return True
 
     def _queue(self) -> list[Path]:
-        """Closes and gaps, those first that did not fail yet. Its order needs no right clock."""
+        """Closes and gaps: first those that never failed. No clock decides which of the others is next."""
         files = [*self.folder.glob("close-*.json"), *self.folder.glob("gap-*.json")]
-        return sorted(files, key=lambda path: (_changed_at(path), path.name))
+        times = {path: _changed_at(path) for path in files}
+        return sorted(files, key=lambda path: (times[path] < _FAILED_BEFORE_NS, times[path], path.name))
 
     def _move_to_end(self, path: Path) -> None:
-        last = max(map(_changed_at, self._queue()), default=0) + _STEP_NS
+        failed = [changed for changed in map(_changed_at, self._queue()) if changed < _FAILED_BEFORE_NS]
+        last = max(failed, default=0) + _STEP_NS
         with suppress(FileNotFoundError):
             os.utime(path, ns=(last, last))
 
