@@ -134,7 +134,7 @@ const reportAnswers =
 
 /** Requests that write are refused in time. A read may be long, such as an export, and has the bounds of its statements. */
 const boundWaits: MiddlewareHandler = (c, next) =>
-  c.req.method === "POST" || c.req.method === "PATCH" ? withWaitLimit(next) : next()
+  ["POST", "PATCH", "DELETE"].includes(c.req.method) ? withWaitLimit(next) : next()
 
 /** The registered route of a request, also of one that was refused before its handler ran. The path as sent is in no metric and no log. */
 const routeOf = (c: Context): Route | undefined => matchedRoutes(c).find(({ method }) => method !== "ALL")
