@@ -38,7 +38,7 @@ export type PatroniCluster = {
   readonly standbyUrl: (name: string) => Promise<string>
   /** The member that Patroni says is the leader; undefined while none does. */
   readonly leader: () => Promise<Member | undefined>
-  /** Waits until both other members stream from the leader, one of them synchronously and known to etcd as such. Gives the leader. */
+  /** Waits until both other members run and stream from the leader, one of them synchronously and known to etcd as such. Gives the leader. */
   readonly untilWhole: () => Promise<Member>
   readonly stop: () => Promise<void>
 }
@@ -111,9 +111,15 @@ async function isWhole(leader: Member, members: readonly Member[]): Promise<bool
   ).catch(() => [])
   const streaming = rows.filter(({ state }) => state === "streaming")
   if (streaming.length < members.length - 1 || !streaming.some(({ sync_state }) => sync_state === "sync")) return false
+  const say = (path: string, asked: readonly Member[]): Promise<boolean[]> =>
+    Promise.all(asked.map(({ rest }) => isOk(new URL(path, rest).href)))
+  // A member that streams may still need records of the leader before it can start, and would be none without it.
+  const standbys = await say(
+    "/replica",
+    members.filter(member => member !== leader),
+  )
   // Patroni promotes only a member that etcd names as synchronous.
-  const named = await Promise.all(members.map(({ rest }) => isOk(new URL("/synchronous", rest).href)))
-  return named.some(yes => yes)
+  return standbys.every(yes => yes) && (await say("/synchronous", members)).some(yes => yes)
 }
 
 /** Starts the cluster. */
