@@ -26,6 +26,8 @@ const hashOf = (value: JsonValue | undefined): string | undefined => (v.is(sha25
 const clean = (text: string): string => text.replaceAll("\u0000", "")
 /** Longest part of a route that comes from a span, in characters. */
 const NAME_MAX_LENGTH = 200
+/** Longest name or version of a service, in UTF-16 units: it is in the run of each span of its resource. */
+const SERVICE_MAX_LENGTH = 1_024
 
 /** The members that are there. */
 function present(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
@@ -40,20 +42,24 @@ const first = ({ attributes }: Span, ...names: readonly string[]): JsonValue | u
 
 /**
  * The body of `POST /execute`. It follows from the span alone, so that a span that is sent twice is one run.
- * @returns undefined for a span whose tokens, or their sum, JSON does not carry: without them no budget would count it
+ * @returns a sentence for a span of which no run is made, such as one whose tokens JSON does not carry: no budget would count it
  */
-export function runOf(span: Span): JsonObject | undefined {
+export function runOf(span: Span): JsonObject | string {
   const request_substance = substance(span)
-  if (request_substance === undefined) return undefined
+  if (request_substance === undefined) return "The tokens of a span are more than 2^53 − 1 together."
   const { attributes, resource, trace_id, span_id } = span
   const operation = textOf(attributes["gen_ai.operation.name"]) ?? ""
   const isTool = operation === TOOL
   const service = present({ name: textOf(resource["service.name"]), version: textOf(resource["service.version"]) })
+  if (Object.values(service).some(text => `${text}`.length > SERVICE_MAX_LENGTH))
+    return `The name or version of a service has more than ${SERVICE_MAX_LENGTH} characters.`
   const agent = textOf(attributes["gen_ai.agent.name"])
   const program = present({ door: "otlp", service, agent })
   const model = textOf(first(span, "gen_ai.request.model", "gen_ai.response.model"))
   const tool = textOf(attributes["gen_ai.tool.name"]) ?? span.name
-  const named = [...clean(isTool ? tool : (model ?? span.name))].slice(0, NAME_MAX_LENGTH).join("")
+  // A character has one or two UTF-16 units.
+  const start = clean(isTool ? tool : (model ?? span.name)).slice(0, 2 * NAME_MAX_LENGTH)
+  const named = [...start].slice(0, NAME_MAX_LENGTH).join("")
   const input = isTool
     ? first(span, "gen_ai.tool.call.arguments")
     : first(span, "gen_ai.input.messages", "gen_ai.prompt")

@@ -120,7 +120,7 @@ const keyOf = ({ trace_id, span_id }: Span): string => `"otlp-${trace_id}-${span
 
 async function send(parts: SendParts, c: Context, span: Span): Promise<Sent> {
   const run = runOf(span)
-  if (run === undefined) return { fate: "rejected", refused: "The tokens of a span are more than 2^53 − 1 together." }
+  if (typeof run === "string") return { fate: "rejected", refused: run }
   const body = canonicalize(run)
   const id = digest([c.req.header("x-service-key") ?? "", c.req.header("cookie") ?? "", body])
   return { ...(parts.settled.find(id) ?? (await execute(parts, c, keyOf(span), body))), id }

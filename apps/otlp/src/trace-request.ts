@@ -1,5 +1,6 @@
 /** Reads a request of OTLP, in either encoding, as the spans in it. */
 import { encodeHex, isJsonValue, type JsonObject, type JsonValue } from "@runseal/canonical"
+import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import * as v from "valibot"
 
 /** Deepest nesting of attribute values. */
@@ -22,8 +23,9 @@ const idSchema = (bytes: number) =>
         v.transform(text => text.toLowerCase()),
       ),
       v.pipe(
-        v.array(v.number()),
-        v.transform(items => encodeHex(Uint8Array.from(items))),
+        v.instance(Uint8Array),
+        v.length(bytes),
+        v.transform(id => encodeHex(id)),
       ),
     ]),
     v.regex(new RegExp(`^(?!0+$)[0-9a-f]{${bytes * 2}}$`), `must be an id of ${bytes} bytes that is not zero`),
@@ -71,7 +73,7 @@ export type ReadSpans = readonly (Span | undefined)[]
 export function readSpans(request: unknown): ReadSpans | undefined {
   // A list is an object to JavaScript, and so to valibot.
   if (Array.isArray(request)) return undefined
-  const parsed = v.safeParse(requestSchema, request)
+  const parsed = v.safeParse(requestSchema, request, FIRST_ISSUE)
   if (!parsed.success) return undefined
   return (parsed.output.resourceSpans ?? []).flatMap(({ resource, scopeSpans }) => {
     const of = attributesOf(resource?.attributes)
@@ -80,7 +82,7 @@ export function readSpans(request: unknown): ReadSpans | undefined {
 }
 
 function readSpan(value: unknown, resource: JsonObject): Span | undefined {
-  const parsed = v.safeParse(spanSchema, value)
+  const parsed = v.safeParse(spanSchema, value, FIRST_ISSUE)
   if (!parsed.success) return undefined
   const { traceId, spanId, name, startTimeUnixNano, endTimeUnixNano, attributes, status } = parsed.output
   return {
@@ -117,7 +119,7 @@ const anySchema = v.object({
 })
 
 function plainValue(value: unknown, depth: number): JsonValue | undefined {
-  const parsed = v.safeParse(anySchema, value)
+  const parsed = v.safeParse(anySchema, value, FIRST_ISSUE)
   if (!parsed.success || depth > VALUE_MAX_DEPTH) return undefined
   const { stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue } = parsed.output
   if (arrayValue) return (arrayValue.values ?? []).flatMap(item => plainValue(item, depth + 1) ?? [])

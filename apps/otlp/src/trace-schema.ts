@@ -88,9 +88,9 @@ export function countFields(bytes: Uint8Array, most: number): number {
   return fields
 }
 
-/** The request in the form that OTLP has in JSON: ids in hex, 64-bit numbers as decimal texts. @throws Error for bytes that are none */
+/** The request in the form that OTLP has in JSON, but for ids, which are bytes: 64-bit numbers are decimal texts. @throws Error for bytes that are none */
 export function fromProtobuf(bytes: Uint8Array): unknown {
-  return REQUEST.toObject(REQUEST.decode(bytes), { longs: String, bytes: Array })
+  return REQUEST.toObject(REQUEST.decode(bytes), { longs: String })
 }
 
 export type PartialSuccess = { readonly rejectedSpans: number; readonly errorMessage: string }

@@ -130,6 +130,22 @@ describe("one span of a request that can never be sealed is rejected, and the ot
   })
 })
 
+test("the name of a service, which is in the run of each of its spans, has a bound", async () => {
+  const before = await total()
+  const named = (length: number): string =>
+    JSON.stringify({
+      resourceSpans: [
+        {
+          resource: { attributes: [{ key: "service.name", value: { stringValue: "s".repeat(length) } }] },
+          scopeSpans: [{ spans: [chatSpan()] }],
+        },
+      ],
+    })
+  expect(await (await send(named(1_024), JSON_TYPE)).json()).toEqual({})
+  expect(await (await send(named(1_025), JSON_TYPE)).json()).toEqual({ partialSuccess: REFUSED })
+  expect(await total()).toBe(before + 1)
+})
+
 describe("what strict JSON does not carry loses no span", () => {
   const half = "\ud83d"
   test("half a character in a name, a key or a value", async () => {

@@ -9,7 +9,8 @@ import { DOCUMENT_LIMITS, receiveBytes, roomForParsing } from "./json-body.ts"
 /** Largest body, as it is sent and as it is unpacked, in bytes. */
 export const TRACES_MAX_BYTES = DOCUMENT_LIMITS.maxBytes
 
-const MAX_VALUES = DOCUMENT_LIMITS.maxNodes
+/** Most values of a body: it is decoded in one piece, which holds the event loop. */
+const MAX_VALUES = 262_144
 const TYPES = { "application/x-protobuf": "protobuf", "application/json": "json" } as const
 type Encoding = (typeof TYPES)[keyof typeof TYPES]
 
