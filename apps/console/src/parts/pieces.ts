@@ -67,13 +67,17 @@ export function readable(value: JsonValue, level = 0): Markup {
   if (level >= MAX_LEVELS) return html`<code>${whole(JSON.stringify(value))}</code>`
   if (Array.isArray(value)) {
     if (value.length === 0) return html`<span class="quiet">none</span>`
-    const more = value.length - MAX_ITEMS
-    return html`<ol class="tree">${value.slice(0, MAX_ITEMS).map(item => html`<li>${readable(item, level + 1)}</li>`)}${more > 0 ? html`<li class="quiet">and ${number(more)} more, in the bundle</li>` : ""}</ol>`
+    const more = beyondShown(value.length)
+    return html`<ol class="tree">${value.slice(0, MAX_ITEMS).map(item => html`<li>${readable(item, level + 1)}</li>`)}${more && html`<li class="quiet">${more}</li>`}</ol>`
   }
   const members = Object.entries(value)
   if (members.length === 0) return html`<span class="quiet">nothing</span>`
-  return html`<dl class="tree">${members.map(([name, member]) => html`<div><dt>${clipped(name.replaceAll("_", " "))}</dt><dd>${readable(member, level + 1)}</dd></div>`)}</dl>`
+  const more = beyondShown(members.length)
+  return html`<dl class="tree">${members.slice(0, MAX_ITEMS).map(([name, member]) => html`<div><dt>${clipped(name.replaceAll("_", " "))}</dt><dd>${readable(member, level + 1)}</dd></div>`)}${more && html`<div class="quiet"><dt>${more}</dt></div>`}</dl>`
 }
+
+const beyondShown = (length: number): string =>
+  length <= MAX_ITEMS ? "" : `and ${number(length - MAX_ITEMS)} more, in the bundle`
 
 const scalar = (value: string | number | boolean | null): string =>
   typeof value === "boolean" ? (value ? "yes" : "no") : value === null ? "null" : `${value}`
