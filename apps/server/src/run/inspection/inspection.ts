@@ -2,6 +2,7 @@
  * Scans and reviews the texts of a run: small texts at once, large ones in a worker thread, because a hostile mebibyte takes
  * seconds and would block every other request. Both find the same.
  */
+import { setImmediate } from "node:timers/promises"
 import { SCAN_FAILED } from "@runseal/core/vocabulary/stage-faults"
 import { unavailable } from "../../http-error.ts"
 import { JobError, type JobProblem, openJobThread } from "../../threads/job-thread.ts"
@@ -14,6 +15,8 @@ import { type Inspected, type InspectJob, packTexts } from "./inspect-job.ts"
 
 /** Texts of a run with more UTF-16 code units than this are large: scanning fewer takes a millisecond or two. */
 export const LARGE_TEXT_UNITS = 32_768
+/** A text takes as long as this many code units more, however short it is. */
+const UNITS_OF_A_TEXT = 16
 
 export type InspectionBounds = {
   readonly largeUnits: number
@@ -51,6 +54,8 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
     if (queuedUnits + units > waitingUnits) throw new JobError("busy", "too many large texts are queued")
     queuedUnits += units
     try {
+      // Packing takes long, as does what comes before it: other requests are answered in between.
+      await setImmediate()
       return await thread.run(job())
     } finally {
       queuedUnits -= units
@@ -59,7 +64,7 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
 
   const scanned: Scan = async (texts, disabled = []) => {
     const units = texts.reduce((sum, { text }) => sum + text.length, 0)
-    if (units <= largeUnits) return scanTexts(library, texts, new Set(disabled))
+    if (units + UNITS_OF_A_TEXT * texts.length <= largeUnits) return scanTexts(library, texts, new Set(disabled))
     const found = await inThread(units, () => ({ kind: "scan", texts: packTexts(texts), disabled }))
     if ("match" in found) return found.match
     throw new Error("a scan was answered by a review")

@@ -67,11 +67,12 @@ const sectionTexts = (
   context: PepgContext,
 ): readonly ScannedText[] => {
   if (content === undefined || !isShown(section)) return []
-  return declaredTexts(name, content, context.max_scan_units).map(({ place, ...scanned }) => ({
-    ...scanned,
+  return declaredTexts(name, content, context.max_scan_units).map(({ location, text, place }) => ({
+    location,
+    text,
     found: () => ({
       matched_in: placePointer(place),
-      text_fingerprint: declaredTextFingerprint(section.salt, scanned.text),
+      text_fingerprint: declaredTextFingerprint(section.salt, text),
     }),
   }))
 }
@@ -106,10 +107,7 @@ async function find(
   texts: readonly ScannedText[],
   context: PepgContext,
 ): Promise<Unsealed<McdFinding> | undefined> {
-  const match = await context.scan(
-    texts.map(({ location, text }) => ({ location, text })),
-    context.policy.signature_scan.disabled,
-  )
+  const match = await context.scan(texts, context.policy.signature_scan.disabled)
   const found = match && texts[match.index]?.found()
   if (match === undefined || found === undefined) return undefined
   return mcdFinding(run, {
