@@ -78,6 +78,13 @@ eachDatabase("an opened permit", open => {
     expect(await permitAt(service(), id)).toMatchObject({ state: "closed", run_id: run.id })
   })
 
+  test("is sealed with its close where both have as many members as a body may have", async () => {
+    const list = Array(131_000).fill(0)
+    const id = await openedId(service(), { reproducibility_context: { list } })
+    const answer = await closed(service(), id, done({ causal_graph: { list } }))
+    expect(await verdictOf(service(), await bundleOf(service(), answer))).toMatch(/^VERIFIED AND ANCHORED/)
+  })
+
   test("whose act failed is closed by a run that says so", async () => {
     const id = await openedId(service())
     const answer = await closed(service(), id, { outcome: "failed", code: "EXECUTOR_REFUSED" })

@@ -22,7 +22,7 @@ MAX_DEPTH = 64
 # How long after its permit has expired a call of a door may end.
 CLOSE_SECONDS = 3_600
 # As many nodes as the service takes of a request.
-MAX_PARTS = 507_904
+MAX_PARTS = 131_072
 
 
 def program_of(facts: Mapping[str, Any]) -> str:

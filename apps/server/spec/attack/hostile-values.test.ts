@@ -156,8 +156,8 @@ describe("a number is within its bounds or refused", () => {
     expectRefused(await send("/execute", text), 400)
   })
 
-  test("a quarter of a million items are judged like one, and the next caller is served", async () => {
-    const many = `[${Array(200_000).fill("{}").join()}]`
+  test("tens of thousands of items are judged like one, and the next caller is served", async () => {
+    const many = `[${Array(65_000).fill("{}").join()}]`
     const text = JSON.stringify(request()).replace(/}$/, `,"causal_graph":{"effect_log":${many}}}`)
     const run = await send("/execute", text)
     expect(run.status).toBe(200)

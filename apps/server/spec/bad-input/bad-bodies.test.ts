@@ -1,4 +1,5 @@
 /** Bodies that are too large, or not JSON by their own account: docs/formats.md section 1; docs/api.md, "POST /execute". */
+import { countNodes, type JsonObject, utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { readAnswer } from "../harness/read-answer.ts"
 import { CANARY, refusal } from "../harness/refusal.ts"
@@ -67,6 +68,34 @@ describe("size", () => {
   test("/dcae/verify takes larger documents, to 4 MiB", async () => {
     await refusal(service(), to => to.postRaw("/dcae/verify", ofSize(4 * MEBIBYTE)), 400)
     await refusal(service(), to => to.postRaw("/dcae/verify", ofSize(4 * MEBIBYTE + 1)), 413)
+  })
+})
+
+describe("what takes long to read and to seal", () => {
+  const NODES_MAX = 131_072
+  /** A body with so many nodes: commas, colons and opening brackets outside strings. */
+  const ofNodes = (nodes: number): string => {
+    const body = JSON.stringify(request({ reproducibility_context: { list: [] } }))
+    const items = Array(nodes - countNodes(utf8Encode(body)) + 1).fill(0)
+    return body.replace("[]", `[${items.join()}]`)
+  }
+
+  test("a body of as many nodes as are allowed is sealed, and one node more is refused", async () => {
+    expect((await service().postRaw("/execute", ofNodes(NODES_MAX))).status).toBe(200)
+    const error = await refusal(service(), to => to.postRaw("/execute", ofNodes(NODES_MAX + 1)))
+    expect(error).toContain(`${NODES_MAX}`)
+  })
+
+  test("a hook has the same bound", async () => {
+    const error = await refusal(service(), to => to.postRaw("/hooks/claude-code", ofNodes(NODES_MAX + 1)))
+    expect(error).toContain(`${NODES_MAX}`)
+  })
+
+  const timed = (times: number): JsonObject => request({ causal_graph: { log: { x_at: [Array(times).fill("")] } } })
+
+  test("8,192 times are sealed, and one more is refused", async () => {
+    expect((await service().post("/execute", timed(8_192))).status).toBe(200)
+    expect(await refusal(service(), to => to.post("/execute", timed(8_193)))).toContain("8192 times")
   })
 })
 

@@ -4,8 +4,9 @@ import { Agent, request as httpRequest } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import { countNodes, utf8Encode } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { BODY_MAX_BYTES } from "../../src/front/http/json-body.ts"
+import { BODY_MAX_BYTES, BODY_MAX_NODES } from "../../src/front/http/json-body.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { request } from "../harness/sample-requests.ts"
 
@@ -29,13 +30,15 @@ const nested = `${"[".repeat(60)}${"]".repeat(60)}`
 const HEAD = JSON.stringify(request()).slice(0, -1)
 
 /** A body that is as full as it may be of what `unit` gives. */
-function bodyOf(section: string, unit: (at: number) => string, most = BODY_MAX_BYTES): string {
+function bodyOf(section: string, unit: (at: number) => string): string {
   const before = `${HEAD},${section}`
   const units: string[] = []
+  let nodes = BODY_MAX_NODES - countNodes(utf8Encode(before))
   for (let size = before.length + 8, at = 0; ; at++) {
     const next = unit(at)
     size += next.length + 1
-    if (size > most) break
+    nodes -= countNodes(utf8Encode(next)) + 1
+    if (size > BODY_MAX_BYTES || nodes < 0) break
     units.push(next)
   }
   return `${before}${units.join(",")}${section.includes("[") ? "]" : ""}}}`
@@ -43,12 +46,11 @@ function bodyOf(section: string, unit: (at: number) => string, most = BODY_MAX_B
 
 const SHAPES: readonly string[] = [
   bodyOf(`"causal_graph":{"x":[`, () => nested),
-  bodyOf(`"causal_graph":{"x":[`, () => nested, 900_000),
   bodyOf(`"authorization_chain":{"x":[`, () => `{"1000":1}`),
   bodyOf(`"authorization_chain":{"approvers":[`, () => `{"1000":1}`),
   bodyOf(`"reproducibility_context":{"x":[`, at => `{"${at.toString(36)}":1}`),
   bodyOf(`"reproducibility_context":{`, at => `"${at}":[1]`),
-  bodyOf(`"causal_graph":{"effect_log":[`, () => `{"target":"€"}`, 900_000),
+  bodyOf(`"causal_graph":{"effect_log":[`, () => `{"target":"€"}`),
   bodyOf(`"request_substance":{"post_processing":[`, () => "0.5"),
 ]
 

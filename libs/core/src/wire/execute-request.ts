@@ -188,7 +188,7 @@ export const executeRequestSchema = v.pipe(
   v.metadata({
     anyOf: ONE_PAYLOAD,
     description:
-      "Strict JSON of at most 64 levels. Lengths are counted in UTF-16 units; a member that is null is treated as absent; −0 is read as 0; U+0000 is accepted in payload, payload_text and ai_output_text only.",
+      "Strict JSON of at most 64 levels, 131,072 nodes and 8,192 times, which are texts under names that end in _at. Lengths are counted in UTF-16 units; a member that is null is treated as absent; −0 is read as 0; U+0000 is accepted in payload, payload_text and ai_output_text only.",
   }),
 )
 export type ExecuteRequest = Shape<typeof executeRequestSchema>

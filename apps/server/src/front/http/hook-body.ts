@@ -11,11 +11,11 @@ import {
 import { type HookSettings, hookQuerySchema } from "@runseal/core/wire/hook-requests"
 import type { Context } from "hono"
 import { HttpError } from "../../http-error.ts"
-import { DOCUMENT_LIMITS, parseObject, queueWork, receiveJson } from "./json-body.ts"
+import { BODY_MAX_NODES, DOCUMENT_LIMITS, parseObject, queueWork, receiveJson } from "./json-body.ts"
 import { readQuery } from "./query.ts"
 
 /** As large as a document that is verified; it must be a body that can be sent on, so −0 is read as 0. */
-export const HOOK_LIMITS = { ...DOCUMENT_LIMITS, acceptsNegativeZero: true }
+export const HOOK_LIMITS = { ...DOCUMENT_LIMITS, maxNodes: BODY_MAX_NODES, acceptsNegativeZero: true }
 
 /** @throws HttpError as `readQuery` */
 export const readHookSettings = (c: Context): HookSettings => readQuery(hookQuerySchema, c.req.url)

@@ -12,10 +12,11 @@ import type { BodyHold, BodyRoom } from "./body-room.ts"
 export const BODY_MAX_BYTES = 1_048_576
 /** Deepest nesting of a request body; a bundle wraps it in two further levels. */
 const BODY_MAX_DEPTH = 64
-/** Upper bound for the nodes that a record holds beside its request's body; far more than there are. */
-const SEALS_NODES = 16_384
-/** Most nodes of a request body, so that every reader accepts its record: nearly one for two bytes of the largest body. */
-const BODY_MAX_NODES: number = MAX_NODES - SEALS_NODES
+/**
+ * Most nodes of a request body: each step of a run takes time for each of them, and the event loop does one step at a time. A record has
+ * those of an opening and of its close, so that every reader accepts it. Decision 0108.
+ */
+export const BODY_MAX_NODES = 131_072
 
 type BodyLimits = Required<Pick<StrictJsonLimits, "maxBytes" | "maxDepth" | "maxNodes">> & StrictJsonLimits
 /** Some languages write −0.0 for a zero that was rounded; it is sealed as 0. */

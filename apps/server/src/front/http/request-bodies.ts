@@ -1,5 +1,5 @@
 /** Validates the bodies of runs, permits and attestations and those below `/admin/`; declared members go on as received, but for nulls. */
-import type { JsonObject } from "@runseal/canonical"
+import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { foreignField, isForeignKey, issueText, shownName } from "@runseal/core/artifacts/schema-issue"
@@ -34,7 +34,7 @@ export function readPolicyBody<Schema extends v.GenericSchema>(
   schema: Schema,
   body: JsonObject,
 ): v.InferOutput<Schema> {
-  for (const [name, value] of Object.entries(body)) if (value === null) Reflect.deleteProperty(body, name)
+  for (const name of Object.keys(body)) if (body[name] === null) Reflect.deleteProperty(body, name)
   const parsed = v.safeParse(schema, body, FIRST_ISSUE)
   if (!parsed.success) {
     const [issue] = parsed.issues
@@ -68,7 +68,7 @@ export function readExecuteBody(body: JsonObject): SubmittedRun {
   const request = readBody(executeRequestSchema, body)
   const { program_id, route_id, registry_record_hash, payload, payload_text, ai_output_text, enforcement } = request
   const declared = declaredOf(body)
-  refuseNul(withoutTexts(body), "U+0000 is accepted in payload and ai_output_text only.")
+  refuseNul(body, "U+0000 is accepted in payload and ai_output_text only.", HASHED_TEXTS)
   return {
     program_id,
     route_id,
@@ -94,7 +94,7 @@ export function readOpenPermitBody(body: JsonObject): {
 } {
   const request = readBody(openPermitRequestSchema, body)
   const { program_id, route_id, registry_record_hash, payload, payload_text, enforcement, ...permit } = request
-  refuseNul(withoutTexts(body), "U+0000 is accepted in payload only.")
+  refuseNul(body, "U+0000 is accepted in payload only.", HASHED_TEXTS)
   return {
     run: {
       program_id,
@@ -112,7 +112,7 @@ export function readOpenPermitBody(body: JsonObject): {
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export function readClosePermitBody(body: JsonObject): ClosePermitRequest {
   const { outcome, code, ai_output_text } = readBody(closePermitRequestSchema, body)
-  refuseNul(withoutTexts(body), "U+0000 is accepted in ai_output_text only.")
+  refuseNul(body, "U+0000 is accepted in ai_output_text only.", HASHED_TEXTS)
   return {
     outcome,
     ...(code === undefined ? {} : { code }),
@@ -121,29 +121,39 @@ export function readClosePermitBody(body: JsonObject): ClosePermitRequest {
   }
 }
 
-/** @throws HttpError 400 naming the member that contains U+0000 */
-function refuseNul(body: JsonObject, rule: string): void {
-  const found = Object.entries(body).find(([name, value]) => holdsNul(name) || holdsNul(value))
+/** Texts of which only hashes are stored. */
+const HASHED_TEXTS: readonly string[] = ["payload", "payload_text", "ai_output_text"]
+
+/**
+ * @param free names of members that may contain U+0000
+ * @throws HttpError 400 naming the member that contains U+0000
+ */
+function refuseNul(body: JsonObject, rule: string, free: readonly string[] = []): void {
+  const found = Object.keys(body).find(name => !free.includes(name) && (holdsNul(name) || holdsNul(body[name] ?? null)))
   if (found === undefined) return
-  const name = shownName(found[0])
+  const name = shownName(found)
   throw badRequest(name === undefined ? rule : `${name}: ${rule}`)
 }
 
-/** The body without the texts of which only hashes are stored. */
-function withoutTexts({
-  payload: _payload,
-  payload_text: _text,
-  ai_output_text: _output,
-  ...rest
-}: JsonObject): JsonObject {
-  return rest
+/** Most times that a request declares: a record puts them in order, each with its whole place. */
+const TIMES_MAX = 8_192
+
+/** How many texts a value has under names that end in `_at`. @param isTime whether the nearest name above it does */
+function countTimes(value: JsonValue, isTime = false): number {
+  if (typeof value === "string") return isTime ? 1 : 0
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + countTimes(item, isTime), 0)
+  if (!isObject(value)) return 0
+  return Object.keys(value).reduce((sum, name) => sum + countTimes(value[name] ?? null, name.endsWith("_at")), 0)
 }
 
+/** @throws HttpError 400 for too many times */
 function declaredOf(body: JsonObject): Partial<Record<DeclaredName, JsonObject>> {
   const declared: Partial<Record<DeclaredName, JsonObject>> = {}
   for (const name of DECLARED_NAMES) {
     const section = body[name]
     if (isObject(section)) declared[name] = section
   }
+  if (countTimes(declared) > TIMES_MAX)
+    throw badRequest(`The body has more than ${TIMES_MAX} times, which are texts under names that end in _at.`)
   return declared
 }
