@@ -23,6 +23,9 @@ export async function drawReport(report: Report): Promise<Uint8Array> {
   )
   const pens: Pen[] = []
   flow(strips, style.area, () => {
+    // A page that is full becomes one text: as thousands of pieces, the pages of a long report would fill the heap.
+    const full = pens.at(-1)?.sheet.operators ?? []
+    full.splice(0, full.length, full.join("\n"))
     const pen = newPen(pens.length, fonts)
     pens.push(pen)
     return pen

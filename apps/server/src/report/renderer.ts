@@ -8,7 +8,7 @@ import { reportSigner, type SignBytes } from "./sign-report.ts"
 const REPORTS_WAITING_MAX = 16
 /** Reports of one caller that are being made or in the queue: one caller cannot fill the queue. */
 export const REPORTS_PER_CALLER_MAX = 4
-/** The longest report, of thousands of approvers, takes seconds. */
+/** The longest report known, of a mebibyte of declared text, takes some ten seconds. */
 const REPORT_DEADLINE_MS = 60_000
 const REPORT_HEAP_MIB = 512
 

@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest"
 import { type JobBounds, JobError, type JobThread, openJobThread } from "./job-thread.ts"
 
-type Job = { readonly say?: string; readonly fail?: string; readonly exit?: true; readonly hang?: true }
+type Job = {
+  readonly say?: string
+  readonly fail?: string
+  readonly exit?: true
+  readonly hang?: true
+  readonly fill?: true
+}
 
 /** Echoes; a job can also fail, end the thread or never answer. */
 const ECHO = new URL(
@@ -11,6 +17,7 @@ const ECHO = new URL(
     parentPort.on("message", job => {
       if (job.exit) process.exit(3)
       if (job.hang) for (;;);
+      if (job.fill) for (let kept; ; ) kept = { kept }
       parentPort.postMessage(job.fail === undefined ? { result: [job.say, ++count] } : { failure: { name: "Error", message: job.fail, stack: "" } })
     })`)}`,
 )
@@ -71,6 +78,12 @@ describe("a job thread", () => {
     const [late, next] = [problemOf(run({ hang: true })), run({ say: "next" })]
     expect(await late).toBe("late")
     expect(await next).toEqual(["next", 1])
+  })
+
+  test("ends a job that needs more memory than its worker may have, and starts again", async () => {
+    const { run } = open()
+    expect(await problemOf(run({ fill: true }))).toBe("large")
+    expect(await run({ say: "again" })).toEqual(["again", 1])
   })
 
   test("gets several jobs ahead, and the jobs that a lost worker had not started go to the next one", async () => {

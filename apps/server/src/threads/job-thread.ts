@@ -31,8 +31,8 @@ export type ThreadEvents<Notice> = {
 /** The parts of a thrown error that can be posted from one thread to another. */
 type ThrownError = Pick<Error, "name" | "message"> & { readonly stack: string }
 
-/** Why a job has no result: too many wait, it took too long, the service stops, or the work itself failed. */
-export type JobProblem = "busy" | "late" | "closed" | "failed"
+/** Why a job has no result: too many wait, it took too long or too much memory, the service stops, or the work itself failed. */
+export type JobProblem = "busy" | "late" | "large" | "closed" | "failed"
 
 export class JobError extends Error {
   override readonly name = "JobError"
@@ -44,6 +44,8 @@ export class JobError extends Error {
     this.problem = problem
   }
 }
+
+const isOutOfMemory = (error: Error): boolean => "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
 
 const workFailed = (thrown: ThrownError): JobError =>
   new JobError("failed", "the work of a thread failed", Object.assign(new Error(thrown.message), thrown))
@@ -110,7 +112,9 @@ export function openJobThread<Job, Result, Notice = never>(
       watchFirst(started)
       sendJobs()
     })
-    worker.on("error", error => lose(started, new JobError("failed", "the thread failed", error)))
+    worker.on("error", error =>
+      lose(started, new JobError(isOutOfMemory(error) ? "large" : "failed", "the thread failed", error)),
+    )
     worker.once("exit", () => lose(started, new JobError("failed", "the thread ended")))
     worker.unref()
     return started

@@ -71,6 +71,11 @@ export const ERROR_CODES = {
   },
   head_too_large: { status: 431, meaning: "The request line and header fields are larger than 16 KiB." },
   internal_error: { status: 500, meaning: "A fault of the server. The operator finds its cause by the request id." },
+  too_much_work: {
+    status: 500,
+    meaning:
+      "The answer takes more time or memory than one answer may. A retry seldom helps; the sentence says what does.",
+  },
   not_implemented: { status: 501, meaning: "CONNECT, or a transfer coding other than chunked." },
   unavailable: {
     status: 503,

@@ -110,7 +110,10 @@ function outputIntent(context: PDFContext): PDFRef {
 function identify(report: Report, contents: readonly string[]): PDFHexString {
   const { title, subject, date, key_valid_from, attachment } = report
   return PDFHexString.of(
-    sha256Hex(JSON.stringify([title, subject, date, key_valid_from, attachment, contents])).slice(0, IDENTIFIER_DIGITS),
+    sha256Hex(JSON.stringify([title, subject, date, key_valid_from, attachment, contents.map(sha256Hex)])).slice(
+      0,
+      IDENTIFIER_DIGITS,
+    ),
   )
 }
 

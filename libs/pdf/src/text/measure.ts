@@ -1,7 +1,7 @@
 import { type Face, face as openFace } from "../fonts/faces.node.ts"
 import { advanceOf, type Glyph, type Shaped } from "../fonts/glyph.ts"
 import type { Item } from "./items.ts"
-import { shape } from "./shape.ts"
+import { CACHED_WORDS, shape } from "./shape.ts"
 import { missing, type Placeholder } from "./visible.ts"
 
 /** An item with its room on paper; lengths in points. */
@@ -62,26 +62,31 @@ export function clustersOf(text: string): string[] {
   return clusters
 }
 
+/** Labels as glyphs, made once per thread: a text may hold a hundred thousand boxes, and few different ones. */
+const labels = new Map<string, Shaped>()
+
 function placeholderBox(item: Item, placeholder: Placeholder, size: number): Box {
   const face = openFace("mono")
   const labelSize = size * LABEL_SCALE
-  const glyphs = framed(face, shape(face, placeholder.label, false).glyphs)
-  const width = glyphs.reduce((sum, { advance }) => sum + advance, 0)
+  const shaped = labels.get(placeholder.label) ?? framed(face, shape(face, placeholder.label, false).glyphs)
+  if (labels.size >= CACHED_WORDS) labels.clear()
+  labels.set(placeholder.label, shaped)
   return {
-    item: { ...item, kind: "placeholder", face, breakAfter: true },
-    shaped: { glyphs, width, contained: true },
+    item: item.kind === "placeholder" ? item : { ...item, kind: "placeholder", face, breakAfter: true },
+    shaped,
     size: labelSize,
-    width: (width * labelSize) / 1000,
+    width: (shaped.width * labelSize) / 1000,
     placeholder,
   }
 }
 
 /** A label between spaces that reach to the ends of its box: readers that measure gaps then see none beside it. */
-function framed(face: Face, label: readonly Glyph[]): Glyph[] {
+function framed(face: Face, label: readonly Glyph[]): Shaped {
   const padding = Math.round(((LABEL_PADDING + FRAME_MARGIN) * 1000) / LABEL_SCALE)
   const id = face.glyph(SPACE)
   const space = { id, text: " ", advance: padding, dy: 0 }
-  return [{ ...space, dx: 0 }, ...label, { ...space, dx: padding - advanceOf(face, id) }]
+  const glyphs = [{ ...space, dx: 0 }, ...label, { ...space, dx: padding - advanceOf(face, id) }]
+  return { glyphs, width: glyphs.reduce((sum, { advance }) => sum + advance, 0), contained: true }
 }
 
 function isContained({ item, shaped }: Box): boolean {

@@ -3,7 +3,7 @@ import { advanceOf, type Glyph, type Shaped } from "../fonts/glyph.ts"
 import { mirrored } from "./direction.ts"
 
 /** Words that reports repeat are shaped once per thread. */
-const CACHED_WORDS = 20_000
+export const CACHED_WORDS = 20_000
 const CACHED_LENGTH = 48
 const cache = new Map<string, Shaped>()
 
@@ -37,7 +37,8 @@ export function shape(face: Face, text: string, rightToLeft: boolean): Shaped {
 }
 
 function shapeAfresh(face: Face, text: string, rightToLeft: boolean): Shaped {
-  const plain = (face.monospaced && SIMPLE.test(text)) || !NEEDS_LAYOUT.test(text)
+  // Kerning, which is most of the work of a report, shows in words. A longer text is a signature or the like.
+  const plain = (SIMPLE.test(text) && (face.monospaced || text.length > CACHED_LENGTH)) || !NEEDS_LAYOUT.test(text)
   const glyphs =
     plain || rightToLeft !== /[\u0590-\u08ff\ufb1d-\ufeff]/.test(text) ? undefined : laidOut(face, text, rightToLeft)
   return measured(face, glyphs ?? unshaped(face, text, rightToLeft))

@@ -83,6 +83,12 @@ describe("a hash", () => {
   })
 })
 
+test("a text longer than a word is set without kerning, which is most of the work of a long report", () => {
+  const widthOf = (text: string): number => wrap(lineOf(text), SETTINGS.body, 100_000)[0]?.width ?? 0
+  expect(widthOf("AV")).toBeLessThan(widthOf("A") + widthOf("V"))
+  expect(widthOf("AV".repeat(500))).toBeCloseTo(500 * (widthOf("A") + widthOf("V")))
+})
+
 describe("direction", () => {
   const visual = (text: string): string => drawnOf(wrap(lineOf(text), SETTINGS.body, 480)).join("\n")
 

@@ -12,12 +12,12 @@ import type { DcaeAnswer } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { HttpError, unavailable } from "../../http-error.ts"
+import { HttpError } from "../../http-error.ts"
 import type { SealedRun } from "../../sealing/seal-batch.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
-import { JobError } from "../../threads/job-thread.ts"
 import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
+import { refusalOfJob } from "../http/job-refusal.ts"
 import type { ReceivedBody } from "../http/json-body.ts"
 import {
   DOCUMENT_LIMITS,
@@ -57,8 +57,11 @@ async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: Ke
 }
 
 const notChecked = (error: unknown): never => {
-  if (!(error instanceof JobError) || error.problem === "failed") throw error
-  throw unavailable("Too many large documents are being verified. Try again.", "overloaded")
+  throw refusalOfJob(
+    error,
+    "Too many large documents are being verified. Try again.",
+    "The document takes more than 60 seconds or too much memory to verify. Verify it with the command verifier.",
+  )
 }
 
 const verifyReceived = async (deps: Deps, { bytes, large }: ReceivedBody): Promise<Report | Unreadable> =>

@@ -1,19 +1,16 @@
 /** The audit report of a run. docs/api.md, "GET /runs/{id}/report.pdf". */
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { unavailable } from "../../http-error.ts"
 import { reportFileName } from "../../report/subject.ts"
 import { findPublicToken } from "../../store/tables/publications-table.ts"
-import { JobError } from "../../threads/job-thread.ts"
+import { refusalOfJob } from "../http/job-refusal.ts"
 import { readReportFormat } from "../http/query.ts"
 import { publicBundleUrl, serviceUrl } from "./addresses.ts"
 import type { RunOfPath } from "./own-run.ts"
 
-/** 503 when the queue of reports is full or the service stops: nothing is wrong with the run. */
-function refusalOf(error: unknown): unknown {
-  if (!(error instanceof JobError) || error.problem === "failed") return error
-  return unavailable("The report cannot be made now: too many are being made. Try again.", "overloaded")
-}
+const BUSY = "The report cannot be made now: too many are being made. Try again."
+const TOO_MUCH =
+  "The report takes more than 60 seconds or too much memory, because the run declared so much. Ask for format=brief, or read the bundle at the same address with /artifacts in place of /report.pdf."
 
 /** The report of one run. @param base of the path */
 export function reportOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {
@@ -26,7 +23,7 @@ export function reportOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfP
     const published = token === undefined ? {} : { public_url: publicBundleUrl(c, deps, token) }
     const job = { bundle, format, base_url: serviceUrl(c, deps), ...published, trust: deps.trust }
     const pdf = await deps.renderReport(owner, job).catch((error: unknown) => {
-      throw refusalOf(error)
+      throw refusalOfJob(error, BUSY, TOO_MUCH)
     })
     return c.body(pdf, 200, {
       "Content-Type": "application/pdf",

@@ -98,4 +98,4 @@ const REVIEW_FAILURES = { busy: "overloaded", late: "timeout", closed: "unreacha
 >
 
 const reviewFailure = (cause: JobError): Error =>
-  cause.problem === "failed" ? cause : new ReviewFailure(REVIEW_FAILURES[cause.problem])
+  cause.problem === "failed" || cause.problem === "large" ? cause : new ReviewFailure(REVIEW_FAILURES[cause.problem])
