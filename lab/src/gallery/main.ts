@@ -49,7 +49,6 @@ const knownTrust = ({ root, trust }: Folders): TrustedKeys => {
 const draw = (bundle: Bundle, trust: TrustedKeys, format: ReportFormat): Promise<Uint8Array> => {
   const context = {
     base_url: ADDRESS,
-    verifier_url: `${ADDRESS}/verify`,
     // The pictures show pages, not the signature.
     key_valid_from: 0,
     engine_version: ENGINE_VERSION,

@@ -36,7 +36,6 @@ function verified(bundle: Bundle): Verification {
 /** The service's side of a report on this bundle, verified as it is. */
 export const contextOf = (bundle: Bundle, facts: Partial<ReportContext> = {}): ReportContext => ({
   base_url: "https://runs.example.com",
-  verifier_url: "https://runs.example.com/verify",
   key_valid_from: reportDeployment.trust.serviceKeys[0]?.validFrom ?? 0,
   engine_version: "runseal-verify-1.0.0",
   verification: verified(bundle),

@@ -77,7 +77,7 @@ export const OPTIONS = v.object({
   ),
   baseUrl: option(
     "--base-url <url>",
-    "address under which callers reach this service, used in `GET /version` and in addresses of published bundles; without it, a bundle is published under the address of the publishing request",
+    "address under which callers reach this service, used in `GET /version`, in reports and in addresses of published bundles; without it, a report prints no address, and an answer names the one that its request was sent to",
     v.optional(PUBLIC_URL),
   ),
   ...POLICY_OPTIONS,

@@ -13,7 +13,10 @@ import { MAX_SHORT_LENGTH } from "./spans.ts"
 import type { ReportContext } from "./subject.ts"
 
 const poppler = hasTool("pdftotext")
-const PUBLIC_URL = `https://evidence.runs.example.com/public/runs/${"a".repeat(32)}/bundle.json`
+const PUBLISHED = {
+  base_url: "https://evidence.runs.example.com",
+  public_path: `/public/runs/${"a".repeat(32)}/bundle.json`,
+}
 
 const briefOf = (bundle: Bundle, facts: Partial<ReportContext> = {}): Promise<Uint8Array> =>
   drawReport(makeReport(bundle, contextOf(bundle, facts), "brief"))
@@ -25,7 +28,7 @@ const pagesOf = (pdf: Uint8Array): number =>
 describe.each(OUTCOME_KINDS)("the brief of %s", kind => {
   test("has two pages, published or not", async () => {
     expect(pagesOf(await briefOf(sealed(kind)))).toBe(2)
-    expect(pagesOf(await briefOf(sealed(kind), { public_url: PUBLIC_URL }))).toBe(2)
+    expect(pagesOf(await briefOf(sealed(kind), PUBLISHED))).toBe(2)
   })
 
   test.each<Omit<RunSpec, "outcome">>([
@@ -40,11 +43,11 @@ describe.each(OUTCOME_KINDS)("the brief of %s", kind => {
     const bundle = sealed(kind)
     const name = "treasury operations / payments / approvals / emea".repeat(2).slice(0, MAX_SHORT_LENGTH)
     const named = { ...bundle, run: { ...bundle.run, tenant_id: name, route_id: name, execution_region: name } }
-    expect(pagesOf(await drawReport(makeReport(named, contextOf(bundle, { public_url: PUBLIC_URL }), "brief")))).toBe(2)
+    expect(pagesOf(await drawReport(makeReport(named, contextOf(bundle, PUBLISHED), "brief")))).toBe(2)
   })
 
   test.skipIf(!poppler)("has no word on another, nor outside its margins (skipped without poppler)", async () => {
-    const words = wordsIn(await briefOf(sealed(kind), { public_url: PUBLIC_URL }))
+    const words = wordsIn(await briefOf(sealed(kind), PUBLISHED))
     expect(words.length).toBeGreaterThan(300)
     expect(overlapsIn(words)).toEqual([])
     const { area, head, foot } = STYLES.compact

@@ -294,13 +294,23 @@ describe("limits of the evidence", () => {
 
   test("the public bundle is in the QR code when the run is published, else the instructions", () => {
     const bundle = sealed("ok")
-    const public_url = `https://runs.example.com/public/runs/${"a".repeat(32)}/bundle.json`
-    const codes = [{}, { public_url }].map(facts =>
+    const public_path = `/public/runs/${"a".repeat(32)}/bundle.json`
+    const codes = [{}, { public_path }].map(facts =>
       makeReport(bundle, contextOf(bundle, facts), "brief").blocks.flatMap(b =>
         b.kind === "callout" ? (b.code ?? []) : [],
       ),
     )
-    expect(codes).toEqual([["https://runs.example.com/verify"], [public_url]])
+    expect(codes).toEqual([["https://runs.example.com/verify"], [`https://runs.example.com${public_path}`]])
+  })
+
+  test("without an address that the operator gave, no page names one", () => {
+    const bundle = sealed("ok")
+    const { base_url: _, ...context } = contextOf(bundle, { public_path: `/public/runs/${"a".repeat(32)}/bundle.json` })
+    for (const format of REPORT_FORMATS) {
+      const report = makeReport(bundle, context, format)
+      expect(reportText(report)).not.toMatch(/https?:/)
+      expect(report.blocks.filter(block => block.kind === "callout" && block.code !== undefined)).toEqual([])
+    }
   })
 
   test("a policy that is named as its rule is named beside the receipt, which names the rule", () => {

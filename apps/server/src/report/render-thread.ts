@@ -14,10 +14,10 @@ export type RenderJob = {
   /** The sealed document as stored. */
   readonly bundle: string
   readonly format: ReportFormat
-  /** Address of the service, without a final slash. */
-  readonly base_url: string
-  /** Address of the public bundle; only when the run is published. */
-  readonly public_url?: string
+  /** Address of the service as its operator gave it, without a final slash. */
+  readonly base_url?: string
+  /** Path of the public bundle; only when the run is published. */
+  readonly public_path?: string
   /** Unix seconds from which the service key counts that signs the report. */
   readonly key_valid_from: number
   /** The service's own trust: the report says what its own verification found, and that it is its own. */
@@ -27,10 +27,9 @@ export type RenderJob = {
 async function render({
   bundle: text,
   format,
-  base_url,
-  public_url,
   key_valid_from,
   trust,
+  ...addresses
 }: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
   const parsed = parseDocument(text)
   const read = readDocument(parsed)
@@ -40,10 +39,8 @@ async function render({
   const { mcd_finding: finding } = bundle.sections
   const signature = finding && signatureName(finding.library_hash, finding.matched_signature_id)
   const context = {
-    base_url,
-    ...(public_url === undefined ? {} : { public_url }),
+    ...addresses,
     ...(signature === undefined ? {} : { signature }),
-    verifier_url: `${base_url}/verify`,
     key_valid_from,
     engine_version: ENGINE_VERSION,
     verification,

@@ -10,12 +10,10 @@ import type { SignatureName } from "../run/policy/signature-name.ts"
 
 /** Facts of a run when its report is made, which are not in its bundle. */
 export type ReportContext = {
-  /** Address of the service, without a final slash. */
-  readonly base_url: string
-  /** Address of the public bundle; only when the run is published. */
-  readonly public_url?: string
-  /** Address of a page that says how to verify. */
-  readonly verifier_url: string
+  /** Address of the service as its operator gave it, without a final slash; without it the report names no address. */
+  readonly base_url?: string
+  /** Path of the public bundle at the service; only when the run is published. */
+  readonly public_path?: string
   /** Unix seconds from which the service key counts that signs the report. */
   readonly key_valid_from: number
   /** Release of the verification engine that made `verification`. */

@@ -5,7 +5,7 @@ import { reportFileName } from "../../report/subject.ts"
 import { findPublicToken } from "../../store/tables/publications-table.ts"
 import { refusalOfJob } from "../http/job-refusal.ts"
 import { readReportFormat } from "../http/query.ts"
-import { publicBundleUrl, serviceUrl } from "./addresses.ts"
+import { publicBundlePath } from "./addresses.ts"
 import type { RunOfPath } from "./own-run.ts"
 
 const BUSY = "The report cannot be made now: too many are being made. Try again."
@@ -20,8 +20,10 @@ export function reportOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfP
     const { run_id, owner, bundle: sealed } = await find(c, deps)
     const [bundle = sealed] = await deps.showOutside([sealed])
     const token = await findPublicToken(deps.db, run_id)
-    const published = token === undefined ? {} : { public_url: publicBundleUrl(c, deps, token) }
-    const job = { bundle, format, base_url: serviceUrl(c, deps), ...published, trust: deps.trust }
+    const published = token === undefined ? {} : { public_path: publicBundlePath(token) }
+    // The service signs a report, and others read it. So it never names the address that its caller wrote into the request.
+    const address = deps.baseUrl === undefined ? {} : { base_url: deps.baseUrl }
+    const job = { bundle, format, ...address, ...published, trust: deps.trust }
     const pdf = await deps.renderReport(owner, job).catch((error: unknown) => {
       throw refusalOfJob(error, BUSY, TOO_MUCH)
     })

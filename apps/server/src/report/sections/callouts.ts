@@ -54,11 +54,11 @@ function refusal({ bundle }: Subject): readonly Line[] {
   return sentence === undefined ? [] : [line({ text: sentence, style: "bold" })]
 }
 
-/** What to do, what to expect, and where the code beside it leads: the public bundle when there is one, else the instructions. */
+/** What to do, what to expect, and where the code beside it leads: the public bundle when there is one, else the instructions. Without an address of the operator there is no code. */
 export const howToVerify: Part = ({ bundle, context, format }) => {
   const { run_id } = bundle.run
-  const { public_url, verifier_url } = context
-  const address = public_url ?? verifier_url
+  const { base_url, public_path } = context
+  const path = public_path ?? "/verify"
   const callout: Block = {
     kind: "callout",
     tone: "accent",
@@ -71,9 +71,12 @@ export const howToVerify: Part = ({ bundle, context, format }) => {
       ),
       line(mono(`verifier ${reportFileName(run_id, format)} --trust trust.json`)),
       line(expected(context), " Take the trust document from the service by another way than this report."),
-      line(public_url === undefined ? "Verification instructions: " : "Public bundle of this run: ", mono(address)),
+      line(
+        public_path === undefined ? "Verification instructions: " : "Public bundle of this run: ",
+        ...(base_url === undefined ? ["path ", mono(path), " of the service"] : [mono(`${base_url}${path}`)]),
+      ),
     ],
-    code: address,
+    ...(base_url === undefined ? {} : { code: `${base_url}${path}` }),
   }
   return [callout]
 }

@@ -47,6 +47,9 @@ function checks({ context: { verification, engine_version } }: Subject): readonl
 
 function howToCheck({ bundle, context, format }: Subject): readonly Block[] {
   const { run_id } = bundle.run
+  const { base_url } = context
+  const at = (path: string): readonly (string | Span)[] =>
+    base_url === undefined ? ["its path ", mono(path)] : [mono(`${base_url}${path}`)]
   return [
     heading(2, "How to check it yourself"),
     {
@@ -55,7 +58,7 @@ function howToCheck({ bundle, context, format }: Subject): readonly Block[] {
       items: [
         line(
           "Obtain the trust document of the service by another way than this report, and compare the fingerprints of its keys with those the service gives elsewhere. The service publishes it at ",
-          mono(`${context.base_url}/.well-known/runseal-trust.json`),
+          ...at("/.well-known/runseal-trust.json"),
           "; ",
           mono("verifier trust add trust.json"),
           " makes it known to the verifier.",
@@ -66,7 +69,7 @@ function howToCheck({ bundle, context, format }: Subject): readonly Block[] {
           ", or take the bundle ",
           mono(bundleFileName(run_id)),
           " out with any PDF tool and verify that. No network is needed. Instructions: ",
-          mono(context.verifier_url),
+          ...at("/verify"),
         ),
       ],
     },

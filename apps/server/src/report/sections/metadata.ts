@@ -63,7 +63,7 @@ function origin({ bundle, context, format }: Subject): readonly Fact[] {
     fact("Manifest formula", mono(run.formula_version)),
     ...(run.leaf_version === undefined ? [] : [fact("Anchor leaf", mono(run.leaf_version))]),
     fact("Verification engine", mono(context.engine_version)),
-    fact("Service address", mono(context.base_url)),
+    ...(context.base_url === undefined ? [] : [fact("Service address", mono(context.base_url))]),
     fact("Report format", mono(format)),
   ]
 }
