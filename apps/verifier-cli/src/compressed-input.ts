@@ -1,6 +1,7 @@
 /** Expands input that is compressed with gzip or Zstandard. Loaded only for such input. */
 import { pipeline } from "node:stream"
 import * as zlib from "node:zlib"
+import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { InputError } from "./input-error.ts"
 import type { Compression } from "./read-input.ts"
 
@@ -29,6 +30,7 @@ export async function* expanded(
       yield chunk
     }
   }
+  const notExpanded = (): InputError => new InputError(`${name} ${NOT_EXPANDED}: ${unpackFirst(compression)}.`)
   let size = 0
   try {
     // The reader of the decoder gets every failure.
@@ -42,11 +44,10 @@ export async function* expanded(
     }
   } catch (error) {
     if (error instanceof InputError) throw error
-    throw new InputError(`${name} could not be expanded: it was cut off or is damaged.`)
+    throw notExpanded()
   }
-  // Node reads the first frame of Zstandard only, and says nothing of the others.
-  if (decoder.bytesWritten !== given)
-    throw new InputError(`${name} has something behind its compressed data: ${unpackFirst(compression)}.`)
+  // Node reads the first frame of Zstandard only, and says nothing of the others, nor of zeros behind gzip.
+  if (decoder.bytesWritten !== given) throw notExpanded()
 }
 
 const unpackFirst = (compression: Compression): string => `unpack it with ${TOOLS[compression]}, and verify the result`

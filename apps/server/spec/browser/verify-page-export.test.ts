@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { gzipSync, zstdCompressSync } from "node:zlib"
 import { utf8Encode } from "@runseal/canonical"
 import { passedRows, problemText, statementRows, windowTables } from "@runseal/core/presentation/completeness-account"
+import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { COMPLETENESS_VERDICTS, type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { makeDeployment } from "../../../../libs/core/test/fixtures/deployment.ts"
@@ -114,11 +115,16 @@ describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
     const without = await verified(visited.page, { name: "short.gz", bytes: gzipSync(textOf(lines.toSpliced(3, 1))) })
     expect(without.verdict).toBe(COMPLETENESS_VERDICTS.failed)
     expect(without.text).toMatch(/document 3 is missing/)
-    for (const cut of [20, packed.length >> 1, packed.length - 1]) {
-      const broken = await verified(visited.page, { name: `cut-${cut}.gz`, bytes: packed.subarray(0, cut) })
+    const wrong = [20, packed.length >> 1, packed.length - 1].map(cut => packed.subarray(0, cut))
+    for (const more of [Buffer.alloc(2), Buffer.from("and more"), packed]) wrong.push(Buffer.concat([packed, more]))
+    for (const [at, bytes] of wrong.entries()) {
+      const broken = await verified(visited.page, { name: `wrong-${at}.gz`, bytes })
       expect(broken.verdict).toBe("NOTHING WAS VERIFIED")
-      expect(broken.text).toContain("it was cut off or is damaged")
+      expect(broken.text).toContain(NOT_EXPANDED)
     }
+    const empty = await verified(visited.page, { name: "empty.gz", bytes: gzipSync("") })
+    expect(empty.verdict).toBe("NOTHING WAS VERIFIED")
+    expect(empty.text).toContain("it is empty")
     const zstd = await verified(visited.page, { name: "export.ndjson.zst", bytes: zstdCompressSync(textOf(lines)) })
     expect(zstd.verdict).toBe("NOTHING WAS VERIFIED")
     expect(zstd.text).toContain("unpack it with unzstd")

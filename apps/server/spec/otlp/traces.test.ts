@@ -8,6 +8,7 @@ import { type Attributes, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { OTLPTraceExporter as ProtoExporter } from "@opentelemetry/exporter-trace-otlp-proto"
 import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
+import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { SPANS_MAX } from "@runseal/otlp/otlp-app"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Child, startChild } from "../harness/child.ts"
@@ -271,6 +272,23 @@ describe("a request", () => {
     expect((await send(Uint8Array.of(0xff, 0xff), { "Content-Type": "application/x-protobuf" })).status).toBe(400)
     expect((await send("x", { "Content-Type": "text/plain" })).status).toBe(400)
     expect((await send("x", { ...JSON_TYPE, "Content-Encoding": "gzip" })).status).toBe(400)
+  })
+
+  test("that is compressed and cut off, empty or followed by anything is refused", async () => {
+    const packed = gzipSync('{"resourceSpans":[]}')
+    const inGzip = { ...JSON_TYPE, "Content-Encoding": "gzip" }
+    expect((await send(new Uint8Array(packed), inGzip)).status).toBe(200)
+    for (const bytes of [
+      packed.subarray(0, -3),
+      Buffer.alloc(0),
+      Buffer.concat([packed, Buffer.alloc(2)]),
+      Buffer.concat([packed, Buffer.from("junk")]),
+      Buffer.concat([packed, packed.subarray(0, 12)]),
+    ]) {
+      const answer = await send(new Uint8Array(bytes), inGzip)
+      expect(answer.status).toBe(400)
+      expect(await answer.json()).toMatchObject({ error: `The body ${NOT_EXPANDED}.` })
+    }
   })
 
   test("that unpacks to more than is allowed is refused", async () => {

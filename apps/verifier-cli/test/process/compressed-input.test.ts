@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { gzipSync, zstdCompressSync } from "node:zlib"
+import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { afterAll, describe, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { exportText, stateExport } from "../../../../libs/core/test/fixtures/sample-exports.ts"
@@ -88,7 +89,7 @@ describe.each(["gz", "zst"] as const)("an export in .%s", ending => {
       expect(output).not.toContain(COMPLETE)
       // Zstandard as Node writes it has no checksum: damage in its middle is found in the records.
       if (wrong === damaged && ending === "zst") expect(output).toContain("FAILED")
-      else expect(output).toContain("wrong could not be expanded: it was cut off or is damaged.")
+      else expect(output).toContain(`wrong ${NOT_EXPANDED}`)
     }
   })
 
@@ -104,11 +105,19 @@ describe.each(["gz", "zst"] as const)("an export in .%s", ending => {
         ? { exit: 0, last: COMPLETE }
         : {
             exit: 2,
-            last: expect.stringContaining("two has something behind its compressed data: unpack it with unzstd"),
+            last: expect.stringContaining(`two ${NOT_EXPANDED}: unpack it with unzstd`),
           },
     )
-    appendFileSync(join(folder, written("more", bytes)), "and more")
-    expect((await run(["more", "--complete"])).exit).toBe(2)
+    for (const more of ["and more", "\0\0", bytes.subarray(0, 12)]) {
+      appendFileSync(join(folder, written("more", bytes)), more)
+      const refused = await run(["more", "--complete"])
+      expect(refused).toMatchObject({ exit: 2, last: expect.stringContaining(`more ${NOT_EXPANDED}`) })
+    }
+  })
+
+  test("of no text is an empty export", async () => {
+    const ran = await run([written("nothing", COMPRESS[ending]("")), "--complete"])
+    expect(ran).toMatchObject({ exit: 2, last: expect.stringContaining("it is empty") })
   })
 
   test("is fetched as a compressed file, and as an answer that is larger than a document may be", async () => {

@@ -1,6 +1,7 @@
 /** An export, verified line by line as it is read, with the same code as on the command line. Memory holds some hundred bytes of each record. */
 import { DEFAULT_MAX_BYTES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { linesOf } from "@runseal/core/presentation/lines"
+import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import type { Unreadable } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
@@ -92,6 +93,6 @@ async function* textOf(file: File): AsyncGenerator<Uint8Array> {
     }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new NotExpanded("it could not be expanded: it was cut off or is damaged")
+    throw new NotExpanded(`it ${NOT_EXPANDED}: unpack it with gunzip, and choose the result`)
   }
 }

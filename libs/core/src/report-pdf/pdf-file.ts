@@ -6,7 +6,7 @@
 import { latin1, type PdfDictionary, PdfError, type PdfReader, type PdfValue, readPdf } from "./pdf-value.ts"
 
 /**
- * Undoes Flate (RFC 1950). Rejects when the result would be longer than `maxBytes` or the data is not whole.
+ * Undoes Flate (RFC 1950). Rejects when the result would be longer than `maxBytes`, the data is not whole, or something is behind its end.
  * The platform brings it: zlib in Node, DecompressionStream in browsers.
  */
 export type Inflate = (data: Uint8Array, maxBytes: number) => Promise<Uint8Array>

@@ -1,7 +1,7 @@
 /** The body of `POST /v1/traces`: protobuf or JSON, plain or compressed with gzip, unpacked within the bounds of other large bodies. */
-import { promisify } from "node:util"
-import { gunzip } from "node:zlib"
-import { countNodes } from "@runseal/canonical"
+import { createGunzip } from "node:zlib"
+import { concatBytes, countNodes } from "@runseal/canonical"
+import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import type { Context } from "hono"
 import { HttpError, unavailable } from "../../http-error.ts"
 import { DOCUMENT_LIMITS, receiveBytes, roomForParsing } from "./json-body.ts"
@@ -13,8 +13,6 @@ export const TRACES_MAX_BYTES = DOCUMENT_LIMITS.maxBytes
 const MAX_VALUES = 262_144
 const TYPES = { "application/x-protobuf": "protobuf", "application/json": "json" } as const
 type Encoding = (typeof TYPES)[keyof typeof TYPES]
-
-const unpack = promisify(gunzip)
 
 /**
  * @param fieldsOf how many fields a body in protobuf has; the second argument if there are more
@@ -41,11 +39,24 @@ export async function readTraces(
 }
 
 async function unpacked(sent: Uint8Array): Promise<Uint8Array> {
-  return unpack(sent, { maxOutputLength: TRACES_MAX_BYTES }).catch((error: unknown) => {
-    if (error instanceof RangeError)
-      throw new HttpError("body_too_large", `The body is larger than ${TRACES_MAX_BYTES} bytes once it is unpacked.`)
-    throw new HttpError("invalid_body", "The body is not compressed with gzip.")
-  })
+  const decoder = createGunzip()
+  decoder.end(sent)
+  const parts: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const part of decoder) {
+      size += part.length
+      if (size > TRACES_MAX_BYTES) break
+      parts.push(part)
+    }
+  } catch {
+    throw refuseTraces(`The body ${NOT_EXPANDED}.`)
+  }
+  if (size > TRACES_MAX_BYTES)
+    throw new HttpError("body_too_large", `The body is larger than ${TRACES_MAX_BYTES} bytes once it is unpacked.`)
+  // Node ignores zeros behind the end.
+  if (decoder.bytesWritten !== sent.length) throw refuseTraces(`The body ${NOT_EXPANDED}.`)
+  return concatBytes(...parts)
 }
 
 /** Refuses a body that is no request of OTLP. */
