@@ -14,7 +14,7 @@ const reportWith = (more: string): Uint8Array =>
   smallPdf(
     {
       attachments: [canonicalize(bundle)],
-      pages: [["Page 1 of 1"]],
+      pages: [[`Bundle hash ${bundle.bundle_hash}`, "Page 1 of 1"]],
       madeAt: clockSeconds(bundle.run.created_at) ?? 0,
       edit: objects => {
         const [, dictionary, length, data] =
