@@ -104,8 +104,21 @@ test("brief says where the 18 hashes are explained", () => {
 describe("the report of a close", () => {
   test("tells when the act was permitted, that it failed, and what was reserved and used", () => {
     const text = whole(closed({ failed: "EXECUTOR_FAILED" }))
-    expect(text).toMatch(/It was permitted on 2026-01-15T12:00:\S+Z \(log entry \d+\); the act was reported as failed/)
+    expect(text).toMatch(
+      /It was permitted on 2026-01-15T12:00:\S+Z \(log entry \d+\); the caller reported the act as failed/,
+    )
+    expect(text).toContain("EXECUTOR_FAILED, the executor failed while it acted")
+    expect(text).toContain("The act failed; what was completed is the service's part")
     expect(text).not.toContain("Charged for this run")
+  })
+
+  test.each([{}, { failed: "NOT_EXECUTED" }] as const)("never says that the service executed the act (%o)", spec => {
+    const text = whole(closed(spec))
+    expect(text).not.toMatch(/\bexecuted and sealed/)
+    expect(text).toContain("The run was admitted and sealed.")
+    expect(text).toContain(
+      "failed" in spec ? "Sealed; the permitted act failed" : "Sealed; the permitted act was reported done",
+    )
   })
 
   test("that was refused says that the act may have been done", () => {

@@ -6,8 +6,8 @@ import { isRefused, type OutcomeKind } from "../vocabulary/outcomes.ts"
 
 const FAILURES: Readonly<Record<ActFailureCode, string>> = {
   NOT_EXECUTED: "nothing was executed",
-  EXECUTOR_REFUSED: "who was to act refused",
-  EXECUTOR_FAILED: "who acted failed",
+  EXECUTOR_REFUSED: "the executor refused to act",
+  EXECUTOR_FAILED: "the executor failed while it acted",
   TIMED_OUT: "no result came in time",
 }
 

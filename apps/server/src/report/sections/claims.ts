@@ -8,9 +8,9 @@ import type { ReportClaim } from "@runseal/core/formulas/report-claims"
 import { refusalBeforeFailure, refusingGate } from "@runseal/core/verify/stage-error"
 import { member } from "@runseal/core/vocabulary/json-members"
 import type { Gate } from "@runseal/core/vocabulary/outcomes"
-import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { declaredIn } from "../declared.ts"
 import { count, countOf, readableTime, unixTime } from "../spans.ts"
+import { endSentence } from "./permit-part.ts"
 
 /** Who vouches for a claim. */
 export const BASES = {
@@ -103,7 +103,7 @@ const ending = (bundle: Bundle): Claim => {
   const found = receiptOf(bundle)
   // A step that failed is no decision of a gate.
   const basis = run.outcome_kind === "stage_error" ? "operator" : "decided"
-  return claim(basis, OUTCOMES[run.outcome_kind].sentence, [
+  return claim(basis, endSentence(bundle), [
     ["manifest", manifest?.ManifestHash],
     [found?.key ?? "", found?.receipt.hash],
     ["bundle_hash", found === undefined && manifest === undefined ? bundle.bundle_hash : undefined],

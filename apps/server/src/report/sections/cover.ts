@@ -19,13 +19,13 @@ export const verdictOf = (subject: Subject): string => (isBroken(subject) ? "Rec
 const endOf = (subject: Subject): string =>
   refusingGate(subject.bundle) === undefined ? verdictWords(subject) : "Refused, then failed: not an attestation"
 
-/** A run is sealed as any other where its act failed, and its first words must say so. */
-const verdictWords = (subject: Subject): string =>
-  isObserved(subject)
-    ? `Observed: ${wordsOf(subject).would}; nothing was stopped`
-    : subject.bundle.run.outcome_kind === "ok" && actFailed(subject.bundle)
-      ? "Sealed; the permitted act failed"
-      : wordsOf(subject).verdict
+/** The first words on a run that closed a permit are on its act: others executed it or not, and the caller reported what became of it. */
+function verdictWords(subject: Subject): string {
+  const { run, sections } = subject.bundle
+  if (isObserved(subject)) return `Observed: ${wordsOf(subject).would}; nothing was stopped`
+  if (run.outcome_kind !== "ok" || sections.permit === undefined) return wordsOf(subject).verdict
+  return actFailed(subject.bundle) ? "Sealed; the permitted act failed" : "Sealed; the permitted act was reported done"
+}
 
 const anchoredAt = ({ bundle }: Subject): Line => {
   const { pre_anchor, receipt, complete_record } = bundle.anchors

@@ -5,6 +5,7 @@ import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { PermitUseSection } from "@runseal/core/artifacts/permit-sections"
 import { failureText, refusedCloseText } from "@runseal/core/presentation/permit-account"
 import { bundleFacts } from "@runseal/core/verify/record-facts"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { Line } from "@runseal/pdf/block"
 import { countOf, type Fact, fact, facts, line, mono, muted, remark, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
@@ -19,13 +20,19 @@ export const actFacts = ({ sections: { permit } }: Bundle): readonly Fact[] =>
     ? []
     : [
         fact(
-          "Act",
+          "Act, as reported",
           line({ text: actText(permit), ...(permit.code === undefined ? {} : { style: "bold", tone: "bad" }) }),
         ),
       ]
 
 /** Whether the run closed a permit whose act failed. */
 export const actFailed = ({ sections: { permit } }: Pick<Bundle, "sections">): boolean => permit?.outcome === "failed"
+
+/** How the run ended. "Executed" would be read as said of a permitted act, which the service does not execute. */
+export const endSentence = ({ run, sections }: Bundle): string =>
+  run.outcome_kind === "ok" && sections.permit !== undefined
+    ? "The run was admitted and sealed."
+    : OUTCOMES[run.outcome_kind].sentence
 
 /** When the act was permitted, reported and closed. */
 export function permitSentence(bundle: Bundle): Line {
@@ -34,7 +41,7 @@ export function permitSentence(bundle: Bundle): Line {
   const { opening_log_index, closed_clock } = permit
   const permitted = `It was permitted on ${envelope.admission_clock} (log entry ${opening_log_index}); `
   const refused = refusedCloseText(bundle.run.outcome_kind, bundleFacts(bundle))
-  const act = `the act was reported as ${actText(permit)}; the run was closed on ${closed_clock}. `
+  const act = `the caller reported the act as ${actText(permit)}; the run was closed on ${closed_clock}. `
   return line(permitted, act, refused === undefined ? "" : `${refused} `)
 }
 

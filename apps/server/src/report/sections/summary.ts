@@ -3,13 +3,13 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { type RecordFinding, recordFindings } from "@runseal/core/artifacts/record-findings"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
-import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
+import { withMark } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line } from "@runseal/pdf/block"
 import { count, countOf, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
-import { permitSentence } from "./permit-part.ts"
+import { actFailed, endSentence, permitSentence } from "./permit-part.ts"
 import { placeOf, SWITCHED_OFF } from "./risk.ts"
 
 export const executiveSummary: Part = subject => {
@@ -17,9 +17,12 @@ export const executiveSummary: Part = subject => {
   return [
     heading(1, "Executive Summary"),
     paragraph(opener(bundle)),
-    paragraph(`${wordsOf(subject).framing} `, anchorSentence(bundle)),
+    paragraph(isSealedFailure(bundle) ? FAILED_ACT : "", `${wordsOf(subject).framing} `, anchorSentence(bundle)),
   ]
 }
+
+const isSealedFailure = (bundle: Bundle): boolean => bundle.run.outcome_kind === "ok" && actFailed(bundle)
+const FAILED_ACT = "The act failed; what was completed is the service's part, from the decision to the seal. "
 
 function opener(bundle: Bundle): Line {
   const { run, sections } = bundle
@@ -39,7 +42,7 @@ function opener(bundle: Bundle): Line {
   return line(
     requested,
     payload,
-    `${withMark(OUTCOMES[run.outcome_kind].sentence, sections.envelope)} `,
+    `${withMark(endSentence(bundle), sections.envelope)} `,
     because(bundle),
     findings(bundle),
   )
