@@ -17,7 +17,6 @@ import type { SealedRun } from "../../sealing/seal-batch.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
-import { refusalOfJob } from "../http/job-refusal.ts"
 import type { ReceivedBody } from "../http/json-body.ts"
 import {
   DOCUMENT_LIMITS,
@@ -29,6 +28,7 @@ import {
 } from "../http/json-body.ts"
 import { readExecuteBody } from "../http/request-bodies.ts"
 import { determinismAnswer, executeAnswer } from "./execute-answer.ts"
+import { refusalOfJob } from "./job-refusal.ts"
 import { callersRun } from "./own-run.ts"
 import { storedBundle } from "./run-views.ts"
 import { submissionOf } from "./submission-of.ts"

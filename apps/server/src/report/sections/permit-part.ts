@@ -28,7 +28,7 @@ export const actFacts = ({ sections: { permit } }: Bundle): readonly Fact[] =>
 /** Whether the run closed a permit whose act failed. */
 export const actFailed = ({ sections: { permit } }: Pick<Bundle, "sections">): boolean => permit?.outcome === "failed"
 
-/** How the run ended. "Executed" would be read as said of a permitted act, which the service does not execute. */
+/** How the run ended. "Executed" would seem to be about a permitted act, which the service does not execute. */
 export const endSentence = ({ run, sections }: Bundle): string =>
   run.outcome_kind === "ok" && sections.permit !== undefined
     ? "The run was admitted and sealed."
