@@ -79,7 +79,7 @@ async function openWorld(context: TestContext, row: FaultRow, name: string): Pro
   const copy = `${keysDir}-copy`
   cpSync(join(keysDir, "signing-keys.json"), join(copy, "signing-keys.json"))
   await deployment.check(first)
-  const pooler = await startPgBouncer({ server: url })
+  const pooler = await startPgBouncer({ server: url, settings: { server_login_retry: "1" } })
   context.onTestFinished(pooler.stop)
   const pooled = await start([
     ...["--database-url", pooler.through(url), "--database-pooling", "transaction", "--database-direct-url", url],
