@@ -132,12 +132,12 @@ const publishedOf = ({ keys, origin, genesis, keyChanges }: Deployment, config: 
 
 type OverHeads = BootParts & Pick<Deps, "telemetry" | "reads"> & { readonly heads: HeadGuard }
 
-type AccessParts = Pick<BootParts, "db" | "config" | "nowMs"> & Pick<Deployment, "keys"> & Pick<Deps, "telemetry">
+type AccessParts = Pick<OverHeads, "db" | "config" | "nowMs" | "heads" | "telemetry"> & Pick<Deployment, "keys">
 
 /** Who may come in, and how often. */
-const openAccess = ({ db, config, nowMs, telemetry, keys }: AccessParts) => ({
+const openAccess = ({ db, config, nowMs, heads, telemetry, keys }: AccessParts) => ({
   keys: openKeyDirectory({ db, nowMs, telemetry }),
-  idempotencyKeys: openIdempotencyKeys(db, nowMs),
+  idempotencyKeys: openIdempotencyKeys(db, nowMs, () => heads.rememberStored(db)),
   trialQuota: openTrialQuota(db, nowMs, () => telemetry.limited("trial")),
   rateLimits: openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: telemetry.limited }),
 })

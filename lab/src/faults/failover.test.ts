@@ -1,7 +1,8 @@
 /** Decision 0110: a standby that takes a lost primary's place. Two servers, a real primary and a real standby; nothing is sealed twice. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
+import { startCuttingProxy } from "../../../apps/server/spec/database/cutting-proxy.ts"
 import { postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
 import {
   checkpointOf,
@@ -15,6 +16,7 @@ import {
 import { cutOff, untilCaughtUp } from "../../../apps/server/spec/database/standby.ts"
 import { openSwitchingProxy } from "../../../apps/server/spec/database/switching-proxy.ts"
 import { runToEnd } from "../../../apps/server/spec/harness/child.ts"
+import { isReplay, newKey, sendKeyed } from "../../../apps/server/spec/harness/keyed.ts"
 import { expectRefused } from "../../../apps/server/spec/harness/read-answer.ts"
 import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
 import type { TestService } from "../../../apps/server/spec/harness/test-service.ts"
@@ -22,6 +24,7 @@ import { until } from "../../../apps/server/spec/harness/until.ts"
 
 /** Starts of two servers of PostgreSQL and two services, on a machine that is busy. */
 const DEADLINE_MS = 480_000
+const ATTESTED = { digest: "d1".repeat(32), algorithm: "sha256" }
 const AWAITED = /until \d+ more of the folders of heads/
 const OLDER = /older log than was acknowledged, or another/
 const EXCHANGED = /database was exchanged/
@@ -108,6 +111,28 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
       expect(filesOf(keysDir), "a longer fork takes no evidence away").toEqual(before)
     },
   )
+
+  test("that lost a record which was found under its key, after nobody learned the outcome of its commit: nothing is sealed", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary, proxy } = world
+    const cutting = await startCuttingProxy(Number(new URL(primary.url).port))
+    onTestFinished(cutting.close)
+    const way = new URL(primary.url)
+    way.port = `${cutting.port}`
+    const a = await world.serve(keysDir)
+    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+    await untilCaughtUp(standby.url, primary.url)
+    await cutOff(standby.url)
+    proxy.switchTo(way.href)
+    await until("a is on the way that is cut", async () => (await lookAgain(a)).status === 200)
+    cutting.cutAt("commit\0", "after")
+    const found = await sendKeyed(a, "/attest", newKey(), ATTESTED)
+    expect(found.status).toBe(201)
+    expect(isReplay(found)).toBe(true)
+    await world.failOver()
+    await expectStopped(a, OLDER)
+    await expectStopped(b, AWAITED)
+  })
 
   test("that lost nothing: sealing resumes by itself with both servers up, and waits for one that is down", async () => {
     const world = await openWorld()

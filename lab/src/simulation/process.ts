@@ -119,7 +119,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     issuer: origin,
     pipeline: pipelineOf(config, prepared, () => prepared.policy, "unknown", reportFault),
   })
-  const keyed = openIdempotencyKeys(db, nowMs)
+  const keyed = openIdempotencyKeys(db, nowMs, () => heads.rememberStored(db))
   const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>
     claim === undefined ? { made: await make() } : keyed.once(claim, make)
   const find = async (permitId: string): Promise<FoundPermit> => {

@@ -5,8 +5,10 @@
 import type { HeadFile, Lineage, RememberedHead } from "../keys/head-file.ts"
 import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
+import { createGroupCommit } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
+import { readHead } from "../store/tables/log-store.ts"
 import {
   awaitedOf,
   awaitedSentence,
@@ -40,6 +42,12 @@ export type HeadGuard = SealingHeads & {
    * @throws StartupError when the database holds an older log, or another
    */
   readonly start: (db: Database) => Promise<void>
+  /**
+   * Makes what the database holds durable, and remembers its head: before an answer with a record that was found there. Nobody may have
+   * learned the outcome of the commit that stored it, and then no process remembers that head.
+   * @throws StoreError "unavailable" when it cannot, or when the log does not contain this process's own head
+   */
+  readonly rememberStored: (db: Database) => Promise<void>
   /** Sizes of the log of all heads that are remembered beside the keys. @throws StartupError when a file is damaged */
   readonly sizes: () => readonly number[]
   /** Size of the last head that this process acknowledged; 0 before the first. */
@@ -66,6 +74,8 @@ type HeadGuardParts = {
   readonly report?: (trouble: string | undefined) => void
 }
 
+/** Most answers that may wait for a head; one more is refused at once. */
+const MAX_WAITING = 4096
 const NOT_REMEMBERED =
   "The folder of the heads beside the keys cannot be written; nothing is sealed until the log's head can be remembered there."
 const ELSEWHERE =
@@ -76,6 +86,22 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
   const registration = folder && createFolderRegistration(file, folder, nowMs)
   const queue = createSerialQueue()
   const polling = openHeadPoll(file, state, registration, queue)
+  const readyToRemember = async (): Promise<void> => {
+    await file.ready().catch(cause => {
+      throw new StoreError("unavailable", { message: NOT_REMEMBERED, cause })
+    })
+  }
+  const storedHeads = createGroupCommit<Database, true>(
+    async dbs => {
+      for (const db of new Set(dbs))
+        await queue(async () => {
+          await readyToRemember()
+          await rememberStoredHead(db, file, state)
+        })
+      return dbs.map(() => true)
+    },
+    { batch: MAX_WAITING, waiting: MAX_WAITING, readsOnly: true },
+  )
   return {
     start: async db => {
       const { head, missing } = await polling.start(db)
@@ -87,11 +113,8 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
     poll: polling.poll,
     trouble: state.trouble,
     whileSealing: queue,
-    readyToRemember: async () => {
-      await file.ready().catch(cause => {
-        throw new StoreError("unavailable", { message: NOT_REMEMBERED, cause })
-      })
-    },
+    readyToRemember,
+    rememberStored: async db => void (await storedHeads.submit(db)),
     checkHead: createHeadCheck(file, state, registration, polling.pollSoon),
     rememberHead: async (size, root) => {
       const head = headOf({ size, root })
@@ -105,6 +128,17 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
       file.close()
     },
   }
+}
+
+/** Remembers the head of the database, unless it is no further than what this process remembers. */
+async function rememberStoredHead(db: Database, file: HeadFile, state: HeadState): Promise<void> {
+  const head = headOf(await readHead(db))
+  await db.confirm()
+  const own = file.own()
+  if (head.size <= own.size) return
+  if ((await notContained(db, head, [own])).length > 0) state.refuse(OLDER)
+  state.know(head)
+  await file.remember({ ...head, lineage: own.lineage })
 }
 
 /** The check of a head that a batch has locked. @param pollSoon called when a poll may end the refusal */

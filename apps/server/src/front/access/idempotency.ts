@@ -68,7 +68,12 @@ export type IdempotencyKeys = Upstream & {
   readonly close: () => Promise<void>
 }
 
-export function openIdempotencyKeys(db: Database, nowMs: () => number): IdempotencyKeys {
+/** @param acknowledge resolves when a record that was found may be answered with */
+export function openIdempotencyKeys(
+  db: Database,
+  nowMs: () => number,
+  acknowledge: () => Promise<void>,
+): IdempotencyKeys {
   const sweeping = createHousekeeping(at => sweepKeys(db, at - KEY_KEPT_MS, SWEEP_MAX_ROWS), SWEEP_EVERY_MS)
   const lookups = createGroupCommit(
     async (hashes: readonly string[]) => {
@@ -83,7 +88,7 @@ export function openIdempotencyKeys(db: Database, nowMs: () => number): Idempote
     const stored = await lookups.submit(key_hash)
     if (typeof stored === "string" || stored.record_id === "") return undefined
     if (stored.request_digest !== request_digest) throw anotherRequest()
-    await db.confirm()
+    await acknowledge()
     return stored.record_id
   }
   const makeOrFind = async <Made>(claim: KeyClaim, make: () => Promise<Made>): Promise<Settled<Made>> => {
