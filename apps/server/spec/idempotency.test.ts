@@ -1,7 +1,5 @@
 /** The header Idempotency-Key of POST /execute and POST /attest: one record for a key, and its answer as often as it is asked for. */
 import { randomUUID } from "node:crypto"
-import { renameSync } from "node:fs"
-import { join } from "node:path"
 import { IDEMPOTENCY_KEY_MAX_LENGTH } from "@runseal/core/wire/idempotency-key"
 import { expect, test } from "vitest"
 import { KEY_KEPT_MS } from "../src/front/access/idempotency.ts"
@@ -50,22 +48,6 @@ eachDatabase("the answer to a key", open => {
 
 eachDatabase("a key", open => {
   const service = standingService(() => ({ open }))
-
-  test("of a record whose head could not be remembered gets no answer until it can", async () => {
-    const heads = join(service().config.keysDir, "heads")
-    const key = newKey()
-    expect((await sendKeyed(service(), "/attest", newKey(), attesting)).status).toBe(201)
-    renameSync(heads, `${heads}-elsewhere`)
-    const answers = [
-      await sendKeyed(service(), "/attest", key, attesting),
-      await sendKeyed(service(), "/attest", key, attesting),
-    ]
-    renameSync(`${heads}-elsewhere`, heads)
-    for (const answer of answers) expectRefused(answer, 503)
-    const found = await sendKeyed(service(), "/attest", key, attesting)
-    expect(found.status).toBe(201)
-    expect(isReplay(found)).toBe(true)
-  })
 
   test("belongs to one body: any other is 409, without Retry-After, and makes nothing", async () => {
     const key = newKey()

@@ -1,5 +1,5 @@
 /** Decision 0110: a standby that takes a lost primary's place. Two servers, a real primary and a real standby; nothing is sealed twice. */
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, renameSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { startCuttingProxy } from "../../../apps/server/spec/database/cutting-proxy.ts"
@@ -134,6 +134,20 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     await expectStopped(b, AWAITED)
   })
 
+  test("is not needed: a record that another server sealed is repeated once its head can be remembered", async () => {
+    const { keysDir, keysLike, serve } = await openWorld()
+    const a = await serve(keysDir)
+    const other = keysLike(keysDir, "keys")
+    const b = await serve(other, a.clock)
+    const key = newKey()
+    expect((await sendKeyed(a, "/attest", key, ATTESTED)).status).toBe(201)
+    renameSync(join(other, "heads"), join(other, "elsewhere"))
+    expectRefused(await sendKeyed(b, "/attest", key, ATTESTED), 503)
+    renameSync(join(other, "elsewhere"), join(other, "heads"))
+    expect(isReplay(await sendKeyed(b, "/attest", key, ATTESTED))).toBe(true)
+    expect(filesOf(other).join()).toContain(filesOf(keysDir).join())
+  })
+
   test("that lost nothing: sealing resumes by itself with both servers up, and waits for one that is down", async () => {
     const world = await openWorld()
     const { keysDir, standby, primary } = world
@@ -201,6 +215,21 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     await untilCaughtUp(standby.url, primary.url)
     await world.failOver()
     expect((await untilSealed(b)).body.run_id).toBe(2)
+  })
+
+  test("that left the old primary alive, one keys folder: the server that stays there refuses once the other has gone on", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir, undefined, { url: primary.url })
+    const b = await world.serve(keysDir, a.clock)
+    for (const service of [a, b]) expect((await service.execute(request())).status).toBe(200)
+    await untilCaughtUp(standby.url, primary.url)
+    await standby.promote()
+    world.proxy.switchTo(standby.url)
+    expect((await untilSealed(b)).body.run_id).toBe(3)
+    await expectStopped(a, /another one than before|another/)
+    expect(await sizeOf(a)).toBe(5)
+    expect((await b.execute(request())).body.run_id).toBe(4)
   })
 
   test("a server that goes back to the database it left waits until the others are back too", async () => {

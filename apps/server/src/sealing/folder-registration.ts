@@ -49,6 +49,20 @@ const isIn = ({ system, timeline, table }: Lineage, database: DatabaseId): boole
 const cameFromElsewhere = (lineage: Lineage, database: DatabaseId): boolean =>
   lineage.system !== "0" && !isIn(lineage, database)
 
+export const sameDatabase = (a: Lineage, b: Lineage): boolean =>
+  a.system === b.system && a.timeline === b.timeline && a.table === b.table
+
+/**
+ * Whether another process of the folder has gone on to another database: that one was found to hold what this process remembered then,
+ * and lacks what is sealed here since.
+ */
+export function isLeftBehind(file: Pick<HeadFile, "own">, remembered: readonly RememberedHead[]): boolean {
+  const own = file.own().lineage
+  return remembered.some(
+    ({ lineage }) => lineage.system !== "0" && lineage.term >= own.term && !sameDatabase(lineage, own),
+  )
+}
+
 const lastTerm = (rows: readonly HeadsFolderRow[]): number => Math.max(0, ...rows.map(({ term }) => term))
 
 /** Folders that have not registered with the database in the newest term. */

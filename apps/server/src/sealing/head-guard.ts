@@ -15,10 +15,12 @@ import {
   createFolderRegistration,
   type FolderName,
   type FolderRegistration,
+  isLeftBehind,
+  sameDatabase,
 } from "./folder-registration.ts"
 import { type Head, headOf, notContained } from "./head-containment.ts"
 import { createSerialQueue, openHeadPoll } from "./head-poll.ts"
-import { createHeadState, type HeadState, OLDER } from "./head-state.ts"
+import { createHeadState, ELSEWHERE, type HeadState, OLDER } from "./head-state.ts"
 
 /** What a sealer needs of the head guard. */
 export type SealingHeads = {
@@ -78,19 +80,13 @@ type HeadGuardParts = {
 const MAX_WAITING = 4096
 const NOT_REMEMBERED =
   "The folder of the heads beside the keys cannot be written; nothing is sealed until the log's head can be remembered there."
-const ELSEWHERE =
-  "The database is another one than before, or was promoted: it is being compared with what is remembered."
 
 export function openHeadGuard({ file, folder, nowMs, report = () => undefined }: HeadGuardParts): HeadGuard {
   const state = createHeadState(file, report)
   const registration = folder && createFolderRegistration(file, folder, nowMs)
   const queue = createSerialQueue()
   const polling = openHeadPoll(file, state, registration, queue)
-  const readyToRemember = async (): Promise<void> => {
-    await file.ready().catch(cause => {
-      throw new StoreError("unavailable", { message: NOT_REMEMBERED, cause })
-    })
-  }
+  const readyToRemember = (): Promise<void> => file.ready().catch(notRemembered)
   const storedHeads = createGroupCommit<Database, true>(
     async dbs => {
       for (const db of new Set(dbs))
@@ -117,9 +113,7 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
     rememberStored: async db => void (await storedHeads.submit(db)),
     checkHead: createHeadCheck(file, state, registration, polling.pollSoon),
     rememberHead: async (size, root) => {
-      const head = headOf({ size, root })
-      state.know(head)
-      await file.remember({ ...head, lineage: file.own().lineage })
+      await remember(headOf({ size, root }), file, state)
     },
     known: state.known,
     writable: file.writable,
@@ -137,8 +131,20 @@ async function rememberStoredHead(db: Database, file: HeadFile, state: HeadState
   const own = file.own()
   if (head.size <= own.size) return
   if ((await notContained(db, head, [own])).length > 0) state.refuse(OLDER)
+  await remember(head, file, state).catch(notRemembered)
+}
+
+/** @throws StoreError */
+function notRemembered(cause: unknown): never {
+  throw cause instanceof StoreError ? cause : new StoreError("unavailable", { message: NOT_REMEMBERED, cause })
+}
+
+/** Remembers a head before an answer. @throws StoreError when a process of the folder has gone on to another database meanwhile */
+async function remember(head: RememberedHead, file: HeadFile, state: HeadState): Promise<void> {
   state.know(head)
-  await file.remember({ ...head, lineage: own.lineage })
+  await file.remember({ ...head, lineage: file.own().lineage })
+  // After the write: that process compares what is remembered once more after its own write. So one of the two finds the other.
+  if (isLeftBehind(file, state.remembered())) state.refuse(ELSEWHERE)
 }
 
 /** The check of a head that a batch has locked. @param pollSoon called when a poll may end the refusal */
@@ -170,13 +176,11 @@ function createHeadCheck(
     else if (!sameDatabase(lineage, file.own().lineage)) state.refuse(ELSEWHERE)
     else if (known !== undefined && known.root !== head.root && (await notContained(tx, head, [known])).length > 0)
       state.refuse(OLDER)
+    if (isLeftBehind(file, state.remembered())) state.refuse(ELSEWHERE)
     // The head is not made known here: only an acknowledged head is, and this one may be of a commit without a confirmation.
     state.setTrouble(undefined)
   }
 }
-
-const sameDatabase = (a: Lineage, b: Lineage): boolean =>
-  a.system === b.system && a.timeline === b.timeline && a.table === b.table
 
 /** @param missing what the database does not contain */
 function refuseStart(head: RememberedHead, missing: readonly RememberedHead[]): void {

@@ -9,11 +9,12 @@ import {
   awaitedOf,
   awaitedSentence,
   type FolderRegistration,
+  isLeftBehind,
   type LastComplete,
   type Registrations,
 } from "./folder-registration.ts"
 import { headOf, notContained } from "./head-containment.ts"
-import { type HeadState, OLDER } from "./head-state.ts"
+import { ELSEWHERE, type HeadState, OLDER } from "./head-state.ts"
 
 /** How often a process that seals nothing checks which database it is on, in milliseconds. */
 const POLL_EVERY_MS = 2000
@@ -64,6 +65,7 @@ export function openHeadPoll(
       await source.confirm()
       if (registration === undefined) await file.remember(head)
       else await registration.register(tx, head, last)
+      if ((await notContained(tx, head, state.remembered())).length > 0) state.refuse(OLDER)
       state.know(head)
       // At the start alone, when most other files are of processes that have ended.
       if (db === undefined) await file.tidy(async other => (await notContained(tx, head, [other])).length === 0)
@@ -83,6 +85,7 @@ export function openHeadPoll(
     checked.add(session.connection)
     if (found === undefined) state.setTrouble(undefined)
     else if (registration?.isDue(found) === true) return true
+    else if (isLeftBehind(file, state.remembered())) state.setTrouble(ELSEWHERE)
     else setAwaited(found)
     return false
   }

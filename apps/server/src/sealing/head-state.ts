@@ -5,6 +5,8 @@ import { StoreError } from "../store/driver/store-errors.ts"
 
 export const OLDER =
   "The database holds an older log than was acknowledged, or another; sealing on it would fork the log."
+export const ELSEWHERE =
+  "The database is another one than before, or was promoted: it is being compared with what is remembered."
 const DAMAGED =
   "A head in the folder of the heads beside the keys is damaged; nothing is sealed until the log was checked and the file removed."
 const CALLER_MESSAGE =
