@@ -49,31 +49,46 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     expect(await checkpointOf(a)).toBe(await checkpointOf(b))
   })
 
-  test("to files that were put back as they were: an idle server waits for those who know more", async () => {
-    const world = await openWorld()
-    const { keysDir, standby, primary, proxy } = world
-    const a = await world.serve(keysDir)
-    const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
-    await a.execute(request())
-    await untilCaughtUp(standby.url, primary.url)
-    await cutOff(standby.url)
-    for (let i = 0; i < 3; i++) expect((await a.execute(request())).status).toBe(200)
-    await untilReady(b)
-    const [place] = await runOn<{ data_directory: string }>(standby.url, "show data_directory")
-    await standby.crash()
-    rmSync(join(place?.data_directory ?? "", "standby.signal"))
-    await standby.start()
-    await primary.crash()
-    proxy.switchTo(standby.url)
-    for (let i = 0; i < 4; i++) {
-      for (const service of [a, b]) {
-        expectRefused(await service.execute(request()), 503)
-        expectRefused(await lookAgain(service), 503)
+  test.each(["shorter", "as long"])(
+    "to files that were put back as they were, with a write-ahead log that is %s: an idle server waits for those who know more",
+    async wal => {
+      const world = await openWorld()
+      const { keysDir, standby, primary, proxy } = world
+      const a = await world.serve(keysDir)
+      const b = await world.serve(world.keysLike(keysDir, "keys"), a.clock)
+      await a.execute(request())
+      await untilCaughtUp(standby.url, primary.url)
+      await cutOff(standby.url)
+      for (let i = 0; i < 3; i++) expect((await a.execute(request())).status).toBe(200)
+      await untilReady(b)
+      const [place] = await runOn<{ data_directory: string }>(standby.url, "show data_directory")
+      await standby.crash()
+      rmSync(join(place?.data_directory ?? "", "standby.signal"))
+      await standby.start()
+      if (wal === "as long") {
+        const [at] = await runOn<{ lsn: string }>(primary.url, "select pg_current_wal_lsn()::text as lsn")
+        await until("the write-ahead log is as long", async () => {
+          const [row] = await runOn<{ done: boolean }>(
+            standby.url,
+            "select pg_switch_wal()",
+            "create temporary table filler (id int)",
+            `select pg_current_wal_flush_lsn() > '${at?.lsn}'::pg_lsn as done`,
+          )
+          return row?.done
+        })
       }
-    }
-    expect(expectRefused(await lookAgain(b), 503)).toMatch(/until 1 more of the folders of heads/)
-    expect(await sizeOf(b)).toBe(3)
-  })
+      await primary.crash()
+      proxy.switchTo(standby.url)
+      for (let i = 0; i < 4; i++) {
+        for (const service of [a, b]) {
+          expectRefused(await service.execute(request()), 503)
+          expectRefused(await lookAgain(service), 503)
+        }
+      }
+      expect(expectRefused(await lookAgain(b), 503)).toMatch(/until 1 more of the folders of heads/)
+      expect(await sizeOf(b)).toBe(3)
+    },
+  )
 })
 
 /** Cancels every wait for a standby until there is an answer, which is a refusal. */

@@ -29,7 +29,7 @@ export type FolderName = { readonly id: string; readonly label: string }
 export type Registrations = {
   readonly facts: DatabaseFacts
   readonly rows: readonly HeadsFolderRow[]
-  /** Whether its write-ahead log is shorter than it was before: its files were restored from a backup. */
+  /** Whether its log or its write-ahead log is shorter than it was before: its files were restored from a backup. */
   readonly wentBack: boolean
 }
 
@@ -128,14 +128,18 @@ export type FolderRegistration = {
 
 /** @param nowMs milliseconds since the epoch */
 export function createFolderRegistration(file: HeadFile, folder: FolderName, nowMs: () => number): FolderRegistration {
-  /** Furthest write-ahead position read of the database that this process is registered with. */
+  /** Furthest write-ahead position, and largest log, read of the database that this process is registered with. */
   let furthest = 0
+  let largest = 0
   const read = async (session: Session): Promise<Registrations> => {
     // Compared with the value before the query: answers of two connections may come in another order.
-    const before = furthest
+    const before = { furthest, largest }
     const facts = await readDatabaseFacts(session)
-    const wentBack = !facts.standby && facts.position < before
-    if (!wentBack) furthest = Math.max(furthest, facts.position)
+    const wentBack = !facts.standby && (facts.position < before.furthest || facts.log_size < before.largest)
+    if (!wentBack) {
+      furthest = Math.max(furthest, facts.position)
+      largest = Math.max(largest, facts.log_size)
+    }
     return { facts, rows: await readHeadsFolders(session), wentBack }
   }
   const ownRow = ({ rows }: Registrations): HeadsFolderRow | undefined =>
@@ -174,6 +178,7 @@ export function createFolderRegistration(file: HeadFile, folder: FolderName, now
       await file.remember({ ...head, lineage: { system: system_id, timeline, table: table_id, term: here.term } })
       await putHeadsFolders(tx, [...others, own])
       furthest = found.facts.position
+      largest = found.facts.log_size
       for (const { folder_id } of leftFolders(found, folder.id, head.size)) await removeHeadsFolder(tx, folder_id)
     },
     leave: async tx => {

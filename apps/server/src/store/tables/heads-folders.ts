@@ -37,6 +37,8 @@ export type DatabaseFacts = {
   readonly timeline: number
   /** How far the write-ahead log is on disk, in bytes: it never goes back but in an older copy; 0 while the server is a standby. */
   readonly position: number
+  /** Entries of the log. A restored copy may have as long a write-ahead log as was read before, and has a shorter log. */
+  readonly log_size: number
   /** Of the table of the log's head, in decimal: another database of the cluster has another one, and so has a restored dump. */
   readonly table_id: string
   readonly standby: boolean
@@ -62,6 +64,7 @@ export async function readDatabaseFacts({ sql }: Session): Promise<DatabaseFacts
           else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint end as timeline,
         case when pg_is_in_recovery() then 0
           else (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint end as position,
+        (select size from log_head) as log_size,
         (select oid::bigint * 4294967296::numeric + 'log_head'::regclass::oid::bigint
           from pg_database where datname = current_database())::text as table_id,
         current_setting('synchronous_standby_names') <> ''
