@@ -10,6 +10,7 @@ import type { Database } from "../src/store/driver/database.ts"
 import { OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
 import { addPolicy } from "../src/store/tables/policy-versions.ts"
 import { bothDatabases } from "./database/databases.ts"
+import { done, opened } from "./harness/asked-permits.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
 import { expectRefused, textAt } from "./harness/read-answer.ts"
 import { request, spending } from "./harness/sample-requests.ts"
@@ -18,6 +19,8 @@ import { until } from "./harness/until.ts"
 
 /** In an order in which they can be emptied, back to front. */
 const TABLES = ["tenant", "log_head", "log_entry", "log_tile", "run"] as const
+
+const WITH_PERMITS = [...TABLES, "permit"] as const
 
 const inOneTransaction = (db: Database, statements: readonly string[]): Promise<void> =>
   db.transaction(async ({ sql }) => {
@@ -60,6 +63,30 @@ bothDatabases("a database that is put back under a running service", open => {
     service().clock.advance(READINESS_CACHE_MS)
     expect((await service().get("/ready")).status).toBe(200)
     expect((await service().execute(request())).body.run_id).toBe(3)
+  })
+})
+
+bothDatabases("a permit that was acknowledged, in a database that is put back", open => {
+  const service = standingService(() => ({ open }))
+
+  test("is not said to be none, and is closed once the database holds it again", async () => {
+    const { db } = service()
+    await service().execute(request())
+    await keep(db, "before", WITH_PERMITS)
+    const { permit_id, permit } = (await opened(service(), { redeem_required: true })).body
+    await keep(db, "after", WITH_PERMITS)
+    const close = () => service().post(`/permits/${permit_id}/close`, done())
+    const redeem = () => service().post(`/permits/${permit_id}/redeem`, { permit: permit ?? null })
+
+    await putBack(db, "before", WITH_PERMITS)
+    expectRefused(await redeem(), 503)
+    expectRefused(await close(), 503)
+    expectRefused(await service().get(`/permits/${permit_id}`), 503)
+
+    await putBack(db, "after", WITH_PERMITS)
+    expect((await redeem()).status).toBe(200)
+    expect((await close()).status).toBe(200)
+    expectRefused(await service().get("/permits/pmt-00000000-0000-4000-8000-000000000000"), 404)
   })
 })
 

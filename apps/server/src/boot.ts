@@ -261,6 +261,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     shownHead,
     nowMs,
     ...access,
+    rememberStored: () => heads.rememberStored(db),
     sessions: openSessions(db, nowMs),
     trustedProxyHops: config.trustedProxyHops,
     ...execution,

@@ -47,6 +47,8 @@ export type Deps = {
   readonly rateLimits: RateLimits
   readonly trialQuota: TrialQuota
   readonly idempotencyKeys: IdempotencyKeys
+  /** Awaited before the answer that something is not stored: a database that was put back may lack it. Rejects with a 503. */
+  readonly rememberStored: () => Promise<void>
   /** Number of proxies in front of the service whose X-Forwarded-For is trusted. */
   readonly trustedProxyHops: number
   /**

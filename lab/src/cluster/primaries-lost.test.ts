@@ -72,20 +72,23 @@ type World = Deployment & { readonly children: readonly Child[] }
  * as long as that is a standby.
  */
 async function openWorld(context: TestContext, row: FaultRow, name: string): Promise<World> {
-  const url = await clusterHere().createDatabase(name)
-  const deployment = await openDeployment(context, { kind: "PostgreSQL", row, url, allKeyed: true })
+  const serverUrl = await clusterHere().createDatabase(name)
+  // The last check keeps this thread busy, which also looks for the leader to whom the servers' address leads.
+  const url = clusterHere().severalHosts(name)
+  const deployment = await openDeployment(context, { kind: "PostgreSQL", row, url, serverUrl, allKeyed: true })
   const { keysDir, start } = deployment
   const first = await start()
   const copy = `${keysDir}-copy`
   cpSync(join(keysDir, "signing-keys.json"), join(copy, "signing-keys.json"))
   await deployment.check(first)
-  const pooler = await startPgBouncer({ server: url, settings: { server_login_retry: "1" } })
+  const pooler = await startPgBouncer({ server: serverUrl, settings: { server_login_retry: "1" } })
   context.onTestFinished(pooler.stop)
   const pooled = await start([
-    ...["--database-url", pooler.through(url), "--database-pooling", "transaction", "--database-direct-url", url],
+    ...["--database-url", pooler.through(serverUrl), "--database-pooling", "transaction"],
+    ...["--database-direct-url", serverUrl],
   ])
   const standby = await clusterHere().standbyUrl(name)
-  const addresses = ["--database-url", clusterHere().severalHosts(name), "--database-read-url", standby]
+  const addresses = ["--database-url", url, "--database-read-url", standby]
   const hosts = await start([...addresses, "--keys-dir", copy])
   await until("the standby is read", () => hosts.stdout().includes('"the read standby is used"'))
   return { ...deployment, children: [first, pooled, hosts] }

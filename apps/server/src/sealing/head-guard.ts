@@ -45,9 +45,9 @@ export type HeadGuard = SealingHeads & {
    */
   readonly start: (db: Database) => Promise<void>
   /**
-   * Makes what the database holds durable, and remembers its head: before an answer with a record that was found there. Nobody may have
-   * learned the outcome of the commit that stored it, and then no process remembers that head.
-   * @throws StoreError "unavailable" when it cannot, or when the log does not contain this process's own head
+   * Makes what the database holds durable, and remembers its head: before an answer with a record that was found there, or that there is
+   * none. Nobody may have learned the outcome of the commit that stored it, and then no process remembers that head.
+   * @throws StoreError "unavailable" when it cannot, or when the log does not contain every remembered head
    */
   readonly rememberStored: (db: Database) => Promise<void>
   /** Sizes of the log of all heads that are remembered beside the keys. @throws StartupError when a file is damaged */
@@ -126,12 +126,12 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
 
 /** Remembers the head of the database, unless it is no further than what this process remembers. */
 async function rememberStoredHead(db: Database, file: HeadFile, state: HeadState): Promise<void> {
+  // Read before the database: what is remembered by then is in it, or it is another one.
+  const remembered = state.remembered()
   const head = headOf(await readHead(db))
   await db.confirm()
-  const own = file.own()
-  if (head.size <= own.size) return
-  if ((await notContained(db, head, [own])).length > 0) state.refuse(OLDER)
-  await remember(head, file, state).catch(notRemembered)
+  if ((await notContained(db, head, remembered)).length > 0) state.refuse(OLDER)
+  if (head.size > file.own().size) await remember(head, file, state).catch(notRemembered)
 }
 
 /** @throws StoreError */

@@ -51,9 +51,16 @@ export function permitRoutes(deps: Deps): Hono {
 const pathId = (c: Context): string => readPermitId(c.req.param("id") ?? "")
 
 /** The caller's permit of this id. @throws HttpError 404 when there is none, also when it is another caller's */
-async function callersPermit(c: Context, { db }: Pick<Deps, "db">, permitId: string): Promise<FoundPermit> {
+async function callersPermit(
+  c: Context,
+  { db, rememberStored }: Pick<Deps, "db" | "rememberStored">,
+  permitId: string,
+): Promise<FoundPermit> {
   const found = await findPermit(db, callerOf(c).api_key_id, permitId)
-  if (found === undefined) throw noSuchPermit()
+  if (found === undefined) {
+    await rememberStored()
+    throw noSuchPermit()
+  }
   await roomForAnswer(c, (found.opening?.length ?? 0) + (found.end?.length ?? 0))
   return found
 }

@@ -27,12 +27,15 @@ export function redeemRoutes(deps: Deps): Hono {
   return app
 }
 
-async function redeem(c: Context, { db, permits, nowMs }: Deps): Promise<RedeemPermitAnswer> {
+async function redeem(c: Context, { db, permits, nowMs, rememberStored }: Deps): Promise<RedeemPermitAnswer> {
   const permit_id = readPermitId(c.req.param("id") ?? "")
   const { permit } = readBody(redeemPermitRequestSchema, await readJsonObject(c, SMALL_LIMITS))
   const found = await findHeldPermit(db, permit_id)
   const opening = found && storedOpening(found)
-  if (opening === undefined) throw noSuchPermit()
+  if (opening === undefined) {
+    await rememberStored()
+    throw noSuchPermit()
+  }
   const verdict = await permits.check(permit, opening)
   if (!verdict.ok) throw permitInvalid(verdict.message)
   if (verdict.claims.jti !== permit_id) throw permitInvalid("The permit is another one than the path names.")
