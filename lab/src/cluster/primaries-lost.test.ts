@@ -73,7 +73,7 @@ type World = Deployment & { readonly children: readonly Child[] }
  */
 async function openWorld(context: TestContext, row: FaultRow, name: string): Promise<World> {
   const serverUrl = await clusterHere().createDatabase(name)
-  // The last check keeps this thread busy, which also looks for the leader to whom the servers' address leads.
+  // The last check keeps this thread busy, which also has to keep the servers' address on the leader.
   const url = clusterHere().severalHosts(name)
   const deployment = await openDeployment(context, { kind: "PostgreSQL", row, url, serverUrl, allKeyed: true })
   const { keysDir, start } = deployment
