@@ -52,7 +52,7 @@ function titleOf(bundle: Bundle): string {
   const facts = bundleFacts(bundle)
   const code = facts.permit?.code
   const act = code === undefined ? "" : `; its act failed: ${failureText(code)}`
-  return `Run ${bundle.run.run_id}${endingOf(bundle.run.outcome_kind, facts)}${act}`
+  return `Run ${bundle.run.run_id}${endingOf(bundle.run.outcome_kind, facts, { act })}`
 }
 
 const section = (title: string, content: Markup): Markup =>

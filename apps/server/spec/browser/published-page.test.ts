@@ -71,7 +71,7 @@ describe("the page of a published run whose act failed", () => {
     const id = numberAt(body, "run_id")
     const published = textAt((await operator.post(`/admin/runs/${id}/publish`)).body, "token")
     const { text } = await other().get(`/public/runs/${published}`)
-    const named = `Run ${id} was admitted, executed and sealed; its act failed`
+    const named = `Run ${id} was admitted and sealed; its act failed`
     expect(text).toContain(`<h1>${named}</h1>`)
     expect(text).toContain(`<title>${named}, published by ops`)
     expect(text).toMatch(/<meta property="og:description" content="[^"]* Its act failed\.">/)

@@ -50,19 +50,24 @@ export function outcomeHeadline({ verdict, run_id, outcome_kind, facts }: Report
   const code = facts?.permit?.code
   const act = code === undefined ? "" : `; its act failed: ${failureText(code)}`
   const tone = OUTCOME_TONES[standing]
-  const text = `Run ${run_id}${endingOf(outcome_kind, facts, cause)}${act}`
+  const text = `Run ${run_id}${endingOf(outcome_kind, facts, { cause, act })}`
   const weak = act !== "" || facts?.enforcement !== undefined
   return { text, tone: weak && tone === "good" ? "warn" : tone }
 }
 
-/** What happened to a run, after its name. @param cause why, as a clause; "" where there is none to give */
+/**
+ * What happened to a run, after its name.
+ * @param clauses why, and that the act failed whose permit it closes; "" where there is nothing to say
+ */
 export function endingOf(
   outcome: OutcomeKind,
   { enforcement }: Pick<RecordFacts, "enforcement"> = {},
-  cause = "",
+  { cause = "", act = "" } = {},
 ): string {
   const { ending, would } = OUTCOMES[outcome].words
-  return enforcement === undefined ? ` ${ending}${cause}` : `, observed: ${would}${cause}; nothing was stopped`
+  if (enforcement !== undefined) return `, observed: ${would}${cause}; nothing was stopped${act}`
+  // The service does not know that the act was executed.
+  return ` ${outcome === "ok" && act !== "" ? "was admitted and sealed" : ending}${cause}${act}`
 }
 
 /** What the first line says of an opening, an end or an admin event; undefined for a document of nothing of the kind. */

@@ -45,7 +45,7 @@ async function sendPublishedPage(c: Context, facts: PublishedFacts): Promise<Res
   const mark = facts.enforcement === "" ? {} : { enforcement: facts.enforcement }
   const failed = facts.closing_outcome === "failed"
   const sentence = `${withMark(OUTCOMES[outcome_kind].sentence, mark)}${failed ? " Its act failed." : ""}`
-  const title = `Run ${run_id}${endingOf(outcome_kind, mark)}${failed ? "; its act failed" : ""}`
+  const title = `Run ${run_id}${endingOf(outcome_kind, mark, failed ? { act: "; its act failed" } : {})}`
   const published = `Made ${minuteOf(created_at)}, published by ${publisher} ${minuteOf(published_at)}.`
   const named = `${title}, published by ${publisher}, ${minuteOf(published_at)}`
   const head = await html`<title>${named}</title>
