@@ -89,11 +89,7 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
   const readyToRemember = (): Promise<void> => file.ready().catch(notRemembered)
   const storedHeads = createGroupCommit<Database, true>(
     async dbs => {
-      for (const db of new Set(dbs))
-        await queue(async () => {
-          await readyToRemember()
-          await rememberStoredHead(db, file, state)
-        })
+      for (const db of new Set(dbs)) await queue(() => rememberStoredHead(db, file, state)).catch(notRemembered)
       return dbs.map(() => true)
     },
     { batch: MAX_WAITING, waiting: MAX_WAITING, readsOnly: true },
@@ -126,12 +122,13 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
 
 /** Remembers the head of the database, unless it is no further than what this process remembers. */
 async function rememberStoredHead(db: Database, file: HeadFile, state: HeadState): Promise<void> {
+  await file.ready()
   // Read before the database: what is remembered by then is in it, or it is another one.
   const remembered = state.remembered()
   const head = headOf(await readHead(db))
   await db.confirm()
   if ((await notContained(db, head, remembered)).length > 0) state.refuse(OLDER)
-  if (head.size > file.own().size) await remember(head, file, state).catch(notRemembered)
+  if (head.size > file.own().size) await remember(head, file, state)
 }
 
 /** @throws StoreError */
