@@ -7,7 +7,7 @@ import type { DetailedError } from "@cedar-policy/cedar-wasm/nodejs"
 /** Kinds of faults, by what the engine says of them; the first that fits counts. */
 const KINDS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/optional attribute/, "the attribute may be absent: ask `has` first"],
-  [/attribute .* not found/, "there is no such attribute"],
+  [/ not found/, "there is no such attribute"],
   [/unexpected type|not compatible/, "the types do not fit"],
   [/is impossible/, "the rule matches no run"],
   [/unrecognized (entity type|action)/, "there is no such type or action"],
