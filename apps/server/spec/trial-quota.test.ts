@@ -1,8 +1,9 @@
 /** docs/api.md, "Limits": a trial key is admitted to 5,000 runs in a rolling 30 days. */
-import { renameSync } from "node:fs"
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { TRIAL_CAP } from "../src/front/access/trial-quota.ts"
+import { FOLDER_ID_FILE, UNFINISHED } from "../src/keys/head-file.ts"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/key-holders.ts"
 import { type Answer, expectRefused } from "./harness/read-answer.ts"
@@ -144,9 +145,12 @@ eachDatabase("the trial quota", open => {
   test("a run that was sealed and could not be acknowledged keeps its place", async () => {
     const key = await keyWithLeft(1)
     const heads = join(service().config.keysDir, "heads")
-    renameSync(heads, `${heads}-away`)
+    const [head = ""] = readdirSync(heads).filter(name => name !== FOLDER_ID_FILE)
+    // It is gone, and no other can be made in its place.
+    rmSync(join(heads, head))
+    mkdirSync(join(heads, `${head}${UNFINISHED}`))
     const answer = await execute(key)
-    renameSync(`${heads}-away`, heads)
+    rmdirSync(join(heads, `${head}${UNFINISHED}`))
     expectRefused(answer, 503)
     expectExceeded(await execute(key))
     expect((await key.get("/runs")).body.total).toBe(1)
