@@ -125,7 +125,7 @@ test("a run whose act failed says so wherever it is shown, and is not green", as
   const answer = await closed(customer, permit, { outcome: "failed", code: "TIMED_OUT" })
   const run = numberAt(answer.body, "run_id")
   const page = await pageOf(`/console/runs/${run}`)
-  expect(page).toContain(`Run ${run} was admitted and sealed; its act failed: TIMED_OUT, no result came in time`)
+  expect(page).toContain(`Run ${run} was admitted, checked and sealed; its act failed: TIMED_OUT, no result came in time`)
   expect(page).toContain('class="outcome warn"')
   for (const list of ["/console", "/console/runs?route_id=failed-act"])
     expect(await pageOf(list), list).toContain('<span class="label bad">act failed</span>')

@@ -46,7 +46,7 @@ export async function exportSigstore(
   writeNewFiles(folder, files, force)
   const lines = [
     [titleOf(report)],
-    [{ text: report.verdict, tone: verdictTone(report.verdict) }],
+    [{ text: report.verdict, tone: verdictTone(report) }],
     [],
     [`Written to ${folder}: ${files.map(({ name }) => name).join(", ")}`],
     [],

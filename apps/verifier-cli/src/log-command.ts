@@ -1,7 +1,6 @@
 /** `verifier log audit <address|folder>`: prints the result of an audit as text or JSON. */
 import { encodeBase64, type JsonObject } from "@runseal/canonical"
 import { MARKS } from "@runseal/core/presentation/account"
-import { limitation } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 
 import type { Answer } from "./exit-answer.ts"
@@ -31,9 +30,12 @@ const AUDIT_VERDICTS = { whole: "LOG VERIFIED", quick: "LOG EXTENSION VERIFIED",
 
 /** What no audit can show. */
 const leftOpen = ({ audited }: LogAudit): readonly string[] => [
-  ...(audited?.witnessed === undefined ? [limitation("operator_log").sentence] : openOfWitnesses(audited)),
+  ...(audited?.witnessed === undefined ? [NO_WITNESS_DEMANDED] : openOfWitnesses(audited)),
   "Entries hold digests and signatures: only the verification of a record shows that its entry belongs to a good record.",
 ]
+
+const NO_WITNESS_DEMANDED =
+  "Log time and the log's uniqueness are the operator's word: no witness was demanded. Name those that you trust with --witness."
 
 function openOfWitnesses({ head, witnessed }: Audited): readonly string[] {
   const unwitnessed = head.size - (witnessed?.head.size ?? 0)

@@ -53,7 +53,7 @@ export function reportLines(reading: Reading): readonly Line[] {
     ...closing(report, judgement),
     ...failure(reading),
     [],
-    [{ text: judgement.verdict, tone: verdictTone(judgement.verdict) }],
+    [{ text: judgement.verdict, tone: verdictTone({ ...report, verdict: judgement.verdict }) }],
   ]
 }
 

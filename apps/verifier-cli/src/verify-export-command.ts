@@ -50,8 +50,8 @@ export async function exportStatement(
   const names = [...files, readme].map(({ name }) => name).join(", ")
   const lines = [
     [titleOf(report)],
-    [{ text: report.verdict, tone: verdictTone(report.verdict) }],
-    [{ text: VERDICTS.run_statement, tone: verdictTone(VERDICTS.run_statement) }],
+    [{ text: report.verdict, tone: verdictTone(report) }],
+    [{ text: VERDICTS.run_statement, tone: verdictTone({ verdict: VERDICTS.run_statement }) }],
     [],
     [`Written to ${folder}: ${names}`],
     [],

@@ -55,7 +55,7 @@ export type Client = RunCalls &
 
 type RunCalls = RunReads & {
   /**
-   * Executes a payload. Every outcome the service recorded is a result, also denied, halted and failed runs. Retried only under an
+   * Sends a payload through the pipeline. Every outcome the service recorded is a result, also denied, halted and failed runs. Retried only under an
    * idempotency key, since each call makes a run. After a NetworkError, TimeoutError or AbortedError a run may exist: call again
    * with the same key, or search for it with `runs`.
    */

@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: executes a real run for every outcome, verifies the sealed records offline, forges them, and prints what
+ * `npm run demo`: makes a real run of every outcome, verifies the sealed records offline, forges them, and prints what
  * that proves. Exits with 0 only when every printed statement is true.
  */
 import { parseArgs } from "node:util"
@@ -12,7 +12,7 @@ import { type Story, tellOnStdout } from "./story.ts"
 
 const USAGE = `Usage: npm run demo [-- --clean | --keep] [--console]
 
-Starts the service on this machine, executes a run for every outcome, verifies every record offline
+Starts the service on this machine, makes a run of every outcome, verifies every record offline
 and shows that changed ones fail. Needs no network.
 
   --clean    remove the demo's folder at the end
@@ -74,7 +74,7 @@ async function main(): Promise<void> {
   const story = tellOnStdout()
   const folders = makeFolders()
   if (clean) process.once("exit", () => removeFolders(folders))
-  story.title("Runseal: runs are executed, refused, sealed and anchored on this machine, then verified offline.")
+  story.title("Runseal: runs are admitted, refused, sealed and anchored on this machine, then verified offline.")
   await tour(folders, story)
   close(folders, clean, Math.round((performance.now() - started) / 1000), story)
   if (story.counts().failed > 0) process.exitCode = 1

@@ -4,6 +4,7 @@ import {
   anchorText,
   genuineMeaning,
   MARKS,
+  outcomeHeadline,
   shortMessage,
   titleOf,
   verdictTone,
@@ -29,7 +30,7 @@ async function read(address: string, maxBytes: number): Promise<Uint8Array> {
 
 function show({ report }: Reading, keys: TrustedKeys): void {
   const { verdict, checks, limitations, anchors } = report
-  const tone = verdictTone(verdict)
+  const tone = verdictTone(report)
   const of = (wanted: CheckResult): number => checks.filter(({ result }) => result === wanted).length
   const other = [
     [of("fail"), "failed"],
@@ -52,8 +53,11 @@ function show({ report }: Reading, keys: TrustedKeys): void {
       element("span", "sentence", shortMessage(message)),
     ),
   )
+  const outcome = outcomeHeadline(report)
   fill(
     place,
+    // First what happened to the run, so that the good record of a refusal is not taken for a success.
+    ...(outcome === undefined ? [] : [element("p", `${outcome.tone}-text`, outcome.text)]),
     status,
     element(
       "p",

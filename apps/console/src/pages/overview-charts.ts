@@ -20,7 +20,7 @@ const FILLED = 0.78
 const TONES = ["good", "warn", "bad"] as const
 type Tone = (typeof TONES)[number]
 
-const TONE_NAMES: Readonly<Record<Tone, string>> = { good: "Completed", warn: "Refused", bad: "Failed" }
+const TONE_NAMES: Readonly<Record<Tone, string>> = { good: "Passed", warn: "Refused", bad: "Failed" }
 
 const LEGEND = html`<ul class="legend">${TONES.map(tone => html`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" class="fill ${tone}"/></svg> ${TONE_NAMES[tone]}</li>`)}</ul>`
 

@@ -4,7 +4,7 @@ import { OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 
 /** Short names, for lists and charts. The whole sentence is in `OUTCOMES`. */
 export const OUTCOME_NAMES: Readonly<Record<OutcomeKind, string>> = {
-  ok: "Completed",
+  ok: "Passed",
   pepg_deny: "Denied",
   ccv_halt: "Run budget",
   macc_halt: "Window budget",

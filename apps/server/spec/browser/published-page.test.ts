@@ -28,8 +28,8 @@ describe("the page of a published run", () => {
     const { status, headers, text } = await service().get(`/public/runs/${token}`)
     expect(status).toBe(200)
     const day = new Date(service().clock.nowMs()).toISOString().slice(0, 10)
-    expect(text).toContain(`<title>Run ${run_id} was admitted, executed and sealed, published by ops, ${day} `)
-    expect(text).toContain(`<h1>Run ${run_id} was admitted, executed and sealed</h1>`)
+    expect(text).toContain(`<title>Run ${run_id} was admitted, checked and sealed, published by ops, ${day} `)
+    expect(text).toContain(`<h1>Run ${run_id} was admitted, checked and sealed</h1>`)
     expect(text).toMatch(/<meta name="description" content="[^"]*published by ops \d{4}-\d\d-\d\d \d\d:\d\d UTC\.">/)
     const body = (page: string): string | undefined => page.split("<noscript>")[1]
     expect(body(text)).toBe(body(verify.text))
@@ -71,7 +71,7 @@ describe("the page of a published run whose act failed", () => {
     const id = numberAt(body, "run_id")
     const published = textAt((await operator.post(`/admin/runs/${id}/publish`)).body, "token")
     const { text } = await other().get(`/public/runs/${published}`)
-    const named = `Run ${id} was admitted and sealed; its act failed`
+    const named = `Run ${id} was admitted, checked and sealed; its act failed`
     expect(text).toContain(`<h1>${named}</h1>`)
     expect(text).toContain(`<title>${named}, published by ops`)
     expect(text).toMatch(/<meta property="og:description" content="[^"]* Its act failed\.">/)
@@ -93,7 +93,7 @@ describe.skipIf(!HAS_CHROMIUM)(`in ${CHROMIUM}`, () => {
     const found = await shown(page, "The published bundle")
     expect(found.verdict).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
     expect(found.text).toContain(`Audit bundle of run ${run_id}, outcome ok, held against the keys of`)
-    expect(await page.title()).toBe(`Run ${run_id} was admitted, executed and sealed`)
+    expect(await page.title()).toBe(`Run ${run_id} was admitted, checked and sealed`)
     expect(await page.locator("#result + #inputs").count()).toBe(1)
     expect(await page.locator("#keys").innerText()).toContain("Never rely only on the trust document of the address")
     expect(await page.getByRole("link", { name: "Save its bundle" }).getAttribute("href")).toBe(`${token}/bundle.json`)

@@ -121,7 +121,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
   })
 
   test.each([
-    ["ok", "good", / was admitted, executed and sealed$/],
+    ["ok", "good", / was admitted, checked and sealed$/],
     ["deny_by_signature", "warn", / was denied: MCD-[A-Z]+-\d+, a signature of malicious code$/],
     ["deny_by_rule", "warn", / was denied: rule [a-z-]+ of the policy$/],
     ["ccv_halt", "warn", / was halted: \d+ tokens declared/],
@@ -313,7 +313,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     await shown(other, "ok.json")
     const status = other.getByRole("status")
     expect(await status.innerText()).toBe(
-      `ok.json: Run ${runId("ok")} was admitted, executed and sealed; VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED`,
+      `ok.json: Run ${runId("ok")} was admitted, checked and sealed; VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED`,
     )
     expect(await other.getByRole("heading", { level: 1 }).count()).toBe(1)
     expect(await other.getByLabel("Choose a file, or drop it here").count()).toBe(1)

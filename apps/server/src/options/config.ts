@@ -36,7 +36,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** The command line parser with every option; `--help` explains each with unit and default. @param take receives the command, if one was given */
 function command(take: (found: Commands) => void): Command {
   const program = new Command("runseal")
-    .description("Run attestation service: executes, gates, seals and anchors runs.")
+    .description("Run attestation service: gates, checks, seals and anchors runs.")
     .configureOutput({ writeErr: () => undefined })
     .helpOption("-h, --help", "show this help")
     .helpCommand(false)

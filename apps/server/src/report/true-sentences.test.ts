@@ -108,14 +108,14 @@ describe("the report of a close", () => {
       /It was permitted on 2026-01-15T12:00:\S+Z \(log entry \d+\); the caller reported the act as failed/,
     )
     expect(text).toContain("EXECUTOR_FAILED, the executor failed while it acted")
-    expect(text).toContain("The act failed; what was completed is the service's part")
+    expect(text).toContain("The act failed; what passed is the service's part")
     expect(text).not.toContain("Charged for this run")
   })
 
   test.each([{}, { failed: "NOT_EXECUTED" }] as const)("never says that the service executed the act (%o)", spec => {
     const text = whole(closed(spec))
     expect(text).not.toMatch(/\bexecuted and sealed/)
-    expect(text).toContain("The run was admitted and sealed.")
+    expect(text).toContain("The run was admitted, checked and sealed.")
     expect(text).toContain(
       "failed" in spec ? "Sealed; the permitted act failed" : "Sealed; the permitted act was reported done",
     )

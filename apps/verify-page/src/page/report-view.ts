@@ -31,7 +31,7 @@ const TONE_MARKS = { good: MARKS.pass, warn: "!", bad: MARKS.fail } as const
 
 export function reportPieces({ report, evidence }: Reading, believed: Believed): readonly Piece[] {
   const { verdict, checks, limitations, anchors, key_notes = [] } = report
-  const tone = verdictTone(verdict)
+  const tone = verdictTone(report)
   const meaning = unanchoredMeaning(verdict)
   const sameAddress = report.service !== undefined && believed.from === "service"
   const outcome = headlineOf(report)

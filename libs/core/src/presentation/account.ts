@@ -66,8 +66,7 @@ export function endingOf(
 ): string {
   const { ending, would } = OUTCOMES[outcome].words
   if (enforcement !== undefined) return `, observed: ${would}${cause}; nothing was stopped${act}`
-  // The service does not know that the act was executed.
-  return ` ${outcome === "ok" && act !== "" ? "was admitted and sealed" : ending}${cause}${act}`
+  return ` ${ending}${cause}${act}`
 }
 
 /** What the first line says of an opening, an end or an admin event; undefined for a document of nothing of the kind. */
@@ -85,10 +84,16 @@ export type Headline = { readonly text: string; readonly tone: NewsTone }
 const OUTCOME_TONES: Readonly<Record<Standing, NewsTone>> = { attestation: "good", refusal: "warn", diagnosis: "bad" }
 
 /** What a good verdict means for the document, whatever happened to its run; undefined for FAILED. */
-export const genuineMeaning = ({ verdict, withheld }: Report): string | undefined =>
-  verdict === VERDICTS.complete && withheld.length > 0
-    ? "The record is genuine; some of its sections are withheld."
-    : GENUINE[verdict]
+export function genuineMeaning({ verdict, withheld, outcome_kind }: Report): string | undefined {
+  const meaning =
+    verdict === VERDICTS.complete && withheld.length > 0
+      ? "The record is genuine; some of its sections are withheld."
+      : GENUINE[verdict]
+  const isDiagnosis = outcome_kind !== undefined && OUTCOMES[outcome_kind].words.standing === "diagnosis"
+  return meaning === undefined || !isDiagnosis ? meaning : `${meaning} ${NO_ATTESTATION}`
+}
+
+const NO_ATTESTATION = "It is for operational diagnosis only and is not an attestation."
 
 const GENUINE: Readonly<Partial<Record<Verdict, string>>> = {
   [VERDICTS.complete]: "The record is genuine and complete.",
@@ -135,8 +140,9 @@ const SELF_CONSISTENT_MEANS =
 const SIGNED_MEANS =
   "No log entry: the service signed this, and could have signed something else for somebody else. Verify the record's bundle beside it."
 
-/** The colour of a verdict. */
-export function verdictTone(verdict: Verdict): NewsTone {
+/** The colour of a verdict. That of a run which attests nothing is never the colour of a success, however well its record verifies. */
+export function verdictTone({ verdict, outcome_kind }: Pick<Report, "verdict" | "outcome_kind">): NewsTone {
   if (verdict === VERDICTS.failed) return "bad"
-  return isUnanchored(verdict) ? "warn" : "good"
+  const isDiagnosis = outcome_kind !== undefined && OUTCOMES[outcome_kind].words.standing === "diagnosis"
+  return isDiagnosis || isUnanchored(verdict) ? "warn" : "good"
 }

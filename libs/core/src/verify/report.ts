@@ -55,7 +55,7 @@ export type Limitation = { readonly code: LimitationCode; readonly sentence: str
 export const LIMITATIONS = {
   operator_log: {
     sentence:
-      "Log time and the log's uniqueness are the operator's word: no independent witness cosigned the checkpoint.",
+      "Log time and the log's uniqueness are the operator's word: this document carries no witness's signature. Those of the log, verifier log audit shows.",
     strict: false,
   },
   own_log_alone: {

@@ -76,7 +76,7 @@ export const OUTCOMES: Readonly<Record<OutcomeKind, Outcome>> = {
     http_status: 200,
     error_stage: "",
     artifact: { key: "allow_token", path: "allow-token", version: "vfa.allow_token.v1" },
-    sentence: "The run was admitted, executed and sealed.",
+    sentence: "The run was admitted, checked and sealed.",
     words: OK_WORDS,
   },
   pepg_deny: {

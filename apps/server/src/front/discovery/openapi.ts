@@ -46,7 +46,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...SERVICE_OPERATIONS,
 ]
 
-const DESCRIPTION = `Executes payloads through a nine-stage pipeline and seals every outcome into a record that verifies offline.
+const DESCRIPTION = `Takes payloads through a nine-stage pipeline and seals every outcome into a record that verifies offline.
 
 While no key was ever created every caller is anonymous; afterwards \`${KEY_HEADER}\` is needed wherever an endpoint says so. A
 refused request is \`{"ok": false, "error": "<one sentence>", "code": "<one of the list>", "request_id": "<id>"}\`; so is an unknown

@@ -63,7 +63,7 @@ async function indexPage(c: Context, deps: Deps): Promise<PlainPage> {
   return plainPage(
     "Runseal: run attestation service",
     html`<h1>Runseal</h1>
-<p>This service executes runs behind gates, seals each result into a record and anchors it on a transparency log. A record is verified
+<p>This service takes runs through gates and stages, seals each result into a record and anchors it on a transparency log. A record is verified
 offline, with keys that you got from the operator.</p>
 <ul>
 <li><a href="console">Console</a>: find, explain and operate runs</li>

@@ -1,6 +1,7 @@
 /** Parts 2 and 3: enforcement, not observation; and how to verify. */
 import { VERDICTS } from "@runseal/core/verify/report"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
+import { EXECUTION_MEANS } from "@runseal/core/vocabulary/outcome-words"
 import type { Block, Line } from "@runseal/pdf/block"
 import { line, mono } from "../spans.ts"
 import {
@@ -42,7 +43,7 @@ const enforced = (subject: Subject): readonly Block[] => [
       line(
         "The service enforces rather than observes. A request that the policy gate refuses stops before any kernel runs. A run that breaches a budget or fails the governance review stops after its kernels and before its execution record.",
       ),
-      line(wordsOf(subject).enforcement),
+      line(`${wordsOf(subject).enforcement} ${EXECUTION_MEANS}`),
       ...refusal(subject),
     ],
   },

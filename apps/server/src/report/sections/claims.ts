@@ -7,10 +7,9 @@ import type { SectionName } from "@runseal/core/artifacts/sections"
 import type { ReportClaim } from "@runseal/core/formulas/report-claims"
 import { refusalBeforeFailure, refusingGate } from "@runseal/core/verify/stage-error"
 import { member } from "@runseal/core/vocabulary/json-members"
-import type { Gate } from "@runseal/core/vocabulary/outcomes"
+import { type Gate, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { declaredIn } from "../declared.ts"
 import { count, countOf, readableTime, unixTime } from "../spans.ts"
-import { endSentence } from "./permit-part.ts"
 
 /** Who vouches for a claim. */
 export const BASES = {
@@ -103,7 +102,7 @@ const ending = (bundle: Bundle): Claim => {
   const found = receiptOf(bundle)
   // A step that failed is no decision of a gate.
   const basis = run.outcome_kind === "stage_error" ? "operator" : "decided"
-  return claim(basis, endSentence(bundle), [
+  return claim(basis, OUTCOMES[run.outcome_kind].sentence, [
     ["manifest", manifest?.ManifestHash],
     [found?.key ?? "", found?.receipt.hash],
     ["bundle_hash", found === undefined && manifest === undefined ? bundle.bundle_hash : undefined],

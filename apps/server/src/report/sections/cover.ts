@@ -19,7 +19,7 @@ export const verdictOf = (subject: Subject): string => (isBroken(subject) ? "Rec
 const endOf = (subject: Subject): string =>
   refusingGate(subject.bundle) === undefined ? verdictWords(subject) : "Refused, then failed: not an attestation"
 
-/** The first words on a run that closed a permit are on its act: others executed it or not, and the caller reported what became of it. */
+/** The first words on a run that closed a permit are on its act: others did it or not, and the caller reported what became of it. */
 function verdictWords(subject: Subject): string {
   const { run, sections } = subject.bundle
   if (isObserved(subject)) return `Observed: ${wordsOf(subject).would}; nothing was stopped`

@@ -5,7 +5,6 @@ import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { PermitUseSection } from "@runseal/core/artifacts/permit-sections"
 import { failureText, refusedCloseText } from "@runseal/core/presentation/permit-account"
 import { bundleFacts } from "@runseal/core/verify/record-facts"
-import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { Line } from "@runseal/pdf/block"
 import { countOf, type Fact, fact, facts, line, mono, muted, remark, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
@@ -27,12 +26,6 @@ export const actFacts = ({ sections: { permit } }: Bundle): readonly Fact[] =>
 
 /** Whether the run closed a permit whose act failed. */
 export const actFailed = ({ sections: { permit } }: Pick<Bundle, "sections">): boolean => permit?.outcome === "failed"
-
-/** How the run ended. "Executed" would seem to be about a permitted act, which the service does not execute. */
-export const endSentence = ({ run, sections }: Bundle): string =>
-  run.outcome_kind === "ok" && sections.permit !== undefined
-    ? "The run was admitted and sealed."
-    : OUTCOMES[run.outcome_kind].sentence
 
 /** When the act was permitted, reported and closed. */
 export function permitSentence(bundle: Bundle): Line {

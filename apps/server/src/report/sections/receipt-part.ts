@@ -68,6 +68,6 @@ export const diagnosis: Part = ({ bundle }) => {
     fact("Failed step", stage === undefined ? muted("not named") : line(mono(stage), ` (${STEP_LABELS[stage]})`)),
     fact("Error message", run.error_message === undefined ? muted("nothing") : quote(run.error_message)),
     fact("The cause", "is in the operator's process log, which is no part of this record"),
-    fact("Sections completed", mono(Object.keys(sections).sort().join(", "))),
+    fact("Sections made", mono(Object.keys(sections).sort().join(", "))),
   ])
 }

@@ -1,5 +1,5 @@
 /** Part 8: the verification statement, and what nobody verified. */
-import { VERDICTS } from "@runseal/core/verify/report"
+import { verdictTone } from "@runseal/core/presentation/account"
 import { withMark } from "@runseal/core/vocabulary/outcomes"
 import type { Block } from "@runseal/pdf/block"
 import { heading, line, mono, paragraph } from "../spans.ts"
@@ -25,10 +25,9 @@ const statementOf = (subject: Subject): string => withMark(wordsOf(subject).stat
 
 /** The service's own verification, as what it is. */
 function selfCheck({ context: { verification, engine_version } }: Subject): Block {
-  const anchored = verification.verdict !== VERDICTS.unanchored
   return {
     kind: "callout",
-    tone: anchored ? "accent" : "warn",
+    tone: verdictTone(verification) === "good" ? "accent" : "warn",
     title: "The service's own verification",
     lines: [
       line(mono(verification.verdict)),

@@ -3,13 +3,13 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { type RecordFinding, recordFindings } from "@runseal/core/artifacts/record-findings"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
-import { withMark } from "@runseal/core/vocabulary/outcomes"
+import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Line } from "@runseal/pdf/block"
 import { count, countOf, heading, line, mono, paragraph, quote, readableTime, shortQuote } from "../spans.ts"
 import { type Part, wordsOf } from "../subject.ts"
 import { anchorSentence } from "./anchors.ts"
-import { actFailed, endSentence, permitSentence } from "./permit-part.ts"
+import { actFailed, permitSentence } from "./permit-part.ts"
 import { placeOf, SWITCHED_OFF } from "./risk.ts"
 
 export const executiveSummary: Part = subject => {
@@ -22,7 +22,7 @@ export const executiveSummary: Part = subject => {
 }
 
 const isSealedFailure = (bundle: Bundle): boolean => bundle.run.outcome_kind === "ok" && actFailed(bundle)
-const FAILED_ACT = "The act failed; what was completed is the service's part, from the decision to the seal. "
+const FAILED_ACT = "The act failed; what passed is the service's part, from the decision to the seal. "
 
 function opener(bundle: Bundle): Line {
   const { run, sections } = bundle
@@ -42,7 +42,7 @@ function opener(bundle: Bundle): Line {
   return line(
     requested,
     payload,
-    `${withMark(endSentence(bundle), sections.envelope)} `,
+    `${withMark(OUTCOMES[run.outcome_kind].sentence, sections.envelope)} `,
     because(bundle),
     findings(bundle),
   )
@@ -87,7 +87,7 @@ function because(bundle: Bundle): Line {
 const withinLimits = ({ window }: NonNullable<Bundle["sections"]["budget_snapshot"]>): string =>
   window?.reserved !== undefined && window.tokens <= window.reserved ? "within its reservation" : "within both limits"
 
-/** What the governance review of a completed run came to. */
+/** What the governance review came to of a run that passed. */
 function released({ adapter_id, ai_output_hash }: NonNullable<Bundle["sections"]["governance_review"]>): string {
   if (ai_output_hash === undefined) return "had no AI output to review and recorded a release"
   return adapter_id === SWITCHED_OFF ? "was switched off and recorded a release" : "recorded a release"
