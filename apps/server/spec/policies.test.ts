@@ -115,8 +115,9 @@ describe("a dry run", () => {
   })
 
   test("of a condition that is too deep for the engine is refused, and the next run is decided by the rules in force", async () => {
-    const loaded = service().deps.policies.load(NO_SPENDING, "file", { actor: "operator-command" })
-    expect((await loaded).changed).toBe(true)
+    const { acts, policies } = service().deps
+    const loaded = await policies.load(acts, NO_SPENDING, "file", { actor: "operator-command" })
+    expect(loaded.changed).toBe(true)
     const when = `${"(".repeat(500)}true${")".repeat(500)}`
     const deep = policyOf("deep", { id: "deep", effect: "deny", when })
     const refused = await service().post("/admin/policies/dry-run", { policy: deep })

@@ -6,40 +6,16 @@ import { canonicalize } from "@runseal/canonical"
 import { beforeAll, expect, test } from "vitest"
 import { loadPolicy } from "../src/run/policy/load-policy.ts"
 import { READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
-import type { Database } from "../src/store/driver/database.ts"
 import { OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
 import { addPolicy } from "../src/store/tables/policy-versions.ts"
 import { bothDatabases } from "./database/databases.ts"
+import { keep, putBack, WITH_PERMITS } from "./database/put-back.ts"
 import { done, opened } from "./harness/asked-permits.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
 import { expectRefused, textAt } from "./harness/read-answer.ts"
 import { request, spending } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 import { until } from "./harness/until.ts"
-
-/** In an order in which they can be emptied, back to front. */
-const TABLES = ["tenant", "log_head", "log_entry", "log_tile", "run"] as const
-
-const WITH_PERMITS = [...TABLES, "permit"] as const
-
-const inOneTransaction = (db: Database, statements: readonly string[]): Promise<void> =>
-  db.transaction(async ({ sql }) => {
-    for (const statement of statements) await sql.unsafe(statement)
-  })
-
-/** Keeps what the tables hold under another name. */
-const keep = (db: Database, name: string, tables: readonly string[] = TABLES): Promise<void> =>
-  inOneTransaction(
-    db,
-    tables.map(table => `create table ${name}_${table} as table ${table}`),
-  )
-
-/** Restores the tables from the copy. */
-const putBack = (db: Database, name: string, tables: readonly string[] = TABLES): Promise<void> =>
-  inOneTransaction(db, [
-    ...tables.toReversed().map(table => `delete from ${table}`),
-    ...tables.map(table => `insert into ${table} select * from ${name}_${table}`),
-  ])
 
 bothDatabases("a database that is put back under a running service", open => {
   const service = standingService(() => ({ open }))

@@ -162,7 +162,7 @@ function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (error instanceof ActorRefused) return unauthorized()
   if (error instanceof StoreError && error.code === "outcome_unknown")
-    return unavailable(OUTCOME_UNKNOWN, "outcome_unknown")
+    return unavailable(error.callerMessage ?? OUTCOME_UNKNOWN, "outcome_unknown")
   if (error instanceof StoreError && error.code !== "corrupt")
     return unavailable(
       error.callerMessage ?? "The record store is not available now; nothing was acknowledged. Try again.",

@@ -274,7 +274,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
     sealingQueue: sealer.waiting,
     permitEnds: sweeper,
-    adminEvents: events,
+    acts: sealer.acts,
     deliveries,
     reportUnavailable: doubt.raise,
     telemetry,
@@ -288,7 +288,8 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   }
   const sealing = [policies, prepared.inspection, renderer, documents, sweeper, events, ledger, sealer, verification]
   const opened = [...sealing, cosigner, outside, deliveries, reads, ...Object.values(access), heads, db]
-  return { deps, reloadPolicy: policies.reloader(() => readPolicyText(config)), close: () => closeAll(stop, opened) }
+  const reloadPolicy = policies.reloader(sealer.acts, () => readPolicyText(config))
+  return { deps, reloadPolicy, close: () => closeAll(stop, opened) }
 }
 
 /** Ends what waits for others, then closes one part after the other. */

@@ -28,6 +28,7 @@ import type { SealedAttestation } from "./sealing/seal-attestation.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { StateRun } from "./sealing/seal-run-statement.ts"
 import type { Database } from "./store/driver/database.ts"
+import type { Acts } from "./store/tables/admin-events.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
 import type { ShownHead } from "./store/tables/shown-head.ts"
 import type { Readiness, Telemetry } from "./telemetry.ts"
@@ -78,8 +79,11 @@ export type Deps = {
   readonly sealingQueue: () => number
   /** Ends permits that are due, which those of a revoked key are at once. */
   readonly permitEnds: Pick<PermitSweeper, "sweep" | "openPermits">
-  /** Seals admin events that are committed; each within seconds also without it. */
-  readonly adminEvents: { readonly sweep: () => Promise<void> }
+  /**
+   * Does what an administrator asks for, and seals its event, in one transaction: the answer is sent once the event is in the log. Rejects
+   * with a 503 where nothing can be sealed, and nothing is done then.
+   */
+  readonly acts: Acts
   /** What a run is held against where its key has no budget of its own. */
   readonly budgets: Budgets
   /** The library of signatures of malicious code. */

@@ -11,6 +11,7 @@ import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { doWithPolicy } from "./policy-commands.ts"
 import { createLogger } from "./process-log.ts"
+import { refuseOlder } from "./sealing/head-guard.ts"
 import {
   changeKeys,
   type KeyChange,
@@ -47,6 +48,8 @@ export async function runCommand(config: Config, open: (ifMissing: IfMissing) =>
   }
   const logger = createLogger(config.logLevel, process.stderr)
   const answer = async (db: Database): Promise<Printed> => {
+    // What they change would be gone once the newer database comes back. The other commands open the deployment, or act on this very state.
+    if ((name ?? indexCommand) !== undefined) await refuseOlder(db, config.keysDir)
     if (name !== undefined) return mintAdminKey(db, name)
     if (keysCommand !== undefined)
       return printed(keysCommand, await doWithKeys({ db, config, nowMs: Date.now }, keysCommand))

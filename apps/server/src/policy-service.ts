@@ -14,7 +14,7 @@ import { type CompiledPolicy, loadPolicy } from "./run/policy/load-policy.ts"
 import { BUILT_IN_POLICY, PolicyError } from "./run/policy/policy-document.ts"
 import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
-import { OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
+import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
 import {
   addPolicy,
   newestPolicy,
@@ -33,17 +33,17 @@ export type PolicyInForce = { readonly row: PolicyVersionRow; readonly compiled:
 export type Policies = {
   /** What a run is decided by that is admitted now. */
   readonly inForce: () => PolicyInForce
-  /** Puts a document in force. Rejects with a 400 for one that cannot be used, and then nothing changed. */
-  readonly load: (document: JsonValue, source: "file" | "api", who: EventFacts["who"]) => Promise<Settled>
+  /** Puts a document in force, as an act of an administrator. Rejects with a 400 for one that cannot be used, and then nothing changed. */
+  readonly load: (acts: Acts, document: JsonValue, source: "file" | "api", who: EventFacts["who"]) => Promise<Settled>
   /** Rejects as `load`. Undefined: another one is under way. */
   readonly dryRun: (document: JsonValue, last: number) => Promise<DryRunAnswer | undefined>
   /** Puts the file of `--policy` in force, as it is when that is asked for. What comes of it is in the process log. */
-  readonly reloader: (readText: () => string | undefined) => () => Promise<void>
+  readonly reloader: (acts: Acts, readText: () => string | undefined) => () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 type PolicyParts = {
-  readonly db: Pick<Database, "read" | "transaction" | "confirm">
+  readonly db: Pick<Database, "read" | "transaction">
   readonly prepared: {
     /** Text of the file of `--policy`; undefined without one. */
     readonly policyText: string | undefined
@@ -95,11 +95,9 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
       })
   }
   const timer = setInterval(poll, POLL_EVERY_MS).unref()
-  const load: Policies["load"] = async (document, source, who) => {
+  const load: Policies["load"] = async (acts, document, source, who) => {
     const version = accepted(() => versionOf(document, source))
-    const settled = await addPolicy(db, version, who, nowMs())
-    // A retry finds what its first attempt put in force, whose commit may not be confirmed yet.
-    if (!settled.changed) await db.confirm()
+    const settled = await addPolicy(acts, version, who, nowMs())
     await refresh()
     return settled
   }
@@ -107,11 +105,11 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
   return {
     inForce: () => current,
     load,
-    reloader: readText => async () => {
+    reloader: (acts, readText) => async () => {
       try {
         const text = readText()
         if (text === undefined) telemetry.policyRefused("the service was started without --policy")
-        else await load(parseStrictJson(text), "file", OPERATOR_COMMAND)
+        else await load(acts, parseStrictJson(text), "file", OPERATOR_COMMAND)
       } catch (error) {
         telemetry.policyRefused(refusalOf(error))
       }

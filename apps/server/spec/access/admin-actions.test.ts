@@ -4,7 +4,8 @@ import { eventsPageSchema, type ListedEvent } from "@runseal/core/wire/admin-ans
 import * as v from "valibot"
 import { beforeAll, expect, test } from "vitest"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
-import { numberAt } from "../harness/read-answer.ts"
+import { expectRefused, numberAt } from "../harness/read-answer.ts"
+import { readTables } from "../harness/read-tables.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 
@@ -55,17 +56,43 @@ const ACTS: readonly Act[] = [
   ["DELETE /admin/destinations/{id}", () => "/admin/destinations/1", () => ({}), "webhook.delete"],
 ]
 
-test.each(ACTS)("%s leaves its event", async (operation, path, body, action) => {
-  const before = (await events()).length
-  const answer = await admin.send(
-    operation.split(" ")[0] ?? "",
-    path(),
-    operation.startsWith("DELETE") ? undefined : body(),
-  )
-  expect([200, 201], answer.text).toContain(answer.status)
-  const added = (await events()).slice(0, (await events()).length - before)
-  expect(added.map(event => event.action)).toEqual(action === undefined ? [] : [action])
-})
+const act = ([operation, path, body]: Act) =>
+  admin.send(operation.split(" ")[0] ?? "", path(), operation.startsWith("DELETE") ? undefined : body())
+
+/** What acts change: neither the last use of a key, nor the failures of a delivery. */
+const stored = async (): Promise<string> => {
+  const { keys, publications, events } = await readTables(service().db)
+  const others = await service().db.sql`
+    select (select json_agg(run_claim) from run_claim) as claims,
+      (select json_agg(json_build_array(url, name, active, secret_salt, position, deleted_at)) from destination) as destinations,
+      (select json_agg(policy_version) from policy_version) as policies`
+  const state = { keys, publications, events, others }
+  return JSON.stringify(state, (name, value) => (name === "last_used_at" ? undefined : value))
+}
+
+/** Behind it nothing is sealed. */
+const CLOCK_STEP_MS = 10 * 60_000
+
+test.each(ACTS)(
+  "%s leaves its event, sealed by its answer; where nothing can be sealed it does nothing",
+  async (...row) => {
+    const [, , , action] = row
+    const before = await events()
+    if (action !== undefined) {
+      const state = await stored()
+      service().clock.advance(-CLOCK_STEP_MS)
+      expectRefused(await act(row), 503)
+      service().clock.advance(CLOCK_STEP_MS)
+      expect(await stored()).toEqual(state)
+    }
+    const answer = await act(row)
+    expect([200, 201], answer.text).toContain(answer.status)
+    const added = (await events()).slice(0, (await events()).length - before.length)
+    expect(added.map(event => [event.action, event.sealed !== undefined])).toEqual(
+      action === undefined ? [] : [[action, true]],
+    )
+  },
+)
 
 test("the operations above are all that change something under /admin", async () => {
   const { paths } = v.parse(

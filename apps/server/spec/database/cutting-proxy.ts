@@ -4,8 +4,13 @@ import { connect as connectTo, createServer } from "node:net"
 
 export type CuttingProxy = {
   readonly port: number
-  /** Cuts both sides when a client's message has this text; "before" keeps the message from the server. */
-  readonly cutAt: (text: string, when: "before" | "after") => void
+  /**
+   * Cuts both sides when a client's message has this text; "before" keeps the message from the server.
+   * @param then called when the first connection was cut
+   */
+  readonly cutAt: (text: string, when: "before" | "after", then?: () => void) => void
+  /** Cuts no more connections. */
+  readonly letPass: () => void
   readonly close: () => void
 }
 
@@ -13,7 +18,9 @@ export type CuttingProxy = {
 const DELAY_MS = 200
 
 export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
-  let cut: { readonly text: string; readonly when: "before" | "after" } | undefined
+  let cut:
+    | { readonly text: string; readonly when: "before" | "after"; readonly then?: (() => void) | undefined }
+    | undefined
   const proxy = createServer(client => {
     const server = connectTo(targetPort, "127.0.0.1")
     const end = (): void => {
@@ -28,7 +35,11 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
       if (!cutting || cut?.when === "after") server.write(message)
       if (!cutting) return
       server.removeAllListeners("data")
-      setTimeout(end, DELAY_MS)
+      const { then } = cut ?? {}
+      setTimeout(() => {
+        then?.()
+        end()
+      }, DELAY_MS)
     })
   })
   proxy.listen(0, "127.0.0.1")
@@ -37,8 +48,11 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
   if (address === null || typeof address === "string") throw new Error("the proxy has no port")
   return {
     port: address.port,
-    cutAt: (text, when) => {
-      cut = { text, when }
+    cutAt: (text, when, then) => {
+      cut = { text, when, then }
+    },
+    letPass: () => {
+      cut = undefined
     },
     close: () => void proxy.close(),
   }

@@ -1,5 +1,5 @@
 /** docs/operations.md, "Keys of callers": an admin key made at the machine, without a server and beside one. */
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
@@ -95,6 +95,19 @@ describe("on the embedded database", () => {
     } finally {
       await server.end("SIGTERM")
     }
+  })
+
+  test("makes no key in a copy of the database that is older than what was acknowledged", async () => {
+    cpSync(join(folder, "db"), join(folder, "copy"), { recursive: true })
+    const admin = secretOf(await mintAt(options, "acknowledged"))
+    const server = await startChild(options)
+    expect((await over(server, admin).execute(request())).status).toBe(200)
+    await server.end("SIGTERM")
+    rmSync(join(folder, "db"), { recursive: true })
+    cpSync(join(folder, "copy"), join(folder, "db"), { recursive: true })
+    const { code, stdout, stderr } = await mintAt(options)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toMatch(/it is an older copy/)
   })
 
   test("refuses a name too long in one sentence, before a database is made", async () => {

@@ -153,6 +153,16 @@ const readHeads = (directory: string, names: readonly string[]): readonly Rememb
     return head === undefined || head.size === 0 ? [] : [head]
   })
 
+/**
+ * The heads in a keys folder, for a command that makes none; there are none where there is no folder.
+ * @throws StartupError when a file is damaged or cannot be read
+ */
+export const rememberedHeads = (keysDirectory: string): readonly RememberedHead[] =>
+  inKeysFolder(keysDirectory, () => {
+    const directory = join(keysDirectory, HEADS_DIRECTORY)
+    return existsSync(directory) ? readHeads(directory, headNames(directory)) : []
+  })
+
 /** Removes unfinished files of processes that ended while they made them. */
 function removeUnfinished(directory: string): void {
   for (const name of readdirSync(directory).filter(name => name.endsWith(UNFINISHED))) {

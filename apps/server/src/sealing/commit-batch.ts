@@ -4,9 +4,10 @@ import { equalBytes } from "@runseal/canonical"
 import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
-import { StoreError } from "../store/driver/store-errors.ts"
+import type { Tx } from "../store/driver/session.ts"
+import { StoreError, storeErrorFrom } from "../store/driver/store-errors.ts"
 import { sentTogether } from "../store/driver/transaction.ts"
-import { dueEvents } from "../store/tables/admin-events.ts"
+import { dueEvents, hasDueEvents } from "../store/tables/admin-events.ts"
 import { countAttestations } from "../store/tables/attestations-table.ts"
 import { type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner } from "../store/tables/tenants.ts"
@@ -23,9 +24,24 @@ import { NO_PERMITS } from "./settle-permits.ts"
 const KEYS_CHANGED =
   "The log's signing keys were changed or one was revoked since this process started; start it again."
 
+const EVENT_NOT_SEALED = "The event of this act could not be sealed, or one before it; the act was not done."
+
+/** An administrator's act was refused by what the transaction found. Nothing of the batch is committed, and nothing failed. */
+export class ActRefused extends Error {
+  override readonly name = "ActRefused"
+  /** What the act threw. */
+  readonly reason: unknown
+
+  constructor(reason: unknown) {
+    super("an act was refused")
+    this.reason = reason
+  }
+}
+
 /**
  * One transaction: lock the log's head, build on it, write everything.
  * @param known the log's last frontier; it is read from the store when the stored head is another one
+ * @throws ActRefused; StoreError; whatever else sealing failed with
  */
 export async function commitBatch(
   work: BatchWork,
@@ -34,7 +50,8 @@ export async function commitBatch(
 ): Promise<Batch> {
   const { exports = [], permits = NO_PERMITS } = work
   let lockedSince: number | undefined
-  const deployment = work.events ? [{ tenant: DEPLOYMENT }] : []
+  const { act } = work
+  const deployment = work.events || act ? [{ tenant: DEPLOYMENT }] : []
   const owners = ownersOf([...work.drafts, ...exports, ...permitItems(permits), ...deployment])
   const attesting = [...new Set(work.attestations.map(({ owner }) => owner))]
   const sealing = context.db.transactionFrom(
@@ -48,7 +65,7 @@ export async function commitBatch(
         lockPermitItems(tx, work),
         dueEvents(tx, work.events === true),
       ]),
-    async (tx, [head, found, attested, keys, locked, due]) => {
+    async (tx, [head, found, attested, keys, locked, stored]) => {
       lockedSince = performance.now()
       await context.checkHead(tx, head)
       if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
@@ -57,6 +74,7 @@ export async function commitBatch(
       const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)
       const made = await lockTenants(tx, owners.filter(({ tenant_id }) => !found.has(tenant_id)).map(withSalt))
       const tenants = new Map([...found, ...made])
+      const due = act === undefined ? stored : await dueAfter(tx, act)
       const statements = await stateExports(tx, exports, tenants, context.reportFailure)
       const now = Math.max(context.nowMs(), time * 1000)
       const permitState = { ...locked, windows: await lockPermitWindows(tx, permits, locked.permits), now }
@@ -69,12 +87,23 @@ export async function commitBatch(
           recordSealed(tx, work, batch, context.nowMs()),
         ])
       } else if (hasItems(round) || exports.length > 0) throw new StoreError("unavailable")
+      if (act !== undefined && (await hasDueEvents(tx)))
+        throw new StoreError("unavailable", { message: EVENT_NOT_SEALED, callerMessage: EVENT_NOT_SEALED })
       return batch
     },
   )
   return sealing.finally(() => {
     if (lockedSince !== undefined) context.reportLockHeld(secondsSince(lockedSince))
   })
+}
+
+/** Does an act behind the locks of the head and the tenants. @returns the events that are due then, its own among them */
+async function dueAfter(tx: Tx, act: NonNullable<BatchWork["act"]>): ReturnType<typeof dueEvents> {
+  await act(tx).catch((thrown: unknown) => {
+    const error = storeErrorFrom(thrown)
+    throw error instanceof StoreError ? error : new ActRefused(error)
+  })
+  return dueEvents(tx, true)
 }
 
 const hasItems = ({ drafts, attestations }: Round): boolean =>

@@ -2,11 +2,11 @@
  * Prevents forks of the log. Nothing is sealed on a head whose log does not contain every head that is remembered beside the
  * keys. Nothing is sealed in a database that replaced another until every folder of heads was compared with it. Decision 0110.
  */
-import type { HeadFile, Lineage, RememberedHead } from "../keys/head-file.ts"
+import { type HeadFile, type Lineage, type RememberedHead, rememberedHeads } from "../keys/head-file.ts"
 import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import { createGroupCommit } from "../store/driver/group-commit.ts"
-import type { Tx } from "../store/driver/session.ts"
+import type { Source, Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import { readHead } from "../store/tables/log-store.ts"
 import {
@@ -177,6 +177,17 @@ function createHeadCheck(
     // The head is not made known here: only an acknowledged head is, and this one may be of a commit without a confirmation.
     state.setTrouble(undefined)
   }
+}
+
+/** For a command that seals nothing itself. @throws StartupError when the database does not contain every head in the keys folder */
+export async function refuseOlder(db: Source, keysDirectory: string): Promise<void> {
+  // Read before the database: what is remembered by then is in it.
+  const remembered = rememberedHeads(keysDirectory)
+  if (remembered.length === 0) return
+  await db.read(async session => {
+    const head = headOf(await readHead(session))
+    refuseStart(head, await notContained(session, head, remembered))
+  })
 }
 
 /** @param missing what the database does not contain */

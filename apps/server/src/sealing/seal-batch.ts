@@ -8,6 +8,7 @@ import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import type { Draft, StageFault } from "../run/pipeline/draft.ts"
 import type { ReportFault, StageFailure } from "../run/pipeline/stage-failure.ts"
+import type { Tx } from "../store/driver/session.ts"
 import type { TenantWindowRow, TokenMovementRow } from "../store/tables/tenant-windows.ts"
 import type { Failed } from "./batch-steps.ts"
 import type { KeyedItem } from "./keyed-items.ts"
@@ -37,6 +38,8 @@ export type BatchWork = {
   readonly permits?: PermitWork
   /** Whether admin events are due: the batch takes those that are stored, in their order. */
   readonly events?: boolean
+  /** An act of an administrator, which is done in the batch's transaction and records its own event. */
+  readonly act?: (tx: Tx) => Promise<void>
   /** Items that came under an idempotency key. */
   readonly keyed?: readonly KeyedItem[]
 }

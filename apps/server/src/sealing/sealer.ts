@@ -10,10 +10,12 @@ import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pendi
 import type { ReportFault } from "../run/pipeline/stage-failure.ts"
 import type { Database } from "../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../store/driver/group-commit.ts"
+import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
+import type { Acts } from "../store/tables/admin-events.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { Telemetry } from "../telemetry.ts"
-import { commitBatch, secondsSince } from "./commit-batch.ts"
+import { ActRefused, commitBatch, secondsSince } from "./commit-batch.ts"
 import type { SealingHeads } from "./head-guard.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
 import { type Batch, type BatchContext, type BatchWork, permitRuns, type SealedRun } from "./seal-batch.ts"
@@ -51,6 +53,11 @@ export type Sealer = {
   readonly endPermits: (end: PendingEnd) => Promise<SealedEnd>
   /** Seals admin events that are committed, some at a time, and gives their number. Rejects when the batch was not committed. */
   readonly sealEvents: () => Promise<number>
+  /**
+   * Does what an administrator asks for and seals the event that it records, in one transaction: so what is acknowledged is in the log, and
+   * nothing is done where nothing can be sealed. Rejects with whatever `work` rejected with, and else as `seal` does.
+   */
+  readonly acts: Acts
   /** Seals the statement of an export, of the chain at the time of sealing. */
   readonly state: (draft: ExportDraft) => Promise<SealedStatement>
   /** Records in the queue. */
@@ -82,6 +89,8 @@ export type SealerContext = BatchContext &
     readonly reportLockHeld: Telemetry["lockHeld"]
   }
 
+const ACT_UNKNOWN =
+  "It is not known whether this was done: read GET /admin/audit, or send it again. A repeat makes another key, secret or destination; anything else is done once."
 const UNREMEMBERED =
   "The batch was committed, but the log's head could not be remembered beside the keys; nothing of it was acknowledged."
 
@@ -107,6 +116,7 @@ export function openSealer(context: SealerContext): Sealer {
       context.reportCommitted(items.length)
       return indices.map(at => ({ work, batch, at }))
     } catch (error) {
+      if (error instanceof ActRefused) throw error.reason
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
       known = undefined
       context.reportFailure(error)
@@ -151,6 +161,7 @@ export function openSealer(context: SealerContext): Sealer {
       for (const _ of batch.events) context.reportSealed("admin_event", secondsSince(since))
       return batch.events.length
     },
+    acts: sealActs(submit, context),
     state: async draft => {
       const { batch, at } = await submit({ export: draft, claim: undefined })
       return sealedAt(batch.statements, at)
@@ -160,12 +171,37 @@ export function openSealer(context: SealerContext): Sealer {
   }
 }
 
-/** Bytes of canonical text that an item's sections have. */
+/** An act's outcome that is not known has a sentence of its own: requests of administrators have no idempotency key. */
+const ofAct = (error: unknown): unknown =>
+  error instanceof StoreError && error.code === "outcome_unknown"
+    ? new StoreError(error.code, { message: error.message, late: error.late, callerMessage: ACT_UNKNOWN })
+    : error
+
+/** Bytes of canonical text that an item's sections have. An act fills a batch: what it throws refuses nothing else. */
 function weigh(item: Item): number {
+  if ("act" in item) return LONG_BATCH_BYTES
   if ("run" in item) return item.run.texts.size()
   if ("opening" in item) return item.opening.texts.size()
   return "close" in item ? item.close.texts.size() : 0
 }
+
+/** An act of an administrator, as an item. */
+const sealActs = (submit: Submit, { reportSealed }: Pick<SealerContext, "reportSealed">): Acts => ({
+  transaction: work =>
+    new Promise((resolve, reject) => {
+      const since = performance.now()
+      let done = (): void => reject(new StoreError("corrupt"))
+      const act = async (tx: Tx): Promise<void> => {
+        const result = await work(tx)
+        done = () => resolve(result)
+      }
+      const acknowledge = ({ batch }: Sealed): void => {
+        for (const _ of batch.events) reportSealed("admin_event", secondsSince(since))
+        done()
+      }
+      submit({ act, claim: undefined }).then(acknowledge, (error: unknown) => reject(ofAct(error)))
+    }),
+})
 
 /** What the sealer does for permits. */
 function sealPermits(

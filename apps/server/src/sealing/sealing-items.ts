@@ -1,4 +1,4 @@
-/** What waits for the sealer: runs, attestations, exports and permits, and that admin events do, each as it was submitted. */
+/** What waits for the sealer: runs, attestations, exports and permits, acts of administrators, and that admin events do, each as it was submitted. */
 
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pending.ts"
@@ -17,6 +17,8 @@ export type Item = (
   | { readonly close: PendingClose }
   | { readonly end: PendingEnd }
   | { readonly events: true }
+  /** Alone in its batch. */
+  | { readonly act: NonNullable<BatchWork["act"]> }
 ) & {
   /** Of an item under an idempotency key. */
   readonly claim: KeyClaim | undefined
@@ -30,12 +32,14 @@ export function partition(items: readonly Item[]): { readonly work: BatchWork; r
   const [openings, closes, ends]: [PendingOpening[], PendingClose[], PendingEnd[]] = [[], [], []]
   const keyed: KeyedItem[] = []
   let events = false
+  let act: BatchWork["act"]
   const indices = items.map(item => {
     const { kind, at } = place(item)
     if (item.claim !== undefined && kind !== undefined) keyed.push({ kind, at, claim: item.claim })
     return at
   })
-  return { work: { drafts, attestations, exports, keyed, permits: { openings, closes, ends }, events }, indices }
+  const permits = { openings, closes, ends }
+  return { work: { drafts, attestations, exports, keyed, permits, events, ...(act && { act }) }, indices }
 
   /** @returns no kind for what has no idempotency key */
   function place(item: Item): { readonly kind: KeyedItem["kind"] | undefined; readonly at: number } {
@@ -45,6 +49,10 @@ export function partition(items: readonly Item[]): { readonly work: BatchWork; r
     if ("close" in item) return { kind: "close", at: closes.push(item.close) - 1 }
     if ("events" in item) {
       events = true
+      return { kind: undefined, at: 0 }
+    }
+    if ("act" in item) {
+      act = item.act
       return { kind: undefined, at: 0 }
     }
     if ("end" in item) return { kind: undefined, at: ends.push(item.end) - 1 }

@@ -146,7 +146,7 @@ export const listedEventSchema = v.strictObject({
   /** Place in the deployment's chain: 1, 2, 3 … without a gap. */
   ordinal: ordinalSchema,
   ...eventFacts,
-  /** Absent until it is sealed, which takes some seconds. */
+  /** Absent until it is sealed, which takes some seconds for the event of a command. */
   sealed: opt(v.strictObject({ seal_clock: clockSchema, event_hash: sha256Schema, log_index: countSchema })),
 })
 /** An admin event in a list. */

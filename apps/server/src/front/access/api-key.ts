@@ -7,7 +7,7 @@ import {
   type MintKeyRequest,
   type RotatedKey,
 } from "@runseal/core/wire/key-requests"
-import type { Database } from "../../store/driver/database.ts"
+import type { Acts } from "../../store/tables/admin-events.ts"
 import { insertKey, type KeySettings, type Minter } from "../../store/tables/api-keys.ts"
 import { type KeyAct, replaceSecret, settingsInEvent, type Unchanged } from "../../store/tables/changed-keys.ts"
 
@@ -56,7 +56,7 @@ const settingsOf = (request: MintKeyRequest): KeySettings => ({
  * @returns undefined when the minter may not make keys; nothing was made then
  */
 export async function mintKey(
-  db: Database,
+  acts: Acts,
   request: MintKeyRequest,
   minter: Minter,
   nowMs: number,
@@ -67,7 +67,7 @@ export async function mintKey(
   const secret = newSecret()
   const settings = settingsOf(request)
   const key = { name, secret_hash: secretHash(secret), scope, tier, created_at: nowMs, ...settings }
-  const id = await insertKey(db, key, minter, { scope, ...settingsInEvent({ name, tier, ...settings }) })
+  const id = await insertKey(acts, key, minter, { scope, ...settingsInEvent({ name, tier, ...settings }) })
   return id === undefined ? undefined : { ok: true, id, name, secret, tier, hint: hintOf(scope, minter) }
 }
 
@@ -76,12 +76,12 @@ export async function mintKey(
  * @param overlapMs for which the secret before it still works
  */
 export async function rotateKey(
-  db: Database,
+  acts: Acts,
   { overlapMs, ...change }: KeyAct & { readonly overlapMs: number },
 ): Promise<RotatedKey | Unchanged> {
   const secret = newSecret()
   const overlap_until = overlapMs === 0 ? 0 : change.at + overlapMs
-  const rotated = await replaceSecret(db, change, { secret_hash: secretHash(secret), overlap_until })
+  const rotated = await replaceSecret(acts, change, { secret_hash: secretHash(secret), overlap_until })
   if (typeof rotated === "string") return rotated
   const { key_id: id, name } = rotated
   const overlap = overlap_until === 0 ? {} : { overlap_until: new Date(overlap_until).toISOString() }

@@ -12,21 +12,18 @@ import type { Page } from "../http/query.ts"
 import { readBody } from "../http/request-bodies.ts"
 
 /** For admin keys. */
-export function claimRoutes({ db, nowMs, adminEvents }: Deps): Hono {
+export function claimRoutes({ acts, nowMs }: Deps): Hono {
   const app = new Hono()
   app.post("/admin/runs/claim", async c => {
     const claimed_by = adminKeyOf(c)
     const { key_id } = readBody(claimRequestSchema, await readJsonObject(c))
-    const claim = await claimRuns(db, { key_id, claimed_by, claimed_at: nowMs() }, whoOf(callerOf(c)))
+    const claim = await claimRuns(acts, { key_id, claimed_by, claimed_at: nowMs() }, whoOf(callerOf(c)))
     if (claim === "nobody") throw unauthorized()
     if (claim === "absent") throw noSuchKey()
     if (claim === "nothing")
       throw new HttpError("nothing_to_claim", "No run was made in open mode: there is nothing to give.")
     if (claim.key_id !== key_id)
       throw new HttpError("already_claimed", `The runs of open mode were given to key ${claim.key_id} already.`)
-    // A retry finds the claim of its first attempt, whose commit may not be confirmed yet.
-    await db.confirm()
-    void adminEvents.sweep()
     return c.json({ ok: true, ...claim, claimed_at: new Date(claim.claimed_at).toISOString() } satisfies ClaimedRuns)
   })
   return app

@@ -97,7 +97,7 @@ function refuseCertificates(ca: string): void {
 }
 
 /** For admin keys: in open mode anybody could make the service send requests. */
-export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEvents }: Deps): Hono {
+export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }: Deps): Hono {
   const app = new Hono()
   const refuseAddress = (url: string, kind: Destination["kind"]): void => {
     const problem = deliveries.addressProblem(url, kind)
@@ -113,11 +113,10 @@ export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEv
     const secret_salt = newSalt()
     const texts = { types: "", outcomes: "", key_ids: "", ...filtersOf(filters) }
     const row = { kind, url, ca, name, format, ...texts, secret_salt, created_at: nowMs(), created_by, from }
-    const made = await insertDestination(db, row, actOf(c, { nowMs }, "webhook.create"))
+    const made = await insertDestination(acts, row, actOf(c, { nowMs }, "webhook.create"))
     if (made === undefined)
       throw new HttpError("too_many_destinations", `There are ${MAX_DESTINATIONS} destinations: delete one of them.`)
     deliveries.wake()
-    void adminEvents.sweep()
     const answer = {
       ok: true,
       destination: shown(made),
@@ -141,21 +140,19 @@ export function destinationRoutes({ db, nowMs, deliveries, originSecret, adminEv
     if (found === undefined) throw noSuchDestination()
     if (changes.url !== undefined) refuseAddress(changes.url, found.kind)
     refuseCertificates(changes.ca ?? "")
-    const changed = await changeDestination(db, id, changesOf(changes), actOf(c, { nowMs }, "webhook.change"))
+    const changed = await changeDestination(acts, id, changesOf(changes), actOf(c, { nowMs }, "webhook.change"))
     if (changed === undefined) throw noSuchDestination()
     deliveries.wake()
-    void adminEvents.sweep()
     const ignored = ignoredOf(body, changeDestinationRequestSchema)
     return c.json({ ok: true, destination: shown(changed), ...ignored } satisfies ChangedDestination)
   })
   app.delete("/admin/destinations/:id", async c => {
     adminKeyOf(c)
     const id = readDestinationId(c.req.param("id"))
-    if (!(await deleteDestination(db, id, actOf(c, { nowMs }, "webhook.delete")))) throw noSuchDestination()
-    void adminEvents.sweep()
+    if (!(await deleteDestination(acts, id, actOf(c, { nowMs }, "webhook.delete")))) throw noSuchDestination()
     return c.json({ ok: true, id, deleted: true } satisfies DeletedDestination)
   })
-  addActions(app, { db, nowMs, deliveries, originSecret, adminEvents })
+  addActions(app, { db, acts, nowMs, deliveries, originSecret })
   return app
 }
 
@@ -170,9 +167,9 @@ export function deliveryRoutes({ db, nowMs }: Deps): Hono {
   return app
 }
 
-type ActionParts = Pick<Deps, "db" | "nowMs" | "deliveries" | "originSecret" | "adminEvents">
+type ActionParts = Pick<Deps, "db" | "acts" | "nowMs" | "deliveries" | "originSecret">
 
-function addActions(app: Hono, { db, nowMs, deliveries, originSecret, adminEvents }: ActionParts): void {
+function addActions(app: Hono, { db, acts, nowMs, deliveries, originSecret }: ActionParts): void {
   app.post("/admin/destinations/:id/rotate", async c => {
     adminKeyOf(c)
     const id = readDestinationId(c.req.param("id"))
@@ -181,9 +178,8 @@ function addActions(app: Hono, { db, nowMs, deliveries, originSecret, adminEvent
       await readJsonObject(c),
     )
     const [salt, previous_until] = [newSalt(), nowMs() + overlap_seconds * 1000]
-    if (!(await rotateSecret(db, id, { salt, previous_until }, actOf(c, { nowMs }, "webhook.rotate"))))
+    if (!(await rotateSecret(acts, id, { salt, previous_until }, actOf(c, { nowMs }, "webhook.rotate"))))
       throw noSuchDestination()
-    void adminEvents.sweep()
     const secret = webhookSecret(originSecret, salt)
     return c.json({ ok: true, id, secret, previous_until: clock(previous_until) } satisfies RotatedDestination)
   })
@@ -202,10 +198,9 @@ function addActions(app: Hono, { db, nowMs, deliveries, originSecret, adminEvent
     adminKeyOf(c)
     const id = readDestinationId(c.req.param("id"))
     const { from } = readBody(resumeDestinationRequestSchema, await readJsonObject(c))
-    const position = await resumeDestination(db, id, from, actOf(c, { nowMs }, "webhook.resume"))
+    const position = await resumeDestination(acts, id, from, actOf(c, { nowMs }, "webhook.resume"))
     if (position === undefined) throw noSuchDestination()
     deliveries.wake()
-    void adminEvents.sweep()
     return c.json({ ok: true, id, position } satisfies ResumedDestination)
   })
 }

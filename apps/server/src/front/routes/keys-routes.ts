@@ -107,10 +107,9 @@ export function keyRoutes(deps: Deps): Hono {
     const body = await readJsonObject(c)
     const request = readBody(mintKeyRequestSchema, body)
     if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
-    const minted = await mintKey(deps.db, request, minterOf(c), deps.nowMs())
+    const minted = await mintKey(deps.acts, request, minterOf(c), deps.nowMs())
     // Since the request was authenticated, the first key was made, or the caller's own was revoked.
     if (minted === undefined) throw unauthorized()
-    void deps.adminEvents.sweep()
     return c.json({ ...minted, ...ignoredOf(body, mintKeyRequestSchema) } satisfies MintedKey, 201)
   })
   app.get("/admin/keys", async c => {
@@ -125,8 +124,7 @@ export function keyRoutes(deps: Deps): Hono {
     const body = await readJsonObject(c)
     const ignored = ignoredOf(body, changeKeyRequestSchema)
     const request = readBodyWithNulls(changeKeyRequestSchema, body)
-    changedOr(await changeKey(deps.db, act, key => changeOf(request, key, act.at)))
-    void deps.adminEvents.sweep()
+    changedOr(await changeKey(deps.acts, act, key => changeOf(request, key, act.at)))
     const [key] = await listKeys(deps.db, act.key_id)
     if (key === undefined) throw noSuchKey()
     return c.json({ ok: true, ...listedKey(key, await findClaim(deps.db)), ...ignored } satisfies ChangedKey)
@@ -135,18 +133,16 @@ export function keyRoutes(deps: Deps): Hono {
     const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")) }
     const body = await readJsonObject(c)
     const { overlap_seconds = 0 } = readBody(rotateKeyRequestSchema, body)
-    const rotated = await rotateKey(deps.db, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
+    const rotated = await rotateKey(deps.acts, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
     const answer = { ...changedOr(rotated), ...ignoredOf(body, rotateKeyRequestSchema) }
-    void deps.adminEvents.sweep()
     return c.json(answer satisfies RotatedKey)
   })
   app.delete("/admin/keys/:id", async c => {
     const key_id = readKeyId(c.req.param("id"))
     if (callerOf(c).scope !== "admin") throw noSuchKey()
-    changedOr(await revokeKey(deps.db, { admin: actingKey(c), key_id, at: deps.nowMs() }))
+    changedOr(await revokeKey(deps.acts, { admin: actingKey(c), key_id, at: deps.nowMs() }))
     // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
     void deps.permitEnds.sweep()
-    void deps.adminEvents.sweep()
     return c.json({ ok: true, id: key_id, revoked: true } satisfies RevokedKey)
   })
   return app

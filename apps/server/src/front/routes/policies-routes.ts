@@ -38,12 +38,12 @@ export function policyHistoryRoutes({ db }: Deps): Hono {
 }
 
 /** For admin keys. */
-export function policyRoutes({ policies }: Deps): Hono {
+export function policyRoutes({ policies, acts }: Deps): Hono {
   const app = new Hono()
   app.post("/admin/policies", async c => {
     adminKeyOf(c)
     const { policy } = readPolicyBody(loadPolicyRequestSchema, await readJsonObject(c))
-    const { row, changed } = await policies.load(policy, "api", whoOf(callerOf(c)))
+    const { row, changed } = await policies.load(acts, policy, "api", whoOf(callerOf(c)))
     return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)
   })
   app.post("/admin/policies/dry-run", async c => {

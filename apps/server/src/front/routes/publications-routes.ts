@@ -43,16 +43,14 @@ export function publicationRoutes(deps: Deps): Hono {
     const run_id = readRunId(c.req.param("id"))
     const candidate = randomBytes(TOKEN_BYTES).toString("hex")
     const publication = { run_id, token: candidate, published_at: deps.nowMs() }
-    const token = await publishRun(deps.db, owner, publication, whoOf(callerOf(c)))
+    const token = await publishRun(deps.acts, owner, publication, whoOf(callerOf(c)))
     if (token === undefined) throw noSuchRun()
-    void deps.adminEvents.sweep()
     return c.json({ ok: true, run_id, token, url: publicBundleUrl(c, deps, token) } satisfies PublishedRun)
   })
   app.post("/admin/runs/:id/unpublish", async c => {
     adminKeyOf(c)
     const run_id = readRunId(c.req.param("id"))
-    if (!(await unpublishRun(deps.db, run_id, whoOf(callerOf(c)), deps.nowMs()))) throw noSuchRun()
-    void deps.adminEvents.sweep()
+    if (!(await unpublishRun(deps.acts, run_id, whoOf(callerOf(c)), deps.nowMs()))) throw noSuchRun()
     return c.json({ ok: true, run_id, published: false } satisfies UnpublishedRun)
   })
   return app

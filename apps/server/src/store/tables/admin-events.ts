@@ -1,6 +1,7 @@
 /**
- * Actions of administrators. A row is written in the transaction of its action, and sealed soon after as a document of the deployment's own
- * chain, in which it has the place of its ordinal. Rows are never deleted.
+ * Actions of administrators. A row is written in the transaction of its action. It is sealed as a document of the deployment's own chain, in
+ * which it has the place of its ordinal: in the same transaction where the service acts, soon after it where a command does. Rows are
+ * never deleted.
  */
 import { canonicalize, parseStrictJson } from "@runseal/canonical"
 import {
@@ -13,6 +14,7 @@ import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
 import { and, desc, eq, gt, lt, type SQL } from "drizzle-orm"
 import { type PgColumn, pgTable, text } from "drizzle-orm/pg-core"
+import type { Database } from "../driver/database.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { number, packedLater, type RowOf } from "./column-types.ts"
@@ -50,6 +52,9 @@ export type NewAdminEvent = Omit<EventFacts, "event_clock" | "action" | "subject
   readonly at: number
 }
 
+/** Runs the transaction of an action. That of the service seals the event too; that of the database alone is for commands. */
+export type Acts = Pick<Database, "transaction">
+
 /** Whose chain the events are, where the others have the id of an API key. */
 export const DEPLOYMENT_OWNER = -1
 
@@ -77,8 +82,8 @@ async function holdActor({ sql }: Tx, { who, at }: NewAdminEvent): Promise<void>
 }
 
 /**
- * Records an action within the transaction that does it, as its last statement: so the event is there exactly when the action is. It is
- * sealed within seconds (`deps.adminEvents.sweep` after the commit), by this process or another.
+ * Records an action within the transaction that does it, as its last statement: so the event is there exactly when the action is. Where a
+ * command does it, a service seals it within seconds.
  * @throws ActorRefused; Error for an event that could not be sealed: a bug of the caller
  */
 export async function recordAdminEvent(tx: Tx, event: NewAdminEvent): Promise<void> {

@@ -3,9 +3,8 @@ import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "drizzle-orm"
 import { check, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
-import type { Database } from "../driver/database.ts"
 import type { Sink, Source } from "../driver/session.ts"
-import { OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
+import { type Acts, OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
 import { bytes, number, type RowOf } from "./column-types.ts"
 import { tenant } from "./tenants.ts"
 
@@ -94,7 +93,7 @@ type HashInHex = { readonly secret_hash: string }
  * @returns the key's id; undefined when the minter may not, and then nothing was stored
  */
 export function insertKey(
-  db: Database,
+  acts: Acts,
   key: NewKey,
   minter: Minter,
   shown: EventFacts["after"],
@@ -102,7 +101,7 @@ export function insertKey(
   // Hand-written: number, check and row are one statement, with a condition on all rows together.
   const admin = minter.kind === "admin" ? minter.key_id : 0
   const who = whoMints(minter)
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const { sql } = tx
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
     const [made] = await sql<Pick<ApiKeyRow, "key_id">[]>`

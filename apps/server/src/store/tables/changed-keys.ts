@@ -5,9 +5,8 @@
 import { type JsonObject, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { AdminAction } from "@runseal/core/artifacts/admin-event"
 import { eq, inArray } from "drizzle-orm"
-import type { Database } from "../driver/database.ts"
 import type { Tx } from "../driver/session.ts"
-import { recordHeldEvent } from "./admin-events.ts"
+import { type Acts, recordHeldEvent } from "./admin-events.ts"
 import { type ApiKeyRow, api_key, type KeyName, type KeySettings, keyActor } from "./api-keys.ts"
 
 /** Who acts, on which key, and when, in milliseconds since the epoch. */
@@ -34,11 +33,11 @@ function settingInEvent(name: string, value: string | number): JsonObject[string
 
 /** Gives a key another secret; the one before it works until `overlap_until`, if that is not 0. */
 export function replaceSecret(
-  db: Pick<Database, "transaction">,
+  acts: Acts,
   act: KeyAct,
   { secret_hash, overlap_until }: { readonly secret_hash: string; readonly overlap_until: number },
 ): Promise<ApiKeyRow | Unchanged> {
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const key = await lockKey(tx, act)
     if (typeof key === "string") return key
     if (key.revoked_at !== 0) return "revoked"
@@ -56,11 +55,11 @@ export function replaceSecret(
  * @param changeOf what is changed, from the key as it is; throws to refuse
  */
 export function changeKey(
-  db: Pick<Database, "transaction">,
+  acts: Acts,
   act: KeyAct,
   changeOf: (key: ApiKeyRow) => KeyChange,
 ): Promise<ApiKeyRow | Unchanged> {
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const key = await lockKey(tx, act)
     if (typeof key === "string") return key
     const change = Object.fromEntries(
@@ -80,8 +79,8 @@ export function changeKey(
  * that no permit is opened in between.
  * @returns why nothing was done; undefined when the key is revoked now
  */
-export function revokeKey(db: Pick<Database, "transaction">, act: KeyAct): Promise<Unchanged | undefined> {
-  return db.transaction(async tx => {
+export function revokeKey(acts: Acts, act: KeyAct): Promise<Unchanged | undefined> {
+  return acts.transaction(async tx => {
     const key = await lockKey(tx, act)
     if (typeof key === "string") return key
     if (key.revoked_at !== 0) return undefined

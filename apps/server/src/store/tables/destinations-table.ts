@@ -9,9 +9,8 @@ import type { DestinationKind, EventFormat } from "@runseal/core/wire/event-mess
 import { MAX_DESTINATIONS } from "@runseal/core/wire/event-messages"
 import { and, asc, eq, sql as fragment } from "drizzle-orm"
 import { boolean, pgTable, text } from "drizzle-orm/pg-core"
-import type { Database } from "../driver/database.ts"
 import type { Source } from "../driver/session.ts"
-import { type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
+import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
 import { number, type RowOf } from "./column-types.ts"
 
 export const destination = pgTable("destination", {
@@ -107,11 +106,11 @@ const subjectOf = (id: number) => ({ kind: "destination" as const, id: `${id}` }
 
 /** Stores a destination. @returns undefined when there are MAX_DESTINATIONS */
 export function insertDestination(
-  db: Pick<Database, "transaction">,
+  acts: Acts,
   { from, ...row }: NewDestination,
   act: DestinationAct,
 ): Promise<DestinationRow | undefined> {
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const { sql, orm } = tx
     await sql`select pg_advisory_xact_lock(${CREATE_LOCK}::bigint)`
     const [found] = await sql<{ last: number; active: number; size: number }[]>`
@@ -157,12 +156,12 @@ type Changes = Partial<
 
 /** Changes a destination; the next attempt is made at once. @returns undefined when there is none */
 export function changeDestination(
-  db: Pick<Database, "transaction">,
+  acts: Acts,
   id: number,
   changes: Changes,
   act: DestinationAct,
 ): Promise<DestinationRow | undefined> {
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const [before] = await tx.orm.select().from(destination).where(isThere(id)).for("update")
     if (before === undefined) return undefined
     const [changed] = await tx.orm
@@ -183,12 +182,8 @@ export function changeDestination(
 }
 
 /** Deletes a destination; one that is deleted keeps its first time. @returns whether there is or was one */
-export function deleteDestination(
-  db: Pick<Database, "transaction">,
-  id: number,
-  act: DestinationAct,
-): Promise<boolean> {
-  return db.transaction(async tx => {
+export function deleteDestination(acts: Acts, id: number, act: DestinationAct): Promise<boolean> {
+  return acts.transaction(async tx => {
     // The lock alone is committed as the deletion was: a retry is answered once a standby has both.
     const [before] = await tx.orm.select().from(destination).where(eq(destination_id, id)).for("update")
     if (before?.deleted_at !== 0) return before !== undefined
@@ -200,13 +195,13 @@ export function deleteDestination(
 
 /** Gives a webhook another secret. The one before signs too until then. @returns whether there is such a webhook */
 export function rotateSecret(
-  db: Pick<Database, "transaction">,
+  acts: Acts,
   id: number,
   { salt, previous_until }: { readonly salt: string; readonly previous_until: number },
   act: DestinationAct,
 ): Promise<boolean> {
   const next = { secret_salt: salt, previous_salt: fragment`${destination.secret_salt}`, previous_until }
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const { count } = await tx.orm
       .update(destination)
       .set(next)
@@ -226,12 +221,12 @@ export function rotateSecret(
  * @returns the position; undefined when there is no such destination
  */
 export function resumeDestination(
-  db: Pick<Database, "transaction">,
+  acts: Acts,
   id: number,
   from: number,
   act: DestinationAct,
 ): Promise<number | undefined> {
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const [before] = await tx.orm.select({ position }).from(destination).where(isThere(id)).for("update")
     const [after] = await tx.orm
       .update(destination)

@@ -2,9 +2,8 @@
 import type { POLICY_SOURCES } from "@runseal/core/wire/policy-requests"
 import { and, desc, eq, lt } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
-import type { Database } from "../driver/database.ts"
 import type { Source, Tx } from "../driver/session.ts"
-import { type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
+import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
 import { number, type RowOf } from "./column-types.ts"
 
 export const policy_version = pgTable("policy_version", {
@@ -52,13 +51,8 @@ export type Settled = { readonly row: PolicyVersionRow; readonly changed: boolea
  * Makes a policy the one in force, unless its document is already.
  * @param who undefined for the first policy of a deployment, which is no admin event
  */
-export function addPolicy(
-  db: Pick<Database, "transaction">,
-  policy: NewVersion,
-  who: NewAdminEvent["who"],
-  at: number,
-): Promise<Settled> {
-  return db.transaction(async tx => {
+export function addPolicy(acts: Acts, policy: NewVersion, who: NewAdminEvent["who"], at: number): Promise<Settled> {
+  return acts.transaction(async tx => {
     const before = await lockNewest(tx)
     if (before?.document === policy.document) return { row: before, changed: false }
     return { row: await insertVersion(tx, policy, before, who, at), changed: true }
@@ -70,13 +64,8 @@ export function addPolicy(
  * was loaded before does not take the place of what came after it. Decision 0186.
  * @param policy of the file; of the built-in policy where there is none
  */
-export function startPolicy(
-  db: Pick<Database, "transaction">,
-  policy: NewVersion,
-  who: NewAdminEvent["who"],
-  at: number,
-): Promise<Settled> {
-  return db.transaction(async tx => {
+export function startPolicy(acts: Acts, policy: NewVersion, who: NewAdminEvent["who"], at: number): Promise<Settled> {
+  return acts.transaction(async tx => {
     const before = await lockNewest(tx)
     if (before === undefined) return { row: await insertVersion(tx, policy, undefined, undefined, at), changed: true }
     if (policy.source !== "file" || before.document === policy.document) return { row: before, changed: false }

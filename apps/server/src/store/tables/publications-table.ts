@@ -2,9 +2,8 @@
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import { and, desc, eq, sql as fragment, inArray, lt } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
-import type { Database } from "../driver/database.ts"
 import type { Source } from "../driver/session.ts"
-import { recordAdminEvent } from "./admin-events.ts"
+import { type Acts, recordAdminEvent } from "./admin-events.ts"
 import { api_key } from "./api-keys.ts"
 import { number, type RowOf } from "./column-types.ts"
 import { isReadable, run_claim } from "./run-claims.ts"
@@ -29,12 +28,12 @@ const { token } = publication
  * @returns undefined when the key reads no such run
  */
 export function publishRun(
-  db: Pick<Database, "transaction">,
+  acts: Acts,
   owner: number,
   { run_id, token: candidate, published_at }: PublicationRow,
   who: EventFacts["who"],
 ): Promise<string | undefined> {
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const own = tx.orm
       .select({
         run_id: run.run_id,
@@ -61,20 +60,13 @@ export function publishRun(
  * @param at milliseconds since the epoch
  * @returns whether there is such a run
  */
-export async function unpublishRun(
-  db: Pick<Database, "transaction" | "confirm">,
-  runId: number,
-  who: EventFacts["who"],
-  at: number,
-): Promise<boolean> {
-  const found = await db.transaction(async tx => {
+export async function unpublishRun(acts: Acts, runId: number, who: EventFacts["who"], at: number): Promise<boolean> {
+  const found = await acts.transaction(async tx => {
     const withdrawn = await tx.orm.delete(publication).where(eq(publication.run_id, runId)).returning()
     const subject = { kind: "run" as const, id: String(runId) }
     if (withdrawn.length > 0) await recordAdminEvent(tx, { at, who, action: "run.unpublish", subject })
     return tx.orm.select({ run_id: run.run_id }).from(run).where(eq(run.run_id, runId))
   })
-  // If there was nothing to delete, nothing was committed: an earlier withdrawal may still wait for its standby.
-  await db.confirm()
   return found.length === 1
 }
 

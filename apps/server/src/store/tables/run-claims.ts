@@ -1,9 +1,8 @@
 /** Which key reads the runs of open mode. They are given once, and never taken back. Decision 0125. */
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import { pgTable } from "drizzle-orm/pg-core"
-import type { Database } from "../driver/database.ts"
 import type { Source } from "../driver/session.ts"
-import { recordAdminEvent } from "./admin-events.ts"
+import { type Acts, recordAdminEvent } from "./admin-events.ts"
 import { number, onlyRow, type RowOf } from "./column-types.ts"
 
 /** The one claim of a deployment; no row before it. */
@@ -30,9 +29,9 @@ export type ClaimResult = (RunClaimRow & { readonly runs: number }) | "absent" |
  * Gives the runs of open mode to a key, unless they were given before: then the stored claim is returned. Both keys are locked
  * against a revocation until the claim is committed.
  */
-export function claimRuns(db: Database, claim: RunClaimRow, who: EventFacts["who"]): Promise<ClaimResult> {
+export function claimRuns(acts: Acts, claim: RunClaimRow, who: EventFacts["who"]): Promise<ClaimResult> {
   const { key_id, claimed_by, claimed_at } = claim
-  return db.transaction(async tx => {
+  return acts.transaction(async tx => {
     const { sql } = tx
     const [found] = await sql<{ runs: number; is_admin: boolean; is_key: boolean }[]>`
       with held as (
