@@ -181,6 +181,23 @@ eachDatabase("admin views", open => {
       expect(logLines.slice(before).filter(line => line.includes('"level":"error"')).length).toBeLessThanOrEqual(1)
     })
 
+    test("one of a process whose clock is ahead is dated no later than its seal, in its row too", async () => {
+      const { db, deps } = service()
+      await runSql(
+        db,
+        `insert into admin_event (ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after,
+           sealed_at, log_index, leaf_digest, document)
+         select max(ordinal) + 1, ${service().clock.nowMs() + 3_600_000}, 'operator-command', '', 'heads.forget',
+           'heads_folder', '0123456789abcdef', '', '', 0, 0, '', '' from admin_event`,
+      )
+      await deps.adminEvents.sweep()
+      const [newest = {}] = await events()
+      const { body, text } = await admin.get(`/admin/audit/${numberAt(newest, "ordinal")}`)
+      expect(newest).toMatchObject({ event_clock: body.seal_clock })
+      expect(body.event_clock).toBe(body.seal_clock)
+      expect(verifyText(text, [deps.trust])).toMatchObject({ verdict: "ADMIN EVENT VERIFIED AND ANCHORED" })
+    })
+
     test("the first key is made by open mode", async () => {
       expect((await events("?subject_kind=key&subject_id=1"))[0]).toMatchObject({ who: { actor: "open-mode" } })
     })

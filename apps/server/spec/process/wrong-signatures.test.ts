@@ -92,6 +92,7 @@ test("one wrong signature of a batch is stored unless it is the sample, is found
     tenants: new Map(),
     attested: new Map(),
     time: TIME,
+    now: TIME * 1000,
   }
   const batch: Batch = await buildBatch({ drafts: [], attestations }, start, {
     log: verification.log,

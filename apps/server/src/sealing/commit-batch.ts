@@ -78,7 +78,7 @@ export async function commitBatch(
       const statements = await stateExports(tx, exports, tenants, context.reportFailure)
       const now = Math.max(context.nowMs(), time * 1000)
       const permitState = { ...locked, windows: await lockPermitWindows(tx, permits, locked.permits), now }
-      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time, permits: permitState }
+      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time, now, permits: permitState }
       const round = withoutTaken(work, keys)
       const batch = await buildBatch({ ...round, statements, due }, start, context)
       if (batch.entries.length > 0) {

@@ -93,6 +93,7 @@ const seal = (permits: Partial<PermitWork>, state: Partial<PermitState> = {}, gr
     tenants: grown?.tenants ?? new Map([[TENANT.tenant_id, head]]),
     attested: new Map(),
     time: BATCH_TIME / 1000,
+    now: BATCH_TIME,
     permits: {
       permits: new Map(),
       windows: new Map((grown?.windows ?? [window]).map(row => [windowName(row), row])),

@@ -52,7 +52,7 @@ export function createRehearsal(at: string, reportFault: ReportFault): (draft: D
     const tenants = new Map([
       [tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, run_count: 0, head: ZERO_HASH }],
     ])
-    const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time }
+    const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time, now: time * 1000 }
     const { runs } = await buildBatch({ drafts: [draft], attestations: [] }, start, { log, verify, reportFault })
     const [run] = runs
     if (run === undefined) throw new Error("a rehearsal seals its one run")

@@ -95,6 +95,7 @@ const start: BatchStart = {
   ),
   attested: new Map([[3, 7]]),
   time: BATCH_TIME / 1000,
+  now: BATCH_TIME,
 }
 
 const OUTCOME_OF = {

@@ -54,6 +54,8 @@ export type BatchStart = {
   readonly permits?: PermitState
   /** Unix seconds: the log time of every entry of the batch. */
   readonly time: number
+  /** Milliseconds since the epoch: when the batch is sealed, never before `time`. */
+  readonly now: number
 }
 
 export type SealedRun = {

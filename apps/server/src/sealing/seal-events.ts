@@ -44,15 +44,17 @@ function factsOf(row: DueEvent): EventFacts {
 }
 
 /**
- * Gives an event its place in the deployment's chain and moves the chain's head.
- * @param seal_clock RFC 3339
+ * Gives an event its place in the deployment's chain and moves the chain's head. No action is later than its seal: where the clock of the
+ * process that did it was ahead of the sealer's, it gets the sealer's time.
+ * @param now milliseconds since the epoch, when it is sealed
  * @throws Error when its ordinal is not the next place: rows were deleted from outside
  */
-export function chainEvent(row: DueEvent, seal_clock: string, tenants: Map<string, TenantHead>) {
+export function chainEvent(row: DueEvent, now: number, tenants: Map<string, TenantHead>) {
   const tenant = tenantOf(tenants, DEPLOYMENT_TENANT)
   const place = nextPlace(tenant)
   if (place.tenant_ordinal !== row.ordinal) throw new Error(`admin event ${row.ordinal} is not the next to be sealed`)
-  const body = adminEventBody({ ...factsOf(row), tenant_salt: tenant.salt, seal_clock })
+  const facts = factsOf({ ...row, event_at: Math.min(row.event_at, now) })
+  const body = adminEventBody({ ...facts, tenant_salt: tenant.salt, seal_clock: new Date(now).toISOString() })
   const leaf = adminEventLeaf(eventHash(body), place)
   const leaf_digest = leafDigest(leaf)
   moveHead(tenants, tenant, leaf_digest, 0)
@@ -83,6 +85,7 @@ export const writeEvents = (tx: Tx, events: readonly SealedEvent[]): Promise<voi
     tx,
     events.map(({ document, text, packed, ...place }) => ({
       ...place,
+      event_at: Date.parse(document.event_clock),
       sealed_at: Date.parse(document.seal_clock),
       document: packed ?? packBundle(text),
     })),

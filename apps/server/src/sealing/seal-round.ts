@@ -146,9 +146,8 @@ export async function sealRound(
   const chainedEnds = await open.runSteps(ends, failed.ends, "DLA", slot => {
     return { at: slot.at, pending: slot.pending, ...chainEnd(slot.made.end, open.tenants) }
   })
-  const seal_clock = new Date(start.time * 1000).toISOString()
   const chainedEvents = await open.runSteps(indexed(round.due ?? []), failed.events, "DLA", slot => {
-    return { at: slot.at, ...chainEvent(slot.item, seal_clock, open.tenants) }
+    return { at: slot.at, ...chainEvent(slot.item, start.now, open.tenants) }
   })
   if (failed.openings.size + failed.ends.size + failed.events.size > 0) return { runs }
   const written = finishedRuns.map(({ draft, leaf }) => ({ leaf, bytes: draft.texts.write(leaf) }))

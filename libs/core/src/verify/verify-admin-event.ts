@@ -11,11 +11,17 @@ import { limitation, type Report, VERDICTS } from "./report.ts"
 
 /** Verifies an event whose shape is known to be right, against keys from outside it. Never throws. */
 export function verifyAdminEvent(event: AdminEvent, trusts: readonly TrustedKeys[]): Report {
-  const { leaf, entry, who, seal_clock, event_hash } = event
+  const { leaf, entry, who, event_clock, seal_clock, event_hash } = event
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
   const isKey = who.actor.startsWith("api-key-")
-  findings.fail("decision", ...brokenRules([[isKey === (who.name !== undefined), "a key, and no other, has a name"]]))
+  findings.fail(
+    "decision",
+    ...brokenRules([
+      [isKey === (who.name !== undefined), "a key, and no other, has a name"],
+      [event_clock <= seal_clock, "the action is dated after it was sealed"],
+    ]),
+  )
   findings.fail(
     "leaf",
     ...brokenRules([
@@ -31,7 +37,7 @@ export function verifyAdminEvent(event: AdminEvent, trusts: readonly TrustedKeys
     good: VERDICTS.admin_event,
     passed: {
       shape: "kinds and fields of the event are as they must be",
-      decision: "who acted is named as such an actor is",
+      decision: "who acted is named as such an actor is, and the action is not later than its seal",
       leaf: "the event and the deployment's chain are those of the anchored leaf",
       ...passedEntry(entry),
       log_time: "logged within 600 s of the time at which it was sealed",

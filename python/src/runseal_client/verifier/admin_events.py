@@ -61,7 +61,9 @@ def _leaf(document: Json) -> str | None:
 def _decision(document: Json) -> str | None:
     who = document["who"]
     named = who["actor"].startswith("api-key-")
-    return None if named == ("name" in who) else "A key has a name, and no other actor has one."
+    if named != ("name" in who):
+        return "A key has a name, and no other actor has one."
+    return None if document["event_clock"] <= document["seal_clock"] else "The action is dated after it was sealed."
 
 
 def verify_admin_event(document: Json, trust: Trust) -> Outcome:

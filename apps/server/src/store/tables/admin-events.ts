@@ -146,19 +146,19 @@ export function hasDueEvents(source: Source): Promise<boolean> {
   })
 }
 
-type SealedRow = Pick<AdminEventRow, "ordinal" | "sealed_at" | "log_index" | "leaf_digest"> & {
+type SealedRow = Pick<AdminEventRow, "ordinal" | "event_at" | "sealed_at" | "log_index" | "leaf_digest"> & {
   readonly document: Uint8Array
 }
 
-/** Writes where events are sealed, and their packed documents. */
+/** Writes when and where events are sealed, the time of the action as sealed, and their packed documents. */
 export async function sealEventRows({ sql }: Tx, rows: readonly SealedRow[]): Promise<void> {
   if (rows.length === 0) return
   const texts = rows.map(({ document, ...row }) => ({ ...row, document: Buffer.from(document).toString("hex") }))
   const { count } = await sql`
-    update admin_event set sealed_at = next.sealed_at, log_index = next.log_index, leaf_digest = next.leaf_digest,
+    update admin_event set event_at = next.event_at, sealed_at = next.sealed_at, log_index = next.log_index, leaf_digest = next.leaf_digest,
       document = decode(next.document, 'hex')
     from json_to_recordset(${JSON.stringify(texts)}::text::json)
-      as next(ordinal bigint, sealed_at bigint, log_index bigint, leaf_digest text, document text)
+      as next(ordinal bigint, event_at bigint, sealed_at bigint, log_index bigint, leaf_digest text, document text)
     where admin_event.ordinal = next.ordinal and admin_event.log_index = 0`
   if (count !== rows.length) throw new StoreError("conflict")
 }
