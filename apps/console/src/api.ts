@@ -3,6 +3,7 @@
  * gives to this visitor, and nothing else.
  */
 
+import { IDEMPOTENCY_KEY_HEADER } from "@runseal/core/wire/idempotency-key"
 import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
 import { CSRF_HEADER, type SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
@@ -56,19 +57,23 @@ export type Api = {
 export const isRefusal = (value: unknown): value is Refusal =>
   typeof value === "object" && value !== null && "status" in value && "code" in value && "error" in value
 
-/** @param ofService sends a request. @param session of the visitor; its CSRF token goes with every change */
-export function apiOf(c: Context, ofService: ConsoleFetch, session?: Pick<SessionAnswer, "csrf_token">): Api {
-  const headersOf = (): Headers => {
+/** What goes with every change: the CSRF token of the session, and the token of the form, which the change uses up. */
+type Tokens = Pick<SessionAnswer, "csrf_token"> & { readonly once?: string }
+
+/** @param ofService sends a request */
+export function apiOf(c: Context, ofService: ConsoleFetch, tokens: Tokens = {}): Api {
+  const headersOf = (method: "GET" | Method): Headers => {
     const headers = new Headers({ Accept: "application/json" })
     for (const name of FORWARDED) {
       const value = c.req.header(name)
       if (value !== undefined) headers.set(name, value)
     }
-    if (session?.csrf_token !== undefined) headers.set(CSRF_HEADER, session.csrf_token)
+    if (tokens.csrf_token !== undefined) headers.set(CSRF_HEADER, tokens.csrf_token)
+    if (tokens.once !== undefined && method !== "GET") headers.set(IDEMPOTENCY_KEY_HEADER, tokens.once)
     return headers
   }
   const send: Api["send"] = async (method, path, body) => {
-    const headers = headersOf()
+    const headers = headersOf(method)
     if (body !== undefined) headers.set("Content-Type", "application/json")
     const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
     return ofService(new Request(new URL(path, c.req.url), init), c.env)

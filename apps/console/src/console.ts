@@ -6,6 +6,7 @@ import { type Context, Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from "./api.ts"
 import { sendAsset } from "./assets/assets.ts"
+import { takeNews } from "./news.ts"
 import { auditPage } from "./pages/audit-page.ts"
 import { budgetsPage } from "./pages/budgets-page.ts"
 import { deliveriesPage, deliveryAction, deliveryPage, newDestination } from "./pages/deliveries-page.ts"
@@ -20,7 +21,7 @@ import { runsPage } from "./pages/runs-page.ts"
 import { signIn, signInPage, signOut } from "./pages/sign-in-page.ts"
 import { POLICY, page } from "./parts/layout.ts"
 import { html, type Markup } from "./parts/markup.ts"
-import { refused } from "./parts/pieces.ts"
+import { newsNotice, refused } from "./parts/pieces.ts"
 import { formOf, show, statusOf, type Visit } from "./visit.ts"
 
 /** Largest form, in bytes. */
@@ -139,10 +140,15 @@ async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Res
     const body = isForm ? NOT_SENT : noFile(signInAddress(c))
     return c.html(await page({ title: "The session has ended", here: c.req.path, body }), 403)
   }
-  if (c.req.method === "GET") return make({ c, session, api: apiOf(c, fetch, session) })
-  // The token of the page that the form is on. The API compares it: a page of another session changes nothing.
-  const csrf_token = (await formOf(c))("csrf")
-  return make({ c, session, api: apiOf(c, fetch, csrf_token === "" ? {} : { csrf_token }) })
+  if (c.req.method === "GET") {
+    const news = await takeNews(c, session)
+    return make({ c, session, api: apiOf(c, fetch, session), news: news && newsNotice(news) })
+  }
+  const field = await formOf(c)
+  // The tokens of the page that the form is on. The API compares the first: a page of another session changes nothing.
+  const tokens = { csrf_token: field("csrf"), once: field("once") }
+  if (!UUID.test(tokens.once)) throw new ApiRefusal(NO_TOKENS)
+  return make({ c, session, api: apiOf(c, fetch, tokens) })
 }
 
 function signInAddress(c: Context): string {
@@ -152,6 +158,13 @@ function signInAddress(c: Context): string {
     next: pathname + search,
   })
   return `/console/sign-in?${next}`
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+const NO_TOKENS = {
+  status: 400,
+  code: "invalid_body",
+  error: "The form has no token. Open its page again and send it from there.",
 }
 
 /** A page that the API refused. */

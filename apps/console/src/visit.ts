@@ -1,15 +1,19 @@
 /** One visit of a page: who visits, how the API is asked, and how a page is sent. */
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
-import { type Api, ApiRefusal, type Refusal } from "./api.ts"
+import { type Api, ApiRefusal, isRefusal, type Refusal } from "./api.ts"
 import type { AssetName } from "./assets/asset-names.ts"
+import { giveNews, type News } from "./news.ts"
 import { page } from "./parts/layout.ts"
 import type { Markup } from "./parts/markup.ts"
+import { refused } from "./parts/pieces.ts"
 
 export type Visit = {
   readonly c: Context
   readonly api: Api
   readonly session: SessionAnswer
+  /** What a form has just done, or why it was refused. */
+  readonly news?: Markup | undefined
 }
 
 type Sent = {
@@ -29,6 +33,40 @@ export const statusOf = ({ status }: Refusal): RefusedStatus => REFUSED_STATUSES
 export async function show({ c, session }: Visit, { title, body, islands, status = 200 }: Sent): Promise<Response> {
   const text = await page({ title, session, here: c.req.path, body, ...(islands === undefined ? {} : { islands }) })
   return c.html(text, status)
+}
+
+type FormAnswer<Done> = {
+  /** Path of the page that shows what was done. */
+  readonly path: string
+  readonly news: (done: Done) => News
+  /** The page of the form, which says why it was refused: nothing was done, and what was typed can be sent again. */
+  readonly page: (visit: Visit) => Response | Promise<Response>
+}
+
+/** Answers a form: the browser is led to the page that shows what was done, so that loading it again does nothing. */
+export async function answerForm<Done>(
+  visit: Visit,
+  done: Done | Refusal,
+  { path, news, page: again }: FormAnswer<Done>,
+): Promise<Response> {
+  if (!isRefusal(done)) return leadTo(visit, path, news(done))
+  if (done.code === "already_done") return leadTo(visit, path, DONE_BEFORE)
+  return again({ ...visit, news: refused(done) })
+}
+
+const DONE_BEFORE: News = {
+  tone: "warn",
+  text: "This form was sent before, and what it asks for was done then. It was not done again. A secret that it made was shown then; if nobody copied it, make another one.",
+}
+
+/** Leads to a page that shows the news once. */
+export async function leadTo(
+  { c, session }: Pick<Visit, "c" | "session">,
+  path: string,
+  news: News,
+): Promise<Response> {
+  await giveNews(c, session, path, news)
+  return c.redirect(path, 303)
 }
 
 /** Whether the visitor sees the whole deployment; a customer sees its own runs. */

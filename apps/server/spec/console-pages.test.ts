@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest"
 import { closed, openedId } from "./harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
-import { numberAt } from "./harness/read-answer.ts"
+import { listAt, numberAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
@@ -93,16 +93,39 @@ test("open permits of a key are a list", async () => {
   expect(await pageOf(`/console/permits?key=${customer.id}&state=open`)).toContain(`Those of key ${customer.id}`)
 })
 
+type Fields = Readonly<Record<string, string>>
+
+const post = (path: string, as: string, fields: Fields, to = service()): Promise<Response> =>
+  Promise.resolve(
+    to.request(path, {
+      method: "POST",
+      headers: { Cookie: as, "Sec-Fetch-Site": "same-origin" },
+      body: new URLSearchParams(fields),
+      redirect: "manual",
+    }),
+  )
+
+/** The hidden fields of the forms of a page. */
+const tokensOn = (page: string): Fields => ({
+  csrf: /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? "",
+  once: /name="once" value="([^"]+)"/.exec(page)?.[1] ?? "",
+})
+
 /** Sends a form as its page does. */
-const sendForm = async (path: string, as: string, fields: Readonly<Record<string, string>>): Promise<Response> => {
-  const csrf = /name="csrf" value="([^"]+)"/.exec(await pageOf(path, as))?.[1] ?? ""
-  return service().request(path, {
-    method: "POST",
-    headers: { Cookie: as, "Sec-Fetch-Site": "same-origin" },
-    body: new URLSearchParams({ csrf, ...fields }),
-    redirect: "manual",
-  })
+const sendForm = async (path: string, as: string, fields: Fields): Promise<Response> =>
+  post(path, as, { ...tokensOn(await pageOf(path, as)), ...fields })
+
+/** The page that a form leads to, loaded with the cookies that its answer sets, as a browser does. */
+async function pageAfter(answer: Response, as = cookie, from = service()): Promise<string> {
+  expect(answer.status).toBe(303)
+  const set = answer.headers.getSetCookie().map(one => one.split(";")[0])
+  const Cookie = [as, ...set].join("; ")
+  const page = await from.request(answer.headers.get("location") ?? "", { headers: { Cookie } })
+  expect(page.status).toBe(200)
+  return page.text()
 }
+
+const secretOn = (page: string): string | undefined => /<code class="secret">([^<]+)/.exec(page)?.[1]
 
 /** The numbers of the runs that a page lists. */
 const runsOn = (page: string): readonly number[] =>
@@ -125,7 +148,9 @@ test("a run whose act failed says so wherever it is shown, and is not green", as
   const answer = await closed(customer, permit, { outcome: "failed", code: "TIMED_OUT" })
   const run = numberAt(answer.body, "run_id")
   const page = await pageOf(`/console/runs/${run}`)
-  expect(page).toContain(`Run ${run} was admitted, checked and sealed; its act failed: TIMED_OUT, no result came in time`)
+  expect(page).toContain(
+    `Run ${run} was admitted, checked and sealed; its act failed: TIMED_OUT, no result came in time`,
+  )
   expect(page).toContain('class="outcome warn"')
   for (const list of ["/console", "/console/runs?route_id=failed-act"])
     expect(await pageOf(list), list).toContain('<span class="label bad">act failed</span>')
@@ -208,7 +233,79 @@ test("a key that has no run stays the filter of the next search", async () => {
 
 test("an auditor of all keys is made by that word", async () => {
   const answer = await sendForm("/console/keys", cookie, { name: "of-all", scope: "auditor", reads: "all" })
-  expect(await answer.text()).toContain('class="secret"')
+  expect(secretOn(await pageAfter(answer))).toMatch(/^rsk_/)
+})
+
+test("a form that makes or kills a secret does it once, however often it is sent, and its secret is shown once", async () => {
+  const target = await mint(service(), { name: "twice" }, admin)
+  const made = await admin.post("/admin/destinations", { url: "https://twice.invalid/" })
+  const id = numberAt(made.body, "destination", "id")
+  const forms = [
+    ["/console/keys", { name: "made-once", scope: "", tier: "" }],
+    [`/console/keys/${target.id}`, { action: "rotate", overlap_seconds: "0" }],
+    ["/console/deliveries", { url: "https://once.invalid/", name: "once", kind: "webhook", format: "standard" }],
+    [`/console/deliveries/${id}`, { action: "rotate", overlap_seconds: "0" }],
+  ] as const
+  for (const [path, fields] of forms) {
+    const sent = { ...tokensOn(await pageOf(path)), ...fields }
+    const first = await post(path, cookie, sent)
+    const news = first.headers.getSetCookie().join()
+    expect(news, path).toMatch(/^runseal-news=[^;]+; Max-Age=60; Path=\/console\/[^;]+; HttpOnly; SameSite=Strict$/)
+    const secret = secretOn(await pageAfter(first))
+    expect(secret, path).toMatch(/^(?:rsk|whsec)_/)
+    // What the page says is removed with it; neither the address nor the cookie has the secret in it.
+    expect(`${first.headers.get("location")}${news}`).not.toContain(secret)
+    expect(secretOn(await pageOf(path)), path).toBeUndefined()
+    const events = await eventCount()
+    const again = await pageAfter(await post(path, cookie, sent))
+    expect(again, path).toContain("It was not done again.")
+    expect(secretOn(again), path).toBeUndefined()
+    expect(await eventCount(), path).toBe(events)
+    if (secret?.startsWith("rsk_"))
+      expect((await service().request("/runs", { headers: { "X-Service-Key": secret } })).status).toBe(200)
+  }
+})
+
+const eventCount = async (): Promise<number> =>
+  listAt((await admin.get("/admin/audit?limit=500")).body, "events").length
+
+test("what a form did is said to its own session alone, and never by a cookie that another made", async () => {
+  const answer = await sendForm("/console/keys", cookie, { name: "told" })
+  const [news = ""] = answer.headers.getSetCookie().map(one => one.split(";")[0] ?? "")
+  const another = await signIn(admin)
+  for (const [as, value] of [
+    [another, news],
+    [cookie, `${news.slice(0, -8)}AAAAAAA=`],
+    [cookie, "runseal-news=forged"],
+  ])
+    expect(secretOn(await pageOf("/console/keys", `${as}; ${value}`))).toBeUndefined()
+  expect(secretOn(await pageOf(`/console/keys/${admin.id}`, `${cookie}; ${news}`))).toBeUndefined()
+  expect(secretOn(await pageOf("/console/keys", `${cookie}; ${news}`))).toMatch(/^rsk_/)
+})
+
+test("who rotates the own key stays signed in, and sees the new secret", async () => {
+  const own = await mint(service(), { ...ADMIN, name: "own" }, admin)
+  const as = await signIn(own)
+  const answer = await sendForm(`/console/keys/${own.id}`, as, { action: "rotate", overlap_seconds: "0" })
+  expect((await service().request("/session", { headers: { Cookie: as } })).status).toBe(401)
+  const session = answer.headers.getSetCookie().find(one => one.startsWith("runseal-session="))
+  const page = await pageAfter(answer, session?.split(";")[0])
+  const secret = secretOn(page)
+  expect((await service().request("/runs", { headers: { "X-Service-Key": secret ?? "" } })).status).toBe(200)
+})
+
+test("a form that changed something leads to a page; one that was refused is answered in place", async () => {
+  const target = await mint(service(), { name: "changed" }, admin)
+  const path = `/console/keys/${target.id}`
+  const saved = await pageAfter(await sendForm(path, cookie, { action: "change", name: "changed", notes: "n" }))
+  expect(saved).toContain("Saved.")
+  expect(await pageAfter(await sendForm(path, cookie, { action: "revoke" }))).toContain("The key is revoked.")
+  const refused = await sendForm("/console/keys", cookie, { name: "" })
+  expect([refused.status, await refused.text()]).toEqual([200, expect.stringContaining('role="alert"')])
+  const { once, ...bare } = tokensOn(await pageOf("/console/keys"))
+  expect(once).not.toBe("")
+  const without = await post("/console/keys", cookie, { ...bare, name: "without" })
+  expect([without.status, await without.text()]).toEqual([400, expect.stringContaining("The form has no token.")])
 })
 
 test("the page of a run says whether it is published, and where", async () => {
@@ -216,7 +313,7 @@ test("the page of a run says whether it is published, and where", async () => {
   const path = `/console/runs/${run}`
   expect(await pageOf(path)).toMatch(/value="publish"[\s\S]*Not published\./)
   const url = /Published: <a href="([^"]+)"/.exec(
-    await (await sendForm(path, cookie, { action: "publish" })).text(),
+    await pageAfter(await sendForm(path, cookie, { action: "publish" })),
   )?.[1]
   expect(url).toMatch(/^http:\/\/.*\/public\/runs\/[0-9a-f]{32}$/)
   const page = await pageOf(path)
@@ -253,12 +350,11 @@ describe("behind a proxy that ends TLS", () => {
       body: JSON.stringify({ key: operator.secret }),
     })
     const Cookie = (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
-    const { csrf_token } = JSON.parse(await session.text())
-    const answer = await behind().request(`/console/runs/${run}`, {
-      method: "POST",
-      headers: { Cookie, "Sec-Fetch-Site": "same-origin" },
-      body: new URLSearchParams({ csrf: csrf_token, action: "publish" }),
-    })
-    expect(await answer.text()).toMatch(/Published: <a href="https:\/\/runs\.example\/public\/runs\/[0-9a-f]{32}">/)
+    const page = await (await behind().request(`/console/runs/${run}`, { headers: { Cookie } })).text()
+    const answer = await post(`/console/runs/${run}`, Cookie, { ...tokensOn(page), action: "publish" }, behind())
+    expect(answer.headers.get("set-cookie")).toContain("; Secure")
+    expect(await pageAfter(answer, Cookie, behind())).toMatch(
+      /Published: <a href="https:\/\/runs\.example\/public\/runs\/[0-9a-f]{32}">/,
+    )
   })
 })

@@ -43,7 +43,7 @@ import { errorAnswer, HttpError, helpLink, unavailable } from "./http-error.ts"
 import { SignerFailure } from "./keys/remote-signer.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import { withWaitLimit } from "./store/driver/wait-limit.ts"
-import { ActorRefused } from "./store/tables/admin-events.ts"
+import { ActorRefused, AlreadyDone } from "./store/tables/admin-events.ts"
 import type { Route } from "./telemetry.ts"
 
 type Routes = (deps: Deps) => Hono
@@ -100,7 +100,15 @@ export function createApp(deps: Deps): Hono {
   app.route("/", hookRoutes(app))
   app.route("/", traceRoutes(app, deps))
   app.notFound(c => nearMiss(app, c) ?? renderRefusal(noSuchEndpoint(), c, deps))
-  app.onError((error, c) => {
+  app.onError(async (error, c) => {
+    if (error instanceof AlreadyDone) {
+      // The first answer may not have been given: what was done is acknowledged now.
+      const unknown = await deps.rememberStored().then(
+        () => undefined,
+        (failed: unknown) => failed,
+      )
+      if (unknown !== undefined) return renderError(unknown, c, deps)
+    }
     if (error instanceof StoreError) {
       deps.telemetry.storeFailed(error)
       deps.reportUnavailable()
@@ -155,12 +163,15 @@ function renderError(error: unknown, c: Context, deps: Deps): Response {
 const renderRefusal = ({ code, message, status, headers }: HttpError, c: Context, { baseUrl }: Deps): Response =>
   c.json(errorAnswer(code, message, c.get("requestId")), status, { ...helpLink(baseUrl), ...headers })
 
+const ALREADY_DONE =
+  "This was done before, under this Idempotency-Key, and was not done again; a secret that it made is shown in its first answer alone."
 const OUTCOME_UNKNOWN =
   "It is not known whether this took effect. Check that before you send it again, or retry it under the same Idempotency-Key."
 
 function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (error instanceof ActorRefused) return unauthorized()
+  if (error instanceof AlreadyDone) return new HttpError("already_done", ALREADY_DONE)
   if (error instanceof StoreError && error.code === "outcome_unknown")
     return unavailable(error.callerMessage ?? OUTCOME_UNKNOWN, "outcome_unknown")
   if (error instanceof StoreError && error.code !== "corrupt")

@@ -218,7 +218,7 @@ const linesOf = (facts: ReturnType<typeof factsOf>): readonly string[] => [
  * Only the secret goes to standard output, once, so that it can be piped into a secret store. The explanation goes to standard error.
  */
 async function mintAdminKey(db: Database, name: string): Promise<Printed> {
-  const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, Date.now())
+  const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, { at: Date.now() })
   if (minted === undefined) throw new StartupError("no key was made")
   return { out: `${minted.secret}\n`, err: `runseal: admin key ${minted.id} was made. ${minted.hint}\n` }
 }

@@ -4,6 +4,7 @@ import {
   type DeliveryFault,
   type DeliveryList,
   deliveryListSchema,
+  type ResumedDestination,
   resumedDestinationSchema,
   testedDestinationSchema,
 } from "@runseal/core/wire/delivery-messages"
@@ -13,13 +14,14 @@ import {
   type Destination,
   deletedDestinationSchema,
   destinationListSchema,
+  type RotatedDestination,
   rotatedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
-import { isRefusal } from "../api.ts"
+import type { News } from "../news.ts"
 import { number, plural, seconds, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
-import { empty, facts, heading, notice, refused, secretNotice, table } from "../parts/pieces.ts"
-import { administers, formOf, show, type Visit } from "../visit.ts"
+import { empty, facts, heading, notice, table } from "../parts/pieces.ts"
+import { administers, answerForm, formOf, show, type Visit } from "../visit.ts"
 import { destinationForms, newDestinationForm, newDestinationRequest, typedNumber } from "./destination-forms.ts"
 
 const PATH = "/console/deliveries"
@@ -60,12 +62,12 @@ const faultText = ({ last_error }: Delivery): string =>
 const row = (delivery: Delivery): Markup =>
   html`<tr><td class="long"><a href="${PATH}/${delivery.id}">${nameOf(delivery)}</a></td><td>${delivery.kind}</td><td class="nowrap">${stateLabel(delivery)}</td><td class="figure">${number(delivery.backlog)}</td><td class="nowrap">${delivery.lag_seconds === 0 ? html`<span class="quiet">none</span>` : seconds(delivery.lag_seconds)}</td><td class="nowrap">${delivery.delivered_at === undefined ? html`<span class="quiet">never</span>` : shortTime(delivery.delivered_at)}</td><td class="long">${faultText(delivery)}</td></tr>`
 
-export async function deliveriesPage(visit: Visit, news?: Markup): Promise<Response> {
+export async function deliveriesPage(visit: Visit): Promise<Response> {
   const { deliveries } = await visit.api.get("/admin/deliveries", deliveryListSchema)
   const form = administers(visit)
     ? html`<section class="card"><h2>New destination</h2>${newDestinationForm(visit.session.csrf_token)}</section>`
     : ""
-  const body = html`${heading("Deliveries", "Receivers of events. What one of them has not taken stays in the log and is sent when it answers again: nothing is lost.")}${news ?? ""}
+  const body = html`${heading("Deliveries", "Receivers of events. What one of them has not taken stays in the log and is sent when it answers again: nothing is lost.")}${visit.news ?? ""}
 ${
   deliveries.length === 0
     ? empty("Events are delivered to nobody.", html`They can be asked for: <code>GET /admin/events</code>.`)
@@ -81,26 +83,27 @@ ${
 export async function newDestination(visit: Visit): Promise<Response> {
   const request = newDestinationRequest(await formOf(visit.c))
   const made = await visit.api.change("POST", "/admin/destinations", createdDestinationSchema, request)
-  if (isRefusal(made)) return deliveriesPage(visit, refused(made))
-  const { destination, secret } = made
-  return deliveriesPage(
-    visit,
-    secret === undefined
-      ? notice("good", `${nameOf(destination)} gets events from position ${number(made.position)} on.`)
-      : secretNotice(`The secret by which ${nameOf(destination)} verifies events.`, secret),
-  )
+  return answerForm(visit, made, {
+    path: PATH,
+    news: ({ destination, secret, position }) =>
+      secret === undefined
+        ? { tone: "good", text: `${nameOf(destination)} gets events from position ${position} on.` }
+        : { tone: "good", text: `The secret by which ${nameOf(destination)} verifies events.`, secret },
+    page: deliveriesPage,
+  })
 }
 
-export async function deliveryPage(visit: Visit, news?: Markup): Promise<Response> {
+export async function deliveryPage(visit: Visit): Promise<Response> {
   const id = Number(visit.c.req.param("id"))
   const [list, destinations] = await Promise.all([
     visit.api.get("/admin/deliveries", deliveryListSchema),
     administers(visit) ? visit.api.get("/admin/destinations", destinationListSchema) : undefined,
   ])
   const delivery = list.deliveries.find(one => one.id === id)
-  if (delivery === undefined) return deliveriesPage(visit, notice("warn", `There is no destination ${id}.`))
+  if (delivery === undefined)
+    return deliveriesPage({ ...visit, news: notice("warn", `There is no destination ${id}.`) })
   const destination = destinations?.destinations.find(one => one.id === id)
-  const body = html`<p class="back"><a href="${PATH}">Deliveries</a></p>${heading(nameOf(delivery), stateLabel(delivery))}${news ?? ""}${failure(delivery)}
+  const body = html`<p class="back"><a href="${PATH}">Deliveries</a></p>${heading(nameOf(delivery), stateLabel(delivery))}${visit.news ?? ""}${failure(delivery)}
 <section class="card"><h2>How far it is</h2>${progress(delivery, list)}</section>
 ${destination === undefined ? "" : html`<section class="card"><h2>What it gets</h2>${setting(destination)}</section>${destinationForms(destination, delivery, visit.session.csrf_token)}`}`
   return show(visit, { title: nameOf(delivery), body })
@@ -142,46 +145,49 @@ const setting = ({ kind, format, url, types, outcomes, key_ids, created_at, crea
 
 /** Does what the form of a destination asks for. */
 export async function deliveryAction(visit: Visit): Promise<Response> {
-  const path = `/admin/destinations/${visit.c.req.param("id") ?? ""}`
+  const id = visit.c.req.param("id") ?? ""
+  const path = `/admin/destinations/${id}`
   const field = await formOf(visit.c)
   const { change } = visit.api
+  const answer = { path: `${PATH}/${id}`, page: deliveryPage }
+  const withText = (text: string) => ({ ...answer, news: () => ({ tone: "good", text }) as const })
   switch (field("action")) {
     case "test": {
       const done = await change("POST", `${path}/test`, testedDestinationSchema, {})
-      return deliveryPage(visit, isRefusal(done) ? refused(done) : testNews(done.error))
+      return answerForm(visit, done, { ...answer, news: ({ error }) => testNews(error) })
     }
     case "rotate": {
       const overlap_seconds = Number(field("overlap_seconds"))
       const done = await change("POST", `${path}/rotate`, rotatedDestinationSchema, { overlap_seconds })
-      return deliveryPage(visit, isRefusal(done) ? refused(done) : secretNotice("The new secret.", done.secret))
+      const news = ({ secret }: RotatedDestination): News => ({ tone: "good", text: "The new secret.", secret })
+      return answerForm(visit, done, { ...answer, news })
     }
     case "resume": {
       const from = typedNumber(field("from"))
       const done = await change("POST", `${path}/resume`, resumedDestinationSchema, { from })
-      const news = isRefusal(done)
-        ? refused(done)
-        : notice("good", `The next position to deliver is ${number(done.position)}.`)
-      return deliveryPage(visit, news)
+      const news = ({ position }: ResumedDestination): News => ({
+        tone: "good",
+        text: `The next position to deliver is ${number(position)}.`,
+      })
+      return answerForm(visit, done, { ...answer, news })
     }
-    case "delete": {
-      const done = await change("DELETE", path, deletedDestinationSchema)
-      return isRefusal(done) ? deliveryPage(visit, refused(done)) : deliveriesPage(visit, notice("good", "Deleted."))
-    }
+    case "delete":
+      return answerForm(visit, await change("DELETE", path, deletedDestinationSchema), {
+        ...withText("Deleted."),
+        path: PATH,
+      })
     default: {
       const active = field("action") === "continue"
       const done = await change("PATCH", path, changedDestinationSchema, { active })
-      const news = isRefusal(done)
-        ? refused(done)
-        : notice("good", active ? "Deliveries go on." : "Deliveries are paused.")
-      return deliveryPage(visit, news)
+      return answerForm(visit, done, withText(active ? "Deliveries go on." : "Deliveries are paused."))
     }
   }
 }
 
-const testNews = (error: Delivery["last_error"]): Markup =>
+const testNews = (error: Delivery["last_error"]): News =>
   error === undefined
-    ? notice("good", "The receiver took a test event.")
-    : notice(
-        "bad",
-        `The receiver did not take a test event: ${FAULT_NAMES[error.fault]}${error.status === undefined ? "" : `, HTTP ${error.status}`}.`,
-      )
+    ? { tone: "good", text: "The receiver took a test event." }
+    : {
+        tone: "bad",
+        text: `The receiver did not take a test event: ${FAULT_NAMES[error.fault]}${error.status === undefined ? "" : `, HTTP ${error.status}`}.`,
+      }

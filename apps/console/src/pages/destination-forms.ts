@@ -4,7 +4,7 @@ import type { Delivery } from "@runseal/core/wire/delivery-messages"
 import { DESTINATION_KINDS, type Destination, EVENT_FORMATS } from "@runseal/core/wire/event-messages"
 import { html, type Markup } from "../parts/markup.ts"
 import { OUTCOME_NAMES } from "../parts/outcome-names.ts"
-import { csrfField } from "../parts/pieces.ts"
+import { formTokens } from "../parts/pieces.ts"
 
 const PATH = "/console/deliveries"
 
@@ -13,7 +13,7 @@ export const typedNumber = (text: string): number | string => (/^\d{1,16}$/.test
 
 export const newDestinationForm = (
   csrf: string | undefined,
-): Markup => html`<form method="post" action="${PATH}">${csrfField(csrf)}
+): Markup => html`<form method="post" action="${PATH}">${formTokens(csrf)}
 <div class="fields"><label class="wide">Address<input name="url" required maxlength="2048" placeholder="https://siem.example/hooks/runseal" autocomplete="off" spellcheck="false"></label>
 <label>Name<input name="name" maxlength="128" autocomplete="off"></label>
 <label>Kind<select name="kind">${DESTINATION_KINDS.map(kind => html`<option>${kind}</option>`)}</select></label>
@@ -37,7 +37,7 @@ export const newDestinationRequest = (field: (name: string) => string): object =
 /** What an administrator does to a destination. */
 export function destinationForms(destination: Destination, { position }: Delivery, csrf: string | undefined): Markup {
   const form = (action: string, fields: Markup): Markup =>
-    html`<form method="post" action="${PATH}/${destination.id}">${csrfField(csrf)}<input type="hidden" name="action" value="${action}">${fields}</form>`
+    html`<form method="post" action="${PATH}/${destination.id}">${formTokens(csrf)}<input type="hidden" name="action" value="${action}">${fields}</form>`
   const button = (text: string, kind = ""): Markup =>
     html`<p class="buttons"><button class="${kind}">${text}</button></p>`
   const pause = destination.active

@@ -1,7 +1,7 @@
 /** The forms of a key, and how what was typed in them becomes a request. An empty field means: none, as every key has it. */
 import type { ListedKey } from "@runseal/core/wire/key-requests"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
-import { csrfField } from "../parts/pieces.ts"
+import { formTokens } from "../parts/pieces.ts"
 
 type Field = (name: string) => string
 
@@ -23,7 +23,7 @@ ${NUMBERS.map(({ name, label }) => numberInput(name, label, key[name]))}
 
 export const newKeyForm = (
   csrf: string | undefined,
-): Markup => html`<form method="post" action="/console/keys">${csrfField(csrf)}
+): Markup => html`<form method="post" action="/console/keys">${formTokens(csrf)}
 <div class="fields"><label>Name<input name="name" required maxlength="128" autocomplete="off"></label>
 <label>Scope<select name="scope"><option value="">customer</option><option value="auditor">auditor, reads only</option><option value="admin">administrator</option></select></label>
 <label>Tier<select name="tier"><option value="">usual: trial for a customer</option><option>trial</option><option>production</option></select></label></div>
@@ -34,21 +34,21 @@ export const newKeyForm = (
 export const changeKeyForm = (
   key: ListedKey,
   csrf: string | undefined,
-): Markup => html`<form method="post" action="/console/keys/${key.id}">${csrfField(csrf)}<input type="hidden" name="action" value="change">
+): Markup => html`<form method="post" action="/console/keys/${key.id}">${formTokens(csrf)}<input type="hidden" name="action" value="change">
 <div class="fields"><label>Name<input name="name" required maxlength="128" value="${verbatim(key.name.replace(/^customer:/, ""))}"></label></div>${settings(key)}
 <p class="buttons"><button>Save</button></p></form>`
 
 export const rotateForm = (
   key: ListedKey,
   csrf: string | undefined,
-): Markup => html`<form method="post" action="/console/keys/${key.id}">${csrfField(csrf)}<input type="hidden" name="action" value="rotate">
+): Markup => html`<form method="post" action="/console/keys/${key.id}">${formTokens(csrf)}<input type="hidden" name="action" value="rotate">
 <label>The old secret works for<select name="overlap_seconds"><option value="0">no time: it was leaked</option><option value="3600">an hour</option><option value="86400">a day</option><option value="604800">a week</option></select></label>
 <p class="buttons"><button>Rotate the secret</button></p></form>`
 
 export const revokeForm = (
   key: ListedKey,
   csrf: string | undefined,
-): Markup => html`<form method="post" action="/console/keys/${key.id}">${csrfField(csrf)}<input type="hidden" name="action" value="revoke">
+): Markup => html`<form method="post" action="/console/keys/${key.id}">${formTokens(csrf)}<input type="hidden" name="action" value="revoke">
 <label class="check"><input type="checkbox" name="sure" value="yes" required> I want to revoke this key for ever</label>
 <p class="buttons"><button class="danger">Revoke</button></p></form>`
 

@@ -1,18 +1,22 @@
-/** *Keys*: who may call the service. A new secret is shown once, in the answer to its form. */
+/** *Keys*: who may call the service. A new secret is shown once, by the page that its form leads to. */
 import {
   changedKeySchema,
   keyListSchema,
   type ListedKey,
   mintedKeySchema,
+  type RotatedKey,
   revokedKeySchema,
   rotatedKeySchema,
 } from "@runseal/core/wire/key-requests"
 import { isRefusal } from "../api.ts"
+import type { News } from "../news.ts"
 import { address, number, shortTime, time } from "../parts/format.ts"
+import { page } from "../parts/layout.ts"
 import { html, type Markup } from "../parts/markup.ts"
-import { clipped, empty, facts, heading, notice, refused, secretNotice, table } from "../parts/pieces.ts"
-import { administers, formOf, show, type Visit } from "../visit.ts"
+import { clipped, empty, facts, heading, newsNotice, notice, table } from "../parts/pieces.ts"
+import { administers, answerForm, formOf, leadTo, show, type Visit } from "../visit.ts"
 import { changeKeyForm, changeKeyRequest, newKeyForm, newKeyRequest, revokeForm, rotateForm } from "./key-forms.ts"
+import { openSession } from "./sign-in-page.ts"
 
 const PATH = "/console/keys"
 
@@ -27,7 +31,7 @@ const stateLabel = (key: ListedKey): Markup => {
 const row = (key: ListedKey): Markup =>
   html`<tr><td><a href="${PATH}/${key.id}">${key.id}</a></td><td class="long">${clipped(key.name)}</td><td>${key.scope}</td><td>${key.tier}</td><td>${stateLabel(key)}</td><td class="figure">${number(key.run_count)}</td><td class="nowrap">${key.last_used_at === null ? html`<span class="quiet">never</span>` : shortTime(key.last_used_at)}</td></tr>`
 
-export async function keysPage(visit: Visit, news?: Markup): Promise<Response> {
+export async function keysPage(visit: Visit): Promise<Response> {
   const { keys } = await visit.api.get("/admin/keys", keyListSchema)
   const form = administers(visit)
     ? html`<section class="card"><h2>New key</h2>${newKeyForm(visit.session.csrf_token)}</section>`
@@ -36,24 +40,25 @@ export async function keysPage(visit: Visit, news?: Markup): Promise<Response> {
     keys.length === 0
       ? empty("No key was made yet: everybody who reaches the service may use it.")
       : table("Keys", ["Id", "Name", "Scope", "Tier", "State", "Runs", "Last used (UTC)"], keys.map(row))
-  const body = html`${heading("Keys", "A key is the owner of its runs, its permits and its budget.")}${news ?? ""}${list}${form}`
+  const body = html`${heading("Keys", "A key is the owner of its runs, its permits and its budget.")}${visit.news ?? ""}${list}${form}`
   return show(visit, { title: "Keys", body })
 }
 
 export async function newKey(visit: Visit): Promise<Response> {
   const made = await visit.api.change("POST", "/admin/keys", mintedKeySchema, newKeyRequest(await formOf(visit.c)))
-  return keysPage(
-    visit,
-    isRefusal(made) ? refused(made) : secretNotice(`The secret of key ${made.id}, ${made.name}.`, made.secret),
-  )
+  return answerForm(visit, made, {
+    path: PATH,
+    news: ({ id, name, secret }) => ({ tone: "good", text: `The secret of key ${id}, ${name}.`, secret }),
+    page: keysPage,
+  })
 }
 
-export async function keyPage(visit: Visit, news?: Markup): Promise<Response> {
+export async function keyPage(visit: Visit): Promise<Response> {
   const id = Number(visit.c.req.param("id"))
   const { keys } = await visit.api.get("/admin/keys", keyListSchema)
   const key = keys.find(one => one.id === id)
-  if (key === undefined) return keysPage(visit, notice("warn", `There is no key ${id}.`))
-  const body = html`<p class="back"><a href="${PATH}">Keys</a></p>${heading(`Key ${key.id}, ${key.name}`, stateLabel(key))}${news ?? ""}
+  if (key === undefined) return keysPage({ ...visit, news: notice("warn", `There is no key ${id}.`) })
+  const body = html`<p class="back"><a href="${PATH}">Keys</a></p>${heading(`Key ${key.id}, ${key.name}`, stateLabel(key))}${visit.news ?? ""}
 <section class="card">${keyFacts(key)}</section>${administers(visit) && !key.revoked ? forms(key, visit) : ""}`
   return show(visit, { title: `Key ${key.id}`, body })
 }
@@ -88,21 +93,37 @@ const forms = (key: ListedKey, { session: { csrf_token } }: Visit): Markup => ht
 </div><div><section class="card"><h2>Change</h2>${changeKeyForm(key, csrf_token)}</section></div></div>`
 
 export async function keyAction(visit: Visit): Promise<Response> {
-  const path = `/admin/keys/${visit.c.req.param("id") ?? ""}`
+  const id = visit.c.req.param("id") ?? ""
+  const path = `/admin/keys/${id}`
   const field = await formOf(visit.c)
+  const answer = { path: `${PATH}/${id}`, page: keyPage }
+  const withText = (text: string) => ({ ...answer, news: () => ({ tone: "good", text }) as const })
   switch (field("action")) {
     case "rotate": {
       const overlap_seconds = Number(field("overlap_seconds"))
       const done = await visit.api.change("POST", `${path}/rotate`, rotatedKeySchema, { overlap_seconds })
-      return keyPage(visit, isRefusal(done) ? refused(done) : secretNotice("The new secret.", done.secret))
+      if (!isRefusal(done) && done.id === visit.session.key_id) return ownRotation(visit, done)
+      return answerForm(visit, done, { ...answer, news: newSecret })
     }
-    case "revoke": {
-      const done = await visit.api.change("DELETE", path, revokedKeySchema)
-      return keyPage(visit, isRefusal(done) ? refused(done) : notice("good", "The key is revoked."))
-    }
+    case "revoke":
+      return answerForm(
+        visit,
+        await visit.api.change("DELETE", path, revokedKeySchema),
+        withText("The key is revoked."),
+      )
     default: {
       const done = await visit.api.change("PATCH", path, changedKeySchema, changeKeyRequest(field))
-      return keyPage(visit, isRefusal(done) ? refused(done) : notice("good", "Saved."))
+      return answerForm(visit, done, withText("Saved."))
     }
   }
+}
+
+const newSecret = ({ secret }: RotatedKey): News => ({ tone: "good", text: "The new secret.", secret })
+
+/** The secret of the visitor's own key ends the session that was opened with the one before. So another one is opened with it. */
+async function ownRotation(visit: Visit, done: RotatedKey): Promise<Response> {
+  const session = await openSession(visit.c, visit.api, done.secret)
+  if (!isRefusal(session)) return leadTo({ c: visit.c, session }, `${PATH}/${done.id}`, newSecret(done))
+  const body = html`<h1>Key ${done.id} has a new secret</h1>${newsNotice(newSecret(done))}<p><a href="/console/sign-in">Sign in with it</a>.</p>`
+  return visit.c.html(await page({ title: "New secret", here: visit.c.req.path, body }))
 }

@@ -13,23 +13,22 @@ import {
 import { isRefusal } from "../api.ts"
 import { address, time } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
-import { csrfField, facts, heading, notice, refused } from "../parts/pieces.ts"
-import { administers, formOf, show, type Visit } from "../visit.ts"
+import { facts, formTokens, heading, notice, refused } from "../parts/pieces.ts"
+import { administers, answerForm, formOf, show, type Visit } from "../visit.ts"
 import { policyDiff, policyText, trialResult } from "./policy-trial.ts"
 
 const PATH = "/console/policies"
 /** Policies of the history that are shown. */
 const SHOWN = 20
 
-type Form = { readonly news?: Markup; readonly typed?: string }
+/** A policy that is tried changes nothing: the answer to its form shows what it would change. */
+export const policiesPage = (visit: Visit): Promise<Response> => showPolicies(visit)
 
-export const policiesPage = (visit: Visit): Promise<Response> => showPolicies(visit, {})
-
-async function showPolicies(visit: Visit, { news, typed }: Form): Promise<Response> {
+async function showPolicies(visit: Visit, typed?: string): Promise<Response> {
   const { policies } = await visit.api.get(address("/admin/policies", { limit: SHOWN }), policiesPageSchema)
   const [inForce] = policies
   const text = inForce === undefined ? "{}" : policyText(inForce.policy)
-  const body = html`${heading("Policies", "What decides about runs. Records name the policy that decided by its hash.")}${news ?? ""}
+  const body = html`${heading("Policies", "What decides about runs. Records name the policy that decided by its hash.")}${visit.news ?? ""}
 <div class="columns"><div>${inForce === undefined ? "" : current(inForce)}${history(policies)}</div>
 <div>${visit.session.scope === "admin" ? tryForm(visit, typed ?? text) : ""}</div></div>`
   return show(visit, { title: "Policies", body })
@@ -57,7 +56,7 @@ function history(policies: readonly PolicyVersion[]): Markup {
 
 const tryForm = (visit: Visit, text: string): Markup => html`<section class="card"><h2>Try another</h2>
 <p>It is held against the newest runs. Nothing changes by it.</p>
-<form method="post" action="${PATH}">${csrfField(visit.session.csrf_token)}
+<form method="post" action="${PATH}">${formTokens(visit.session.csrf_token)}
 <label>Policy<textarea name="policy" rows="22" spellcheck="false" required>${verbatim(text)}</textarea></label>
 <label>Newest runs<input name="last" inputmode="numeric" pattern="[0-9]+" value="${DRY_RUN_DEFAULT}" aria-describedby="last-note"></label><p id="last-note" class="quiet">At most ${DRY_RUN_MAX}.</p>
 <p class="buttons"><button name="action" value="try">What would change?</button></p></form></section>`
@@ -78,16 +77,20 @@ export async function policyForm(visit: Visit): Promise<Response> {
   const field = await formOf(visit.c)
   const text = field("policy")
   const policy = readPolicy(text)
-  if (policy === undefined) return showPolicies(visit, { news: notice("bad", "This is no JSON object."), typed: text })
+  if (policy === undefined) return showPolicies({ ...visit, news: notice("bad", "This is no JSON object.") }, text)
   if (field("action") === "load") {
     const done = await visit.api.change("POST", "/admin/policies", loadedPolicySchema, { policy })
-    return showPolicies(visit, { news: isRefusal(done) ? refused(done) : notice("good", "It is in force.") })
+    return answerForm(visit, done, {
+      path: PATH,
+      news: () => ({ tone: "good", text: "It is in force." }),
+      page: again => showPolicies(again, text),
+    })
   }
   const last = Number(field("last"))
   const answer = await visit.api.change("POST", "/admin/policies/dry-run", dryRunAnswerSchema, { policy, last })
-  if (isRefusal(answer)) return showPolicies(visit, { news: refused(answer), typed: text })
+  if (isRefusal(answer)) return showPolicies({ ...visit, news: refused(answer) }, text)
   const { policies } = await visit.api.get(address("/admin/policies", { limit: 1 }), policiesPageSchema)
   const before = policies[0] === undefined ? "" : policyText(policies[0].policy)
   const csrf = administers(visit) ? visit.session.csrf_token : undefined
-  return showPolicies(visit, { news: trialResult({ answer, before, after: policyText(policy) }, csrf), typed: text })
+  return showPolicies({ ...visit, news: trialResult({ answer, before, after: policyText(policy) }, csrf) }, text)
 }

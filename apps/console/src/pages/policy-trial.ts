@@ -3,7 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import type { DryRunAnswer, Judgement } from "@runseal/core/wire/policy-requests"
 import { number, plural } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
-import { csrfField, empty, facts, table } from "../parts/pieces.ts"
+import { empty, facts, formTokens, table } from "../parts/pieces.ts"
 import { diffLines } from "./text-diff.ts"
 
 /** A policy as it is shown and edited. */
@@ -46,4 +46,4 @@ ${facts([
   ["Not judged", answer.not_judged === 0 ? undefined : plural(answer.not_judged, "run")],
 ])}
 ${changes(answer)}<h3>The text</h3>${before === after ? html`<p>It is the policy in force.</p>` : policyDiff(before, after)}
-${csrf === undefined || before === after ? "" : html`<form method="post" action="/console/policies">${csrfField(csrf)}<input type="hidden" name="policy" value="${verbatim(after)}"><label class="check"><input type="checkbox" name="sure" value="yes" required> From now on this policy decides</label><p class="buttons"><button name="action" value="load">Put it in force</button></p></form>`}</section>`
+${csrf === undefined || before === after ? "" : html`<form method="post" action="/console/policies">${formTokens(csrf)}<input type="hidden" name="policy" value="${verbatim(after)}"><label class="check"><input type="checkbox" name="sure" value="yes" required> From now on this policy decides</label><p class="buttons"><button name="action" value="load">Put it in force</button></p></form>`}</section>`

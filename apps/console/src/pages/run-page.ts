@@ -17,8 +17,8 @@ import { duration } from "../parts/duration.ts"
 import { address, plural, shortHash, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { SIGNS, toneOf } from "../parts/outcome-names.ts"
-import { csrfField, facts, meter, notice, readable, refused, whole } from "../parts/pieces.ts"
-import { administers, formOf, seesAll, show, type Visit } from "../visit.ts"
+import { facts, formTokens, meter, readable, whole } from "../parts/pieces.ts"
+import { administers, answerForm, formOf, seesAll, show, type Visit } from "../visit.ts"
 import { timeline } from "./run-timeline.ts"
 
 const pathOf = (id: string | number): string => `/console/runs/${id}`
@@ -26,14 +26,13 @@ const pathOf = (id: string | number): string => `/console/runs/${id}`
 /** Where the visitor reads a record: a customer its own, everybody else that of any key. */
 const recordsOf = (visit: Visit): string => (seesAll(visit) ? "/admin/runs" : "/runs")
 
-/** @param news what a form that was just sent has done */
-export async function runPage(visit: Visit, news?: Markup): Promise<Response> {
+export async function runPage(visit: Visit): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
   const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
   const published = await publicationOf(visit, bundle.run.run_id)
   const title = titleOf(bundle)
   const body = html`${outcome(bundle, title, await denyingRule(visit, bundle))}
-${news ?? ""}
+${visit.news ?? ""}
 <div class="columns"><div>
 ${section("Stages and gates", timeline(bundle))}
 ${section("Declared by the caller", declared(bundle))}
@@ -204,7 +203,7 @@ function handOn(visit: Visit, bundle: Bundle, published: Publication | undefined
   const { run } = bundle
   const isOwn = [0, visit.session.key_id].includes(keyOf(bundle))
   const publish = administers(visit)
-    ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${csrfField(visit.session.csrf_token)}${published === undefined ? (isOwn ? html`<button name="action" value="publish">Publish</button>` : "") : html`<button name="action" value="unpublish" class="plain">Withdraw</button>`}</form>
+    ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${formTokens(visit.session.csrf_token)}${published === undefined ? (isOwn ? html`<button name="action" value="publish">Publish</button>` : "") : html`<button name="action" value="unpublish" class="plain">Withdraw</button>`}</form>
 <p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} Published, everybody with its address reads and verifies the record.${isOwn ? "" : " Only the key that made it publishes it."}</p>`
     : ""
   return html`<ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
@@ -215,17 +214,14 @@ ${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_i
 export async function runPublication(visit: Visit): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
   const action = (await formOf(visit.c))("action")
-  if (action === "unpublish") {
-    const done = await visit.api.change("POST", `/admin/runs/${id}/unpublish`, unpublishedRunSchema)
-    return runPage(
-      visit,
-      isRefusal(done)
-        ? refused(done)
-        : notice("good", "The run is not published any more. Copies may be served for an hour."),
-    )
-  }
-  const done = await visit.api.change("POST", `/admin/runs/${id}/publish`, publishedRunSchema)
-  if (isRefusal(done)) return runPage(visit, refused(done))
-  const page = pageOf(done.url)
-  return runPage(visit, notice("good", html`<p>Published: <a href="${page}">${page}</a></p>`))
+  const answer = { path: pathOf(id), page: runPage }
+  if (action === "unpublish")
+    return answerForm(visit, await visit.api.change("POST", `/admin/runs/${id}/unpublish`, unpublishedRunSchema), {
+      ...answer,
+      news: () => ({ tone: "good", text: "The run is not published any more. Copies may be served for an hour." }),
+    })
+  return answerForm(visit, await visit.api.change("POST", `/admin/runs/${id}/publish`, publishedRunSchema), {
+    ...answer,
+    news: ({ url }) => ({ tone: "good", text: "Published:", link: pageOf(url) }),
+  })
 }

@@ -1,5 +1,5 @@
 /** Signing in with a key, and signing out. The key goes to the service once, and is neither in the page nor in the browser afterwards. */
-import { closedSessionSchema, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
+import { closedSessionSchema, type SessionAnswer, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import { type Api, ApiRefusal, isRefusal, type Refusal } from "../api.ts"
 import { page } from "../parts/layout.ts"
@@ -42,15 +42,17 @@ function handOn(c: Context, response: Response): void {
   for (const cookie of response.headers.getSetCookie()) c.header("Set-Cookie", cookie, { append: true })
 }
 
+/** Opens the session of a key, whose cookie goes to the browser; a refusal is a value. */
+export async function openSession(c: Context, api: Api, key: string): Promise<SessionAnswer | Refusal> {
+  const response = await api.send("POST", "/session", { key })
+  if (response.ok) handOn(c, response)
+  return api.read(response, sessionAnswerSchema)
+}
+
 export async function signIn(c: Context, api: Api): Promise<Response> {
   const field = await formOf(c)
   const next = ownAddress(field("next"))
-  const response = await api.send("POST", "/session", { key: field("key") })
-  if (response.ok) {
-    handOn(c, response)
-    return c.redirect(next, 303)
-  }
-  const refusal = await api.read(response, sessionAnswerSchema)
+  const refusal = await openSession(c, api, field("key"))
   if (!isRefusal(refusal)) return c.redirect(next, 303)
   const text = await page({ title: "Sign in", here: c.req.path, body: form(next, refused(sentenceOf(refusal))) })
   return c.html(text, refusal.status === 401 ? 403 : statusOf(refusal))

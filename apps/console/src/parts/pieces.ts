@@ -1,6 +1,7 @@
 /** Pieces that several pages have: headings, lists of facts, notices, tables, empty states. */
 import type { JsonValue } from "@runseal/canonical"
 import type { Refusal } from "../api.ts"
+import type { News } from "../news.ts"
 import { number } from "./format.ts"
 import { html, type Markup } from "./markup.ts"
 
@@ -25,11 +26,13 @@ export const refused = ({ error, retryAfter }: Refusal): Markup =>
 export const notice = (tone: "good" | "warn" | "bad", body: Markup | string): Markup =>
   html`<div class="notice ${tone}" role="status">${typeof body === "string" ? html`<p>${body}</p>` : body}</div>`
 
-/** A secret, which is in no other answer. */
-export const secretNotice = (title: string, secret: string): Markup =>
+/** What a form has done. A secret is in no other answer. */
+export const newsNotice = ({ tone, text, link, secret }: News): Markup =>
   notice(
-    "good",
-    html`<p><strong>${title}</strong> It is shown this once; copy it now.</p><p><code class="secret">${secret}</code></p>`,
+    tone,
+    secret === undefined
+      ? html`<p>${text}${link === undefined ? "" : html` <a href="${link}">${link}</a>`}</p>`
+      : html`<p><strong>${text}</strong> It is shown this once; copy it now.</p><p><code class="secret">${secret}</code></p>`,
   )
 
 /** A table that scrolls by itself on a narrow screen, and can be reached by keyboard to do so. */
@@ -82,6 +85,6 @@ const beyondShown = (length: number): string =>
 const scalar = (value: string | number | boolean | null): string =>
   typeof value === "boolean" ? (value ? "yes" : "no") : value === null ? "null" : `${value}`
 
-/** The hidden field of every form. */
-export const csrfField = (token: string | undefined): Markup =>
-  html`<input type="hidden" name="csrf" value="${token ?? ""}">`
+/** The hidden fields of every form: the session's token, and one of this form, which is used up by what it asks for. */
+export const formTokens = (csrf: string | undefined): Markup =>
+  html`<input type="hidden" name="csrf" value="${csrf ?? ""}"><input type="hidden" name="once" value="${crypto.randomUUID()}">`

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, heldAt, holderOf, mint } from "../harness/key-holders.ts"
+import { newKey, sendKeyed } from "../harness/keyed.ts"
 import { expectRefused, listAt, numberAt, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
@@ -71,6 +72,22 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
         { ok: true, id, revoked: true },
         { ok: true, id, revoked: true },
       ])
+    })
+
+    test("rotated by both at the same time, under one idempotency key, get one secret, which works", async () => {
+      const both = await admins()
+      const { id } = await mint(twins()[0], CUSTOMER, both[0])
+      const [key, secret] = [newKey(), both[0].secret]
+      const answers = await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, i) =>
+          sendKeyed(twins()[i % 2]!, `/admin/keys/${id}/rotate`, key, {}, secret),
+        ),
+      )
+      const [done, ...more] = answers.filter(({ status }) => status === 200)
+      expect(more).toEqual([])
+      for (const answer of answers.filter(one => one !== done)) expectRefused(answer, 409, "already_done")
+      for (const service of twins())
+        expect((await caller(service, textAt(done?.body, "secret")).get("/runs")).status).toBe(200)
     })
 
     test("use the same runs, and publications, at either", async () => {

@@ -4,6 +4,7 @@ import { eventsPageSchema, type ListedEvent } from "@runseal/core/wire/admin-ans
 import * as v from "valibot"
 import { beforeAll, expect, test } from "vitest"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
+import { newKey, sendKeyed } from "../harness/keyed.ts"
 import { expectRefused, numberAt } from "../harness/read-answer.ts"
 import { readTables } from "../harness/read-tables.ts"
 import { request } from "../harness/sample-requests.ts"
@@ -105,6 +106,27 @@ test("the operations above are all that change something under /admin", async ()
       .map(method => `${method.toUpperCase()} ${path}`),
   )
   expect(changing.toSorted()).toEqual(ACTS.map(([operation]) => operation).toSorted())
+})
+
+test("what makes or kills a secret is done once under an idempotency key of its caller and endpoint", async () => {
+  const target = await mint(service(), { name: "twice" }, admin)
+  const made = await admin.post("/admin/destinations", { url: "https://twice.invalid/" })
+  const webhook = numberAt(made.body, "destination", "id")
+  const key = newKey()
+  for (const [path, body] of [
+    ["/admin/keys", { name: "once" }],
+    [`/admin/keys/${target.id}/rotate`, {}],
+    ["/admin/destinations", { url: "https://once.invalid/" }],
+    [`/admin/destinations/${webhook}/rotate`, {}],
+  ] as const) {
+    expect([200, 201], path).toContain((await sendKeyed(service(), path, key, body, admin.secret)).status)
+    const before = (await events()).length
+    expectRefused(await sendKeyed(service(), path, key, body, admin.secret), 409, "already_done")
+    expect((await events()).length, path).toBe(before)
+  }
+  const other = await mint(service(), { ...ADMIN, name: "other" }, admin)
+  expect((await sendKeyed(service(), "/admin/keys", key, { name: "of another" }, other.secret)).status).toBe(201)
+  expectRefused(await sendKeyed(service(), "/admin/keys", '"', { name: "bad" }, admin.secret), 400)
 })
 
 /** Sends a request whose body ends once `meanwhile` is done. */

@@ -23,7 +23,7 @@ import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.t
 export const DEPLOYMENT: Tenant = { tenant_id: DEPLOYMENT_TENANT, owner: DEPLOYMENT_OWNER }
 
 /** An event that is committed and not sealed. */
-export type DueEvent = Omit<AdminEventRow, "sealed_at" | "log_index" | "leaf_digest" | "document">
+export type DueEvent = Omit<AdminEventRow, "sealed_at" | "log_index" | "leaf_digest" | "document" | "idempotency_hash">
 
 export type SealedEvent = {
   readonly ordinal: number

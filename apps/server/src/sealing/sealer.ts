@@ -90,7 +90,7 @@ export type SealerContext = BatchContext &
   }
 
 const ACT_UNKNOWN =
-  "It is not known whether this was done: read GET /admin/audit, or send it again. A repeat makes another key, secret or destination; anything else is done once."
+  "It is not known whether this was done: read GET /admin/audit, or send it again. Without an Idempotency-Key a repeat makes another key, secret or destination; anything else is done once."
 const UNREMEMBERED =
   "The batch was committed, but the log's head could not be remembered beside the keys; nothing of it was acknowledged."
 
@@ -171,7 +171,7 @@ export function openSealer(context: SealerContext): Sealer {
   }
 }
 
-/** An act's outcome that is not known has a sentence of its own: requests of administrators have no idempotency key. */
+/** An act's outcome that is not known has a sentence of its own: no answer is repeated to a request of an administrator. */
 const ofAct = (error: unknown): unknown =>
   error instanceof StoreError && error.code === "outcome_unknown"
     ? new StoreError(error.code, { message: error.message, late: error.late, callerMessage: ACT_UNKNOWN })

@@ -55,6 +55,7 @@ export const ERROR_CODES = {
     status: 409,
     meaning: "The first request under this idempotency key is not answered yet. Retry after Retry-After.",
   },
+  already_done: { status: 409, meaning: "The action was done before, under this idempotency key." },
   key_revoked: { status: 409, meaning: "The key is revoked, and gets no new secret." },
   already_claimed: { status: 409, meaning: "The runs of open mode were given to another key." },
   nothing_to_claim: { status: 409, meaning: "No run was made in open mode." },

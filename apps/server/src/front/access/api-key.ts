@@ -7,7 +7,7 @@ import {
   type MintKeyRequest,
   type RotatedKey,
 } from "@runseal/core/wire/key-requests"
-import type { Acts } from "../../store/tables/admin-events.ts"
+import type { Acts, NewAdminEvent } from "../../store/tables/admin-events.ts"
 import { insertKey, type KeySettings, type Minter } from "../../store/tables/api-keys.ts"
 import { type KeyAct, replaceSecret, settingsInEvent, type Unchanged } from "../../store/tables/changed-keys.ts"
 
@@ -53,21 +53,25 @@ const settingsOf = (request: MintKeyRequest): KeySettings => ({
 /**
  * Makes a key and returns its secret, this once.
  * @param request validated by its schema
+ * @throws AlreadyDone
  * @returns undefined when the minter may not make keys; nothing was made then
  */
 export async function mintKey(
   acts: Acts,
   request: MintKeyRequest,
   minter: Minter,
-  nowMs: number,
+  { at, once }: Pick<NewAdminEvent, "at" | "once">,
 ): Promise<MintedKey | undefined> {
   const scope: KeyScope = request.scope ?? "customer"
   const name = scope === "customer" ? CUSTOMER_NAME_PREFIX + request.name : request.name
   const tier = request.tier ?? (scope === "customer" ? "trial" : "production")
   const secret = newSecret()
   const settings = settingsOf(request)
-  const key = { name, secret_hash: secretHash(secret), scope, tier, created_at: nowMs, ...settings }
-  const id = await insertKey(acts, key, minter, { scope, ...settingsInEvent({ name, tier, ...settings }) })
+  const key = { name, secret_hash: secretHash(secret), scope, tier, created_at: at, ...settings }
+  const id = await insertKey(acts, key, minter, {
+    after: { scope, ...settingsInEvent({ name, tier, ...settings }) },
+    once,
+  })
   return id === undefined ? undefined : { ok: true, id, name, secret, tier, hint: hintOf(scope, minter) }
 }
 

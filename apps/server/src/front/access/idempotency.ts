@@ -54,6 +54,12 @@ export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
   }
 }
 
+/**
+ * What an action of an administrator uses up in its transaction, so that it is done once: the hash of the request's key. It is stored for ever,
+ * and no answer is repeated under it, because that would be a secret. @throws HttpError 400 for a malformed key
+ */
+export const onceOf = (c: Context): string | undefined => claimOf(c, new Uint8Array(0))?.key_hash
+
 /** What a request made, or the id of the record that the first request under its key had made. */
 export type Settled<Made> = { readonly made: Made } | { readonly record_id: string }
 

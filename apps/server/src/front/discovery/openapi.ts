@@ -106,6 +106,7 @@ function operationObject(operation: Operation, write: SchemaWriter): object {
     ...pathParameters(operation),
     ...queryParameters(operation, write),
     ...(operation.idempotent === undefined ? [] : [IDEMPOTENCY_KEY]),
+    ...(operation.once === undefined ? [] : [USED_UP_KEY]),
   ]
   return {
     operationId: id,
@@ -127,6 +128,11 @@ const IDEMPOTENCY_KEY = {
   required: false,
   description: `Makes the request safe to send again: a later one with this key and the same body gets the first answer. One string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes; a new one, such as a UUID, for each new run.`,
   schema: { type: "string" },
+}
+/** The same header where no answer is repeated, because it may hold a secret. */
+const USED_UP_KEY = {
+  ...IDEMPOTENCY_KEY,
+  description: `The action is done once under this key: a later request with it is answered 409 \`already_done\`. One string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes; a new one, such as a UUID, for each new action.`,
 }
 const REPLAYED: Answer["headers"] = {
   [IDEMPOTENCY_REPLAYED_HEADER]: {

@@ -56,6 +56,8 @@ export type Operation = {
   readonly limit?: LimitName
   /** Takes an idempotency key. */
   readonly idempotent?: true
+  /** Takes an idempotency key that is used up: a later request under it is refused. */
+  readonly once?: true
   readonly path_parameters?: Readonly<Record<string, PathParameter>>
   readonly query?: QuerySchema<unknown>
   readonly body?: {

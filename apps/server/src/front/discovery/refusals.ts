@@ -71,7 +71,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
   409: refused(
     409,
     "KeyInUse",
-    "The idempotency key was used with another body; with Retry-After, its first request is still under way. Of a claim: the runs were given to another key, or there are none. Of a permit: it is not open any more, or was redeemed before.",
+    "The idempotency key was used with another body; with Retry-After, its first request is still under way. Of an action of an administrator: it was done before under this idempotency key. Of a claim: the runs were given to another key, or there are none. Of a permit: it is not open any more, or was redeemed before.",
     { "Retry-After": optional(SECONDS) },
   ),
   413: refused(413, "TooLarge", "The body is too large."),
@@ -95,7 +95,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
 
 /** Statuses of an operation's refusals, ascending, without those it describes itself. */
 export function refusalsOf(operation: Operation): readonly RefusalStatus[] {
-  const { access, method, limit, idempotent, body, answers, unfailing, refusals = [] } = operation
+  const { access, method, limit, idempotent, once, body, answers, unfailing, refusals = [] } = operation
   // The key is read from the database, which can fail.
   const authenticated: readonly RefusalStatus[] = access === "public" ? [] : [401, 503]
   const found = new Set<RefusalStatus>([
@@ -103,7 +103,7 @@ export function refusalsOf(operation: Operation): readonly RefusalStatus[] {
     // With a session cookie a request that changes something needs its CSRF token.
     ...(access === "admin" || (access === "key" && method !== "get") ? ([403] as const) : []),
     ...(limit === undefined ? [] : ([429] as const)),
-    ...(idempotent === undefined ? [] : ([400, 409] as const)),
+    ...(idempotent === undefined && once === undefined ? [] : ([400, 409] as const)),
     ...(refusesUnknown(operation) ? ([400] as const) : []),
     ...(body === undefined ? [] : ([400, 413] as const)),
     ...refusals,

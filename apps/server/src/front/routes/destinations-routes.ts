@@ -41,6 +41,7 @@ import {
 } from "../../store/tables/destinations-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
+import { onceOf } from "../access/idempotency.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { readId } from "../http/path-ids.ts"
 import { readBody, readStoredBody } from "../http/request-bodies.ts"
@@ -75,7 +76,7 @@ function shown(row: DestinationRow): Destination {
 /** What the caller does to a destination. @throws HttpError 403 in open mode */
 function actOf(c: Context, { nowMs }: Pick<Deps, "nowMs">, action: DestinationAct["action"]): DestinationAct {
   adminKeyOf(c)
-  return { action, at: nowMs(), who: whoOf(callerOf(c)) }
+  return { action, at: nowMs(), who: whoOf(callerOf(c)), once: onceOf(c) }
 }
 
 type Filters = { readonly [Name in "types" | "outcomes" | "key_ids"]?: CreateDestinationRequest[Name] | undefined }

@@ -26,6 +26,7 @@ import { findClaim, type RunClaimRow } from "../../store/tables/run-claims.ts"
 import { mintKey, rotateKey } from "../access/api-key.ts"
 import { adminKeyOf, unauthorized } from "../access/authentication.ts"
 import { callerOf, readIds } from "../access/caller.ts"
+import { onceOf } from "../access/idempotency.ts"
 import { readJsonObject } from "../http/json-body.ts"
 import { noSuchKey, readKeyId } from "../http/path-ids.ts"
 import { readBody, readBodyWithNulls } from "../http/request-bodies.ts"
@@ -107,7 +108,7 @@ export function keyRoutes(deps: Deps): Hono {
     const body = await readJsonObject(c)
     const request = readBody(mintKeyRequestSchema, body)
     if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
-    const minted = await mintKey(deps.acts, request, minterOf(c), deps.nowMs())
+    const minted = await mintKey(deps.acts, request, minterOf(c), { at: deps.nowMs(), once: onceOf(c) })
     // Since the request was authenticated, the first key was made, or the caller's own was revoked.
     if (minted === undefined) throw unauthorized()
     return c.json({ ...minted, ...ignoredOf(body, mintKeyRequestSchema) } satisfies MintedKey, 201)
@@ -120,7 +121,7 @@ export function keyRoutes(deps: Deps): Hono {
     return c.json({ ok: true, keys: keys.map(key => listedKey(key, claim)) } satisfies KeyList)
   })
   app.patch("/admin/keys/:id", async c => {
-    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs() }
+    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs(), once: onceOf(c) }
     const body = await readJsonObject(c)
     const ignored = ignoredOf(body, changeKeyRequestSchema)
     const request = readBodyWithNulls(changeKeyRequestSchema, body)
@@ -130,7 +131,7 @@ export function keyRoutes(deps: Deps): Hono {
     return c.json({ ok: true, ...listedKey(key, await findClaim(deps.db)), ...ignored } satisfies ChangedKey)
   })
   app.post("/admin/keys/:id/rotate", async c => {
-    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")) }
+    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), once: onceOf(c) }
     const body = await readJsonObject(c)
     const { overlap_seconds = 0 } = readBody(rotateKeyRequestSchema, body)
     const rotated = await rotateKey(deps.acts, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
@@ -140,7 +141,7 @@ export function keyRoutes(deps: Deps): Hono {
   app.delete("/admin/keys/:id", async c => {
     const key_id = readKeyId(c.req.param("id"))
     if (callerOf(c).scope !== "admin") throw noSuchKey()
-    changedOr(await revokeKey(deps.acts, { admin: actingKey(c), key_id, at: deps.nowMs() }))
+    changedOr(await revokeKey(deps.acts, { admin: actingKey(c), key_id, at: deps.nowMs(), once: onceOf(c) }))
     // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
     void deps.permitEnds.sweep()
     return c.json({ ok: true, id: key_id, revoked: true } satisfies RevokedKey)

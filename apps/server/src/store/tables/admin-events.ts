@@ -12,35 +12,46 @@ import {
 } from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
-import { and, desc, eq, gt, lt, type SQL } from "drizzle-orm"
-import { type PgColumn, pgTable, text } from "drizzle-orm/pg-core"
+import { and, desc, eq, sql as fragment, gt, lt, type SQL } from "drizzle-orm"
+import { check, type PgColumn, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { number, packedLater, type RowOf } from "./column-types.ts"
+import { bytes, number, packedLater, type RowOf } from "./column-types.ts"
 
-export const admin_event = pgTable("admin_event", {
-  /** 1, 2, 3 … without a gap: the place in the deployment's chain. */
-  ordinal: number().primaryKey(),
-  /** Milliseconds since the epoch. */
-  event_at: number(),
-  /** `api-key-<id>`, `operator-command` or `open-mode`. */
-  actor: text().notNull(),
-  /** Name of the key when it acted; "" for others. */
-  actor_name: text().notNull(),
-  action: text().$type<AdminAction>().notNull(),
-  subject_kind: text().notNull(),
-  subject_id: text().notNull(),
-  /** RFC 8785 text of the members that changed, as they were; "" for what did not exist. The same after it. */
-  before: text().notNull(),
-  after: text().notNull(),
-  /** Of the sealed document, as all that follows; 0 and "" until then. */
-  sealed_at: number(),
-  log_index: number(),
-  leaf_digest: text().notNull(),
-  /** The document's RFC 8785 text; no bytes until it is sealed. */
-  document: packedLater().notNull(),
-})
+export const admin_event = pgTable(
+  "admin_event",
+  {
+    /** 1, 2, 3 … without a gap: the place in the deployment's chain. */
+    ordinal: number().primaryKey(),
+    /** Milliseconds since the epoch. */
+    event_at: number(),
+    /** `api-key-<id>`, `operator-command` or `open-mode`. */
+    actor: text().notNull(),
+    /** Name of the key when it acted; "" for others. */
+    actor_name: text().notNull(),
+    action: text().$type<AdminAction>().notNull(),
+    subject_kind: text().notNull(),
+    subject_id: text().notNull(),
+    /** RFC 8785 text of the members that changed, as they were; "" for what did not exist. The same after it. */
+    before: text().notNull(),
+    after: text().notNull(),
+    /** Of the sealed document, as all that follows; 0 and "" until then. */
+    sealed_at: number(),
+    log_index: number(),
+    leaf_digest: text().notNull(),
+    /** The document's RFC 8785 text; no bytes until it is sealed. */
+    document: packedLater().notNull(),
+    /** SHA-256 of the idempotency key of its request, with the caller and the endpoint; no bytes for a request without one. */
+    idempotency_hash: bytes().notNull().default(fragment`''::bytea`),
+  },
+  table => [
+    check("admin_event_idempotency_hash", fragment`octet_length(${table.idempotency_hash}) in (0, 32)`),
+    uniqueIndex("admin_event_idempotency")
+      .on(table.idempotency_hash)
+      .where(fragment`octet_length(${table.idempotency_hash}) = 32`),
+  ],
+)
 
 export type AdminEventRow = RowOf<typeof admin_event>
 
@@ -50,6 +61,8 @@ export type NewAdminEvent = Omit<EventFacts, "event_clock" | "action" | "subject
   readonly subject: { readonly kind: SubjectKind; readonly id: string }
   /** Milliseconds since the epoch. */
   readonly at: number
+  /** Hash in hex of the request's idempotency key, which the action uses up; undefined for a request without one. */
+  readonly once?: string | undefined
 }
 
 /** Runs the transaction of an action. That of the service seals the event too; that of the database alone is for commands. */
@@ -69,6 +82,11 @@ export class ActorRefused extends Error {
   override readonly name = "ActorRefused"
 }
 
+/** An action was done before under the idempotency key of the request. Nothing of this one is committed. */
+export class AlreadyDone extends Error {
+  override readonly name = "AlreadyDone"
+}
+
 const KEY_ACTOR = /^api-key-(\d+)$/
 
 /** Holds the key that acts until the action is committed; no statement for another actor. @throws ActorRefused */
@@ -84,26 +102,29 @@ async function holdActor({ sql }: Tx, { who, at }: NewAdminEvent): Promise<void>
 /**
  * Records an action within the transaction that does it, as its last statement: so the event is there exactly when the action is. Where a
  * command does it, a service seals it within seconds.
- * @throws ActorRefused; Error for an event that could not be sealed: a bug of the caller
+ * @throws ActorRefused; AlreadyDone; Error for an event that could not be sealed: a bug of the caller
  */
 export async function recordAdminEvent(tx: Tx, event: NewAdminEvent): Promise<void> {
   await holdActor(tx, event)
   await recordHeldEvent(tx, event)
 }
 
-/** The same where the transaction has judged the key that acts, and holds it. */
-export async function recordHeldEvent({ sql }: Tx, { at, ...event }: NewAdminEvent): Promise<void> {
+/** The same where the transaction has judged the key that acts, and holds it. @throws AlreadyDone */
+export async function recordHeldEvent({ sql }: Tx, { at, once = "", ...event }: NewAdminEvent): Promise<void> {
   const facts = parseExact(eventFactsSchema, { ...event, event_clock: new Date(at).toISOString() })
   if (!facts.ok) throw new Error(`an admin event cannot be sealed: ${facts.problem}`)
   const { who, action, subject, before, after } = facts.value
   const textOf = (state: EventFacts["before"]): string => (state === undefined ? "" : canonicalize(state))
   await sql`select pg_advisory_xact_lock(${EVENT_LOCK}::bigint)`
-  await sql`
+  const { count } = await sql`
     insert into admin_event (ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after,
-      sealed_at, log_index, leaf_digest, document)
+      sealed_at, log_index, leaf_digest, document, idempotency_hash)
     select coalesce(max(ordinal), 0) + 1, ${at}::bigint, ${who.actor}::text, ${who.name ?? ""}::text, ${action}::text,
-      ${subject.kind}::text, ${subject.id}::text, ${textOf(before)}::text, ${textOf(after)}::text, 0, 0, '', ''::bytea
-    from admin_event`
+      ${subject.kind}::text, ${subject.id}::text, ${textOf(before)}::text, ${textOf(after)}::text, 0, 0, '', ''::bytea,
+      decode(${once}, 'hex')
+    from admin_event
+    on conflict (idempotency_hash) where octet_length(idempotency_hash) = 32 do nothing`
+  if (count === 0) throw new AlreadyDone()
 }
 
 /** What a row says, as its document has it. */
@@ -134,7 +155,7 @@ export async function dueEvents({ sql }: Tx, wanted: boolean): Promise<readonly 
     where ordinal > (select coalesce(max(record_count), 0) from tenant where tenant_id = '${DEPLOYMENT_TENANT}')
     order by ordinal limit ${DUE_MAX}`)
 }
-type DueEventRow = Omit<AdminEventRow, "sealed_at" | "log_index" | "leaf_digest" | "document">
+type DueEventRow = Omit<AdminEventRow, "sealed_at" | "log_index" | "leaf_digest" | "document" | "idempotency_hash">
 
 /** Whether an event is committed and not sealed. */
 export function hasDueEvents(source: Source): Promise<boolean> {

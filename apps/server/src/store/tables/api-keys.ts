@@ -1,10 +1,11 @@
 /** API keys. Rows are added and marked, never deleted: one row locks the deployment for ever. */
+import type { JsonObject } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "drizzle-orm"
 import { check, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
 import type { Sink, Source } from "../driver/session.ts"
-import { type Acts, OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
+import { type Acts, type NewAdminEvent, OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
 import { bytes, number, type RowOf } from "./column-types.ts"
 import { tenant } from "./tenants.ts"
 
@@ -83,28 +84,25 @@ export type KeySettings = Pick<
 
 type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & KeySettings & HashInHex
 
+/** What the event of a new key says of it, and the idempotency key that it uses up. */
+type KeyMade = { readonly after: JsonObject } & Pick<NewAdminEvent, "once">
+
 /** SHA-256 of the secret. */
 type HashInHex = { readonly secret_hash: string }
 
 /**
  * Stores a key under the next number, 1, 2, 3 … without a gap. The minter's right is checked when the key is stored, not at the start
  * of the request: an admin key has it as long as it is not revoked, the anonymous caller as long as there is no key.
- * @param shown what the event says of the key
  * @returns the key's id; undefined when the minter may not, and then nothing was stored
  */
-export function insertKey(
-  acts: Acts,
-  key: NewKey,
-  minter: Minter,
-  shown: EventFacts["after"],
-): Promise<number | undefined> {
+export function insertKey(acts: Acts, key: NewKey, minter: Minter, made: KeyMade): Promise<number | undefined> {
   // Hand-written: number, check and row are one statement, with a condition on all rows together.
   const admin = minter.kind === "admin" ? minter.key_id : 0
   const who = whoMints(minter)
   return acts.transaction(async tx => {
     const { sql } = tx
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
-    const [made] = await sql<Pick<ApiKeyRow, "key_id">[]>`
+    const [row] = await sql<Pick<ApiKeyRow, "key_id">[]>`
       insert into api_key (key_id, name, secret_hash, scope, tier, created_at, last_used_at, revoked_at,
         created_by, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads)
       select coalesce(max(key_id), 0) + 1, ${key.name}::text, decode(${key.secret_hash}, 'hex'), ${key.scope}::text,
@@ -119,10 +117,10 @@ export function insertKey(
           and (expires_at = 0 or expires_at > ${key.created_at}::bigint)), false)
       end
       returning key_id`
-    if (made === undefined) return undefined
-    const subject = { kind: "key" as const, id: String(made.key_id) }
-    await recordAdminEvent(tx, { at: key.created_at, who, action: "key.create", subject, after: shown ?? {} })
-    return made.key_id
+    if (row === undefined) return undefined
+    const subject = { kind: "key" as const, id: String(row.key_id) }
+    await recordAdminEvent(tx, { at: key.created_at, who, action: "key.create", subject, ...made })
+    return row.key_id
   })
 }
 

@@ -6,11 +6,14 @@ import { type JsonObject, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { AdminAction } from "@runseal/core/artifacts/admin-event"
 import { eq, inArray } from "drizzle-orm"
 import type { Tx } from "../driver/session.ts"
-import { type Acts, recordHeldEvent } from "./admin-events.ts"
+import { type Acts, type NewAdminEvent, recordHeldEvent } from "./admin-events.ts"
 import { type ApiKeyRow, api_key, type KeyName, type KeySettings, keyActor } from "./api-keys.ts"
 
 /** Who acts, on which key, and when, in milliseconds since the epoch. */
-export type KeyAct = { readonly admin: KeyName; readonly key_id: number; readonly at: number }
+export type KeyAct = { readonly admin: KeyName; readonly key_id: number; readonly at: number } & Pick<
+  NewAdminEvent,
+  "once"
+>
 
 /** `nobody`: the acting key is revoked or expired; `absent`: there is no such key; `revoked`: it is, and stays so. */
 export type Unchanged = "nobody" | "absent" | "revoked"
@@ -113,8 +116,15 @@ async function lockKey({ orm }: Tx, { admin, key_id, at }: KeyAct): Promise<ApiK
 
 const recordKeyEvent = (
   tx: Tx,
-  { admin, key_id, at }: KeyAct,
+  { admin, key_id, at, once }: KeyAct,
   action: AdminAction,
   changed: { readonly before?: JsonObject; readonly after: JsonObject },
 ): Promise<void> =>
-  recordHeldEvent(tx, { at, who: keyActor(admin), action, subject: { kind: "key", id: String(key_id) }, ...changed })
+  recordHeldEvent(tx, {
+    at,
+    once,
+    who: keyActor(admin),
+    action,
+    subject: { kind: "key", id: String(key_id) },
+    ...changed,
+  })

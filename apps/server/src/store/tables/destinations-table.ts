@@ -84,7 +84,7 @@ export type NewDestination = Pick<
 }
 
 /** Who does what to a destination, and when. */
-export type DestinationAct = Pick<NewAdminEvent, "at" | "who"> & {
+export type DestinationAct = Pick<NewAdminEvent, "at" | "who" | "once"> & {
   readonly action: Extract<NewAdminEvent["action"], `webhook.${string}`>
 }
 

@@ -1,0 +1,3 @@
+ALTER TABLE "admin_event" ADD COLUMN "idempotency_hash" "bytea" DEFAULT ''::bytea NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX "admin_event_idempotency" ON "admin_event" USING btree ("idempotency_hash") WHERE octet_length("admin_event"."idempotency_hash") = 32;--> statement-breakpoint
+ALTER TABLE "admin_event" ADD CONSTRAINT "admin_event_idempotency_hash" CHECK (octet_length("admin_event"."idempotency_hash") in (0, 32));
