@@ -27,7 +27,7 @@ export type Send = (path: string, key: string, body: JsonObject) => Promise<Repl
  * @param deadlineMs for all requests together: shorter than an agent waits for its hook
  */
 export function serviceCalls(service: Fetch, c: Context, deadlineMs: number): Send {
-  const until = Date.now() + deadlineMs
+  const until = performance.now() + deadlineMs
   const passed = PASSED_ON.flatMap(name => {
     const value = name === "x-request-id" ? c.get("requestId") : c.req.header(name)
     return value === undefined ? [] : [[name, value] as const]
@@ -35,7 +35,7 @@ export function serviceCalls(service: Fetch, c: Context, deadlineMs: number): Se
   const once = async (path: string, key: string, body: string): Promise<Reply> => {
     const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
     const request = new Request(new URL(path, c.req.url), { method: "POST", headers, body })
-    const response = await within(until - Date.now(), service(request, c.env))
+    const response = await within(until - performance.now(), service(request, c.env))
     const answer = readStrictJson(await response.clone().text())
     return { status: response.status, body: isObject(answer) ? answer : {}, response }
   }
@@ -43,7 +43,7 @@ export function serviceCalls(service: Fetch, c: Context, deadlineMs: number): Se
     const text = canonicalize(body)
     for (let attempt = 1; ; attempt += 1) {
       const reply = await once(path, key, text)
-      if (attempt === ATTEMPTS || !isPassing(reply) || Date.now() + attempt * WAIT_MS >= until) return reply
+      if (attempt === ATTEMPTS || !isPassing(reply) || performance.now() + attempt * WAIT_MS >= until) return reply
       await new Promise(resolve => setTimeout(resolve, attempt * WAIT_MS))
     }
   }

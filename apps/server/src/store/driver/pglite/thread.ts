@@ -21,6 +21,9 @@ const HANDLED_ERROR_STATUS = 100
 /** Clears the session of a connection that was lost. */
 const RESET_SESSION = ["ROLLBACK", "DISCARD ALL"]
 
+/** Longest delay of a timer of Node, in milliseconds. Node fires a longer one at once. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1
+
 /** What file layer and backend reported since the last check. */
 const health: { failure?: string; syncs: number; readonly walSegments: Set<string> } = {
   syncs: 0,
@@ -44,6 +47,18 @@ async function openPglite(start: PgliteStart): Promise<PGlite> {
   const pglite = await PGlite.create({ fs, startParams: [...DURABLE_START_PARAMS] })
   if (health.syncs === 0) throw new Error("PGlite did not sync its files at start.")
   return pglite
+}
+
+/**
+ * Bounds the delays of this thread's timers. PostgreSQL computes its timers from the machine's clock, so a clock that was stepped back by
+ * weeks makes one that Node fires at once; PostgreSQL finds that nothing is due, and sets it again, without a pause between.
+ */
+function boundTimers(): void {
+  const { setTimeout } = globalThis
+  Object.assign(globalThis, {
+    setTimeout: (callback: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+      setTimeout(callback, Math.min(ms, LONGEST_DELAY_MS), ...args),
+  })
 }
 
 /** PGlite ignores what the backend throws, even a crash; this records all but ordinary, handled errors. */
@@ -88,6 +103,7 @@ async function dump(pglite: PGlite): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 async function serve(port: MessagePort, start: PgliteStart): Promise<void> {
+  boundTimers()
   const reply = (message: PgliteReply, transfer: readonly ArrayBuffer[] = []): void =>
     port.postMessage(message, transfer)
   const answer = async (pglite: PGlite, request: PgliteRequest): Promise<void> => {
