@@ -58,3 +58,46 @@ def test_json_and_standard_input() -> None:
         "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
         "macc_halt",
     )
+
+
+OBSERVED = ["bundles/valid/observed-ok.json", "bundles/valid/observed-deny-rule.json", "openings/valid/observed.json"]
+
+
+@pytest.mark.parametrize("name", OBSERVED)
+def test_what_was_only_observed_can_be_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    document = [str(VECTORS / name), *TRUST]
+    assert main(document) == 0
+    assert "Limitation  observed_only: It was observed: what was decided stopped nothing." in capsys.readouterr().out
+    assert main([*document, "--strict=withheld_section"]) == 0
+    assert main([*document, "--strict=withheld_section,observed_only"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "FAILED"
+    assert main([*document, "--strict=observed_only", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["first_failure"] == "strict"
+    with pytest.raises(SystemExit) as wrong:
+        main([*document, "--strict=software_attestation"])
+    assert wrong.value.code == 2
+
+
+def test_an_export_of_what_was_only_observed_can_be_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    export = [str(VECTORS / "exports/valid/observed-openings.ndjson"), "--complete", *TRUST]
+    assert main(export) == 0
+    assert main([*export, "--strict=observed_only"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "FAILED"
+
+
+def test_an_output_that_was_not_sent_is_held_to_the_hash_that_was_declared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = "Approve the claim. Reason: covered by section 4, below the threshold of 2,000 EUR."
+    (tmp_path / "genuine").write_text(output)
+    (tmp_path / "other").write_text(output + "\n")
+    for name, declared in (("ok-output-not-sent", True), ("ok-full", False)):
+        document = [str(VECTORS / f"bundles/valid/{name}.json"), *TRUST]
+        assert main([*document, "--ai-output", str(tmp_path / "genuine")]) == 0
+        printed = capsys.readouterr().out
+        assert ("its hash is the caller's, and the service never had the output" in printed) is declared
+        assert ("Limitation  output_not_reviewed" in printed) is declared
+        assert main([*document, "--ai-output", str(tmp_path / "other")]) == 1
+        assert "First failed check: expected_ai_output." in capsys.readouterr().out
+    assert main([str(VECTORS / "bundles/valid/ok-output-not-sent.json"), "--strict=output_not_reviewed", *TRUST]) == 1
+    assert main([str(VECTORS / "bundles/valid/ok-minimal.json"), "--ai-output", str(tmp_path / "genuine"), *TRUST]) == 1

@@ -1,13 +1,5 @@
 /** One call of a tool or a model under a permit, as every framework's adapter makes it. docs/doors/README.md has the mapping. */
-import {
-  canonicalize,
-  digest,
-  type JsonValue,
-  sha256Hex,
-  strictValue,
-  utf8Decode,
-  utf8Encode,
-} from "@runseal/canonical"
+import { canonicalize, digest, type JsonValue, sha256Hex, strictValue, utf8Decode } from "@runseal/canonical"
 import {
   ActTimeoutError,
   type Client,
@@ -30,7 +22,7 @@ export type SealOptions = {
    * or whose result it does not take, throws. `closed` when absent.
    */
   readonly fail?: "closed" | "open"
-  /** Whether results are reviewed as texts. Otherwise the service gets their hashes. */
+  /** Whether results are sent, searched and reviewed. Otherwise their hashes are declared, and nobody reviews them. */
   readonly capture_content?: boolean
   /** Called with the reason for each call that was made and not sealed. */
   readonly onUnsealed?: (error: unknown) => void
@@ -105,11 +97,9 @@ async function sealCall<Result>(
       requestOf(call, options),
       async () => {
         const { result, tokens } = await act()
-        const text = canonicalize(jsonOf(sealed(result)))
-        const output = options.capture_content === true ? text : sha256Hex(utf8Encode(text))
-        return { output, ...(tokens === undefined ? {} : { tokens }) }
+        return { output: canonicalize(jsonOf(sealed(result))), ...(tokens === undefined ? {} : { tokens }) }
       },
-      { signal: call.signal },
+      { signal: call.signal, captureContent: options.capture_content === true },
     )
     if (made === undefined) throw new Error(`the call ended without a result: ${output.length}`)
     return made.result

@@ -1,6 +1,8 @@
 /** docs/doors/ai-sdk.md: an agent of the AI SDK against a service and a scripted model. Every call is counted against the records. */
+
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import { sealModel, sealTools } from "@runseal/agents/ai-sdk"
+import { digest } from "@runseal/canonical"
 import {
   AbortedError,
   ActTimeoutError,
@@ -20,7 +22,7 @@ import { countedRecords } from "./counted-records.ts"
 import { quickPermits } from "./quick-permits.ts"
 import { scriptedOpenAi } from "./scripted-openai.ts"
 
-const { client, records, tokens, example } = countedRecords("ai-sdk")
+const { client, records, output, tokens, example } = countedRecords("ai-sdk")
 const leak = `ghp_${"q7Zt3XvB9mKd2LwR5nYc8HsJ4fPg6AeU1oTi"}`
 /** A service whose close takes longer than the act under it. */
 const slowClose: ClientOptions["fetch"] = async (url, init) => {
@@ -177,6 +179,15 @@ describe("a sealed tool", () => {
     const sealed = sealTools(client(), tools, { agent: "a", capture_content: true })
     await expect(sealed.leak.execute?.({}, context)).rejects.toThrow(OutputRefusedError)
     expect(await records()).toEqual(["leak aivp_t4_halt completed"])
+  })
+
+  test("whose result is not captured: its hash is declared, and nobody is said to have reviewed it", async () => {
+    await sealTools(client(), tools, { agent: "a" }).leak.execute?.({}, context)
+    expect(await output()).toEqual({ seen: undefined, declared: digest(leak), review: "NO_AI_OUTPUT" })
+    const same = tool({ inputSchema: z.object({}), execute: async () => "same" })
+    await sealTools(client(), { same }, { agent: "a", capture_content: true }).same.execute?.({}, context)
+    expect(await output()).toEqual({ seen: digest("same"), declared: undefined, review: "NO_FINDINGS" })
+    await records()
   })
 
   test("without a service is not called, unless calls may go on: then each is counted", async () => {

@@ -2,10 +2,11 @@
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import type { JsonValue } from "@runseal/canonical"
 import { type Client, type ClientOptions, createClient } from "@runseal/sdk"
 import { afterAll, beforeAll } from "vitest"
 import { listenOn } from "../../server/spec/harness/raw-socket.ts"
-import { listAt, numberAt, objectAt, textAt } from "../../server/spec/harness/read-answer.ts"
+import { at, listAt, numberAt, objectAt, textAt } from "../../server/spec/harness/read-answer.ts"
 import { openService, type TestService } from "../../server/spec/harness/test-service.ts"
 import { type Step, scriptedOpenAi } from "./scripted-openai.ts"
 
@@ -13,6 +14,8 @@ export type Counted = {
   readonly client: (options?: ClientOptions) => Client
   /** Records since the last call of this, oldest first, as `<tool or model> <outcome> <what became of the act>`. */
   readonly records: () => Promise<string[]>
+  /** Of the newest record: the hash of its output as the service had it, the one that was declared, and the reason of its review. */
+  readonly output: () => Promise<Readonly<Record<"seen" | "declared" | "review", JsonValue | undefined>>>
   /** Tokens of the newest record. */
   readonly tokens: () => Promise<number>
   /** Runs the example as its reader does, against a model that follows the script. */
@@ -44,6 +47,10 @@ export function countedRecords(framework: string): Counted {
     await listening.stop()
     await service.close()
   })
+  const sections = async () => {
+    const id = numberAt((await service.get("/runs?limit=1")).body, "runs", 0, "id")
+    return objectAt((await service.get(`/runs/${id}/artifacts`)).body, "sections")
+  }
   let seen = 0
   return {
     client: options => createClient({ baseUrl: listening.url, ...options }),
@@ -56,10 +63,16 @@ export function countedRecords(framework: string): Counted {
         return `${textAt(run, "route_id").replace(routes, "")} ${textAt(run, "outcome_kind")}${act}`
       })
     },
+    output: async () => {
+      const { payload, closing, governance_review } = await sections()
+      return {
+        seen: at(payload, "ai_output_hash"),
+        declared: at(closing, "declared", "request_substance", "output", "hash"),
+        review: at(governance_review, "decision_reason"),
+      }
+    },
     tokens: async () => {
-      const id = numberAt((await service.get("/runs?limit=1")).body, "runs", 0, "id")
-      const { body } = await service.get(`/runs/${id}/artifacts`)
-      return numberAt(objectAt(body, "sections"), "closing", "declared", "request_substance", "cost", "total_tokens")
+      return numberAt(await sections(), "closing", "declared", "request_substance", "cost", "total_tokens")
     },
     example: async (name, script) => {
       const model = await scriptedOpenAi(script)

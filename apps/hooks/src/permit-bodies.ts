@@ -9,7 +9,7 @@ import type { Ending, ToolCall } from "./agent-events.ts"
  */
 const VALID_SECONDS = 3_600
 const CLOSE_SECONDS = 3_600
-/** Bytes of a close that are sent: the service takes 1,048,576, and a header may come on top. A longer result is sent as its hash. */
+/** Bytes of a close that are sent: the service takes 1,048,576, and a header may come on top. Of a longer result only the hash is declared. */
 const CLOSE_MAX_BYTES = 1_000_000
 
 /** Why a decision came after the act, which it could not stop. Sealed as `reproducibility_context.decided_after`. */
@@ -45,18 +45,18 @@ export function openBody(agent: string, call: ToolCall, settings: HookSettings, 
   }
 }
 
+/** Declares the hash of the result, and sends the result itself where it may be captured: only then it is searched and reviewed. */
 export function closeBody(ending: Ending, { capture_content }: HookSettings): JsonObject {
   const { outcome, reported_by, duration_ms } = ending
   const text = canonicalize(outcome === "completed" ? ending.result : ending.error)
   const hash = sha256Hex(utf8Encode(text))
-  const body = (ai_output_text: string): JsonObject => ({
+  const declared: JsonObject = {
     outcome,
     ...(outcome === "failed" ? { code: ending.code } : {}),
-    ai_output_text,
     request_substance: { output: { hash }, ...(duration_ms === undefined ? {} : { latency: { duration_ms } }) },
     reproducibility_context: { reported_by },
-  })
-  const whole = body(text)
+  }
+  const whole = { ...declared, ai_output_text: text }
   const isSent = capture_content === "true" && utf8Encode(canonicalize(whole)).length <= CLOSE_MAX_BYTES
-  return isSent ? whole : body(hash)
+  return isSent ? whole : declared
 }

@@ -23,7 +23,7 @@ export const HELP = `Runseal in front of an MCP server: a permit before each too
   --call-timeout <s>     longest tool call, 1 to 3600 seconds; 300 by default
   --data-dir <folder>    data of the embedded service and the pins; by default $XDG_DATA_HOME/runseal/mcp
   RUNSEAL_URL, RUNSEAL_API_KEY         the service; without RUNSEAL_URL an embedded one is started
-  RUNSEAL_CAPTURE_CONTENT=false        the service gets the hash of a result alone: no result is reviewed
+  RUNSEAL_CAPTURE_CONTENT=false        results are not sent to the service: their hashes are declared, and none is searched or reviewed
 `
 
 const FLAGS = {

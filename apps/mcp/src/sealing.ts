@@ -21,7 +21,7 @@ export type Sealing = {
   readonly mode: "observe" | "enforce"
   /** What happens to a call for which the service gives no answer. */
   readonly fail: "open" | "closed"
-  /** False: the service gets the hash of a result, so no result is searched or reviewed. */
+  /** False: the hash of a result is declared, and the result is not sent: no result is searched or reviewed. */
   readonly content: boolean
   /** Longest call, in seconds: 1 to 3,600. */
   readonly callSeconds: number

@@ -1,5 +1,5 @@
 /** One `tools/call`, from its arrival to the answer that the agent gets. It is forwarded under a permit, and its result is released by the close. */
-import { type JsonObject, sha256Hex } from "@runseal/canonical"
+import { canonicalize, type JsonObject, sha256Hex } from "@runseal/canonical"
 import type { PermitClosing } from "@runseal/sdk"
 import type { CallRequest } from "./call-request.ts"
 import type { End } from "./counts.ts"
@@ -174,19 +174,23 @@ function closingOf({ content }: Sealing, ending: Ending, observes: boolean): Clo
   const text = isStrict && isObject(value) ? reviewedText(value) : undefined
   if (text !== undefined)
     return {
-      closing: { ...outcome, ai_output_text: content ? text : sha256Hex(text) },
+      closing: { ...outcome, ...(content ? { ai_output_text: text } : declaredOutput(text)) },
       ...(isTask ? { problem: "is a task, which the gateway does not follow" } : {}),
     }
-  const unreviewed = {
-    output_sha256: sha256Hex(JSON.stringify(value)),
-    output_reviewed: false,
-    output_released: observes,
-  }
   return {
-    closing: { ...outcome, reproducibility_context: unreviewed },
+    closing: {
+      ...outcome,
+      ...declaredOutput(isStrict ? canonicalize(value ?? null) : JSON.stringify(value)),
+      reproducibility_context: { output_released: observes },
+    },
     problem: !isStrict ? "is not I-JSON (RFC 7493)" : isObject(value) ? "is too large to be reviewed" : "is no object",
   }
 }
+
+/** What is sealed of a result that the service does not get: its hash, as the gateway's word. Nobody searches or reviews it. */
+const declaredOutput = (text: string): Pick<PermitClosing, "request_substance"> => ({
+  request_substance: { output: { hash: sha256Hex(text) } },
+})
 
 /** A server that knows no such tool, or refuses the arguments, has not started. */
 function failureCode(response: JsonObject): Failure["code"] {

@@ -1,4 +1,5 @@
 /** Tool calls over stdio: real servers, the official client, and the records of a service. docs/doors/mcp.md. */
+import { digest } from "@runseal/canonical"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import {
   type Agent,
@@ -82,6 +83,20 @@ describe("server-filesystem", () => {
       content: [{ text: expect.stringContaining("refused before it was made") }],
     })
     expect(await read(agent, path)).toMatchObject({ isError: true })
+  })
+
+  test("a result that is not captured is not sent: the record has its hash as declared, and no review of it", async () => {
+    const agent = await agentOf(["--name", "files", "--", process.execPath, FILESYSTEM, documents.path], {
+      RUNSEAL_CAPTURE_CONTENT: "false",
+    })
+    const result = await read(agent, documents.file("poison.txt", POISON))
+    const { run_id } = Object(receiptIn(result))
+    const { _meta, ...sent } = Object(result)
+    const { document } = await service.runseal.bundle(run_id)
+    const { payload, closing, governance_review } = Object(document).sections
+    expect(payload).not.toHaveProperty("ai_output_hash")
+    expect(closing.declared.request_substance).toEqual({ output: { hash: digest(sent) } })
+    expect(governance_review).toMatchObject({ decision_reason: "NO_AI_OUTPUT" })
   })
 
   test("observe mode releases what would be withheld, and the record is marked", async () => {

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { canonicalize, digest, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { CUSTOMER, mint } from "./harness/key-holders.ts"
-import { type Answer, expectRefused, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { type Answer, expectRefused, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
 
 const POLICY = {
@@ -69,6 +69,12 @@ const newestId = async (sender: Sender): Promise<number> =>
 async function newest(sender: Sender): Promise<JsonObject> {
   const id = await newestId(sender)
   return objectAt((await sender.get(`/runs/${id}/artifacts`)).body, "sections")
+}
+/** Limitations of the newest record, as the service's own verifier gives them. */
+const limitations = async (sender: Sender): Promise<string[]> => {
+  const record = await sender.get(`/runs/${await newestId(sender)}/artifacts`)
+  const { body } = await sender.post("/dcae/verify", record.body)
+  return listAt(body, "limitations").map(each => textAt(each, "code"))
 }
 const permits = async (sender: Sender, state: string): Promise<number> =>
   numberAt((await sender.get(`/permits?state=${state}`)).body, "total")
@@ -184,10 +190,28 @@ describe("a result", () => {
     })
   })
 
-  test("is otherwise sealed by its hash, which the reviewer sees", async () => {
+  test("is otherwise not sent: the record has its hash as declared, and no review of it", async () => {
+    for (const end of [post, failure]) {
+      const one = call()
+      await quiet(service(), pre(one))
+      await quiet(service(), end === post ? post(one, leaking) : failure(one, { error: `key ${SECRET}` }))
+      const output = end === post ? leaking : `key ${SECRET}`
+      const sections = await newest(service())
+      expect(sections).toMatchObject({
+        closing: { declared: { request_substance: { output: { hash: digest(output) } } } },
+        governance_review: { decision_reason: "NO_AI_OUTPUT" },
+      })
+      expect(objectAt(sections, "payload")).not.toHaveProperty("ai_output_hash")
+      expect(await limitations(service())).toContain("output_not_reviewed")
+    }
+  })
+
+  test("that was captured is reviewed, and the record says nothing else", async () => {
     const one = call()
     await quiet(service(), pre(one))
-    await quiet(service(), post(one, leaking))
+    await quiet(service(), post(one), "?capture_content=true")
+    expect(objectAt(await newest(service()), "payload")).toMatchObject({ ai_output_hash: digest(RESULT) })
+    expect(await limitations(service())).not.toContain("output_not_reviewed")
   })
 
   test("that is larger than a body of the service is hashed", async () => {
@@ -197,6 +221,7 @@ describe("a result", () => {
     expect(await newest(service())).toMatchObject({
       permit: { outcome: "completed" },
       closing: { declared: { request_substance: { output: { hash: digest(large) } } } },
+      governance_review: { decision_reason: "NO_AI_OUTPUT" },
     })
   })
 })

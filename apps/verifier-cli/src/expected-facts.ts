@@ -1,6 +1,7 @@
 /** What the user expects of a record, by options such as `--require-outcome ok`: each is a check of its own. Loaded only when one is given. */
 import { sha256Hex } from "@runseal/canonical"
 import { unixTime } from "@runseal/core/presentation/unix-time"
+import type { RecordFacts } from "@runseal/core/verify/record-facts"
 import { LIMITATION_CODES, type LimitationCode, type Report } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
@@ -53,8 +54,8 @@ export async function readExpectations(
   const { requireOutcome, payload, aiOutput, program, route, tenant, policyHash, notBefore, maxAge, opening } = options
   return [
     ...(requireOutcome === undefined ? [] : [outcomeExpectation(requireOutcome)]),
-    ...(payload === undefined ? [] : [await fileExpectation("expected_payload", "payload_hash", payload)]),
-    ...(aiOutput === undefined ? [] : [await fileExpectation("expected_ai_output", "ai_output_hash", aiOutput)]),
+    ...(payload === undefined ? [] : [await fileExpectation("expected_payload", payload, payloadHash)]),
+    ...(aiOutput === undefined ? [] : [await fileExpectation("expected_ai_output", aiOutput, outputHash)]),
     ...(program === undefined ? [] : [factExpectation("expected_program", "program_id", hashOf("--program", program))]),
     ...(route === undefined ? [] : [factExpectation("expected_route", "route_id", route)]),
     ...(tenant === undefined ? [] : [factExpectation("expected_tenant", "tenant_id", tenant)]),
@@ -106,19 +107,34 @@ function factExpectation(id: ExpectationId, fact: Fact, expected: string): Expec
   }
 }
 
+/** A hash of a text that a document states: its name, and what to say besides. */
+type NamedHash = { readonly name: string; readonly hash?: string | undefined; readonly note?: string }
+
+const payloadHash = ({ payload_hash }: RecordFacts): NamedHash => ({ name: "payload_hash", hash: payload_hash })
+
+/** Of an output that the service never had, the caller declared the hash. */
+const outputHash = ({ ai_output_hash, declared_output_hash }: RecordFacts): NamedHash =>
+  declared_output_hash === undefined
+    ? { name: "ai_output_hash", hash: ai_output_hash }
+    : {
+        name: "request_substance.output.hash",
+        hash: declared_output_hash,
+        note: ", as the caller declared it: the service never had the output",
+      }
+
 async function fileExpectation(
   id: ExpectationId,
-  fact: "payload_hash" | "ai_output_hash",
   file: string,
+  hashIn: (facts: RecordFacts) => NamedHash,
 ): Promise<Expectation> {
   const bytes = await readFile(file, DOCUMENT_LIMITS)
   const trimmed = bytes.subarray(0, bytes.at(-1) === LINE_FEED ? -1 : bytes.length)
-  return ({ facts }: Report): Expected => {
-    const found = facts?.[fact]
-    if (found === sha256Hex(bytes)) return passed(id, `${fact} is the SHA-256 of ${file}`)
-    if (found === undefined) return failed(id, `the document states no ${fact}`)
-    const hint = found === sha256Hex(trimmed) ? "; without its last newline it would be" : ""
-    return failed(id, `${fact} is not the SHA-256 of ${file}${hint}`)
+  return ({ facts = {} }: Report): Expected => {
+    const { name, hash, note = "" } = hashIn(facts)
+    if (hash === sha256Hex(bytes)) return passed(id, `${name} is the SHA-256 of ${file}${note}`)
+    if (hash === undefined) return failed(id, `the document states no ${name}`)
+    const hint = hash === sha256Hex(trimmed) ? "; without its last newline it would be" : ""
+    return failed(id, `${name} is not the SHA-256 of ${file}${hint}`)
   }
 }
 const LINE_FEED = 0x0a

@@ -37,7 +37,16 @@ const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => 
 
 const LIMITATION = object({ code: oneOf(LIMITATION_CODES), sentence: TEXT, strict: YES_OR_NO })
 const CHECK_IDS = [...FINDING_IDS, REPORT_SIGNATURE_ID, PRINTED_HASHES_ID]
-const FACTS = ["cause", "tenant_id", "program_id", "route_id", "policy_hash", "payload_hash", "ai_output_hash"]
+const FACTS = [
+  "cause",
+  "tenant_id",
+  "program_id",
+  "route_id",
+  "policy_hash",
+  "payload_hash",
+  "ai_output_hash",
+  "declared_output_hash",
+]
 const ANCHOR = object(
   { slot: TEXT, leaf_version: TEXT, log_index: DIGITS, integrated_time: DIGITS },
   { outside_log: TEXT, timestamp_authority: TEXT, late: { const: true } },

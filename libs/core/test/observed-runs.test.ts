@@ -1,20 +1,33 @@
+import { utf8Encode } from "@runseal/canonical"
+import { signEnvelope } from "@runseal/log/entries/dsse"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { envelopeSection } from "../src/formulas/pre-execution.ts"
+import { runStatement, runStatementText } from "../src/formulas/run-statement-text.ts"
 import { seal } from "../src/formulas/seal.ts"
 import { outcomeHeadline, statementText, titleOf } from "../src/presentation/account.ts"
 import { verifyBundle } from "../src/verify/bundle.ts"
+import { foldExport } from "../src/verify/completeness.ts"
+import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { evidenceSummary } from "../src/verify/evidence-summary.ts"
 import { VERDICTS } from "../src/verify/report.ts"
 import { ENFORCEMENT } from "../src/vocabulary/scalars.ts"
+import { IN_TOTO_PAYLOAD_TYPE } from "../src/vocabulary/versions.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { openPermit } from "./fixtures/permits.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
+import { exportText, stateExport } from "./fixtures/sample-exports.ts"
 
 const deployment = makeDeployment()
 const sealed = (spec: RunSpec): Bundle => sealRun(deployment, spec).bundle
 const denied: RunSpec = { outcome: "pepg_deny", denied_by: "rule" }
 const observed = sealed({ ...denied, enforcement: ENFORCEMENT })
 const enforced = sealed(denied)
+const codesOf = (text: string): readonly string[] => {
+  const found = verifyText(text, [deployment.trust])
+  if (isUnreadable(found)) throw new Error(found.unreadable)
+  return found.limitations.map(({ code }) => code)
+}
 const report = (bundle: Bundle) => verifyBundle(bundle, [deployment.trust])
 
 describe("a run that was observed and not enforced", () => {
@@ -35,6 +48,25 @@ describe("a run that was observed and not enforced", () => {
       expect.objectContaining({ code: "observed_only", strict: true }),
     )
     expect(report(enforced).limitations.map(({ code }) => code)).not.toContain("observed_only")
+  })
+
+  test("is weaker in every document of it: an opening, an export of openings alone, a run statement", () => {
+    const tenant = "api-key-8"
+    const openings = [1, 2].map(() => openPermit(deployment, { tenant, enforcement: ENFORCEMENT }).opening)
+    const lines = exportText(stateExport(deployment, openings, { tenant }), ...openings)
+      .trimEnd()
+      .split("\n")
+    const statement = runStatement(observed)
+    if (statement === undefined) throw new Error("the record has no statement")
+    const signed = signEnvelope(IN_TOTO_PAYLOAD_TYPE, utf8Encode(runStatementText(statement)), deployment.serviceKey)
+    for (const text of [...lines.slice(1), JSON.stringify(signed)]) expect(codesOf(text)).toContain("observed_only")
+    expect(codesOf(JSON.stringify(openPermit(deployment).opening))).not.toContain("observed_only")
+    const fold = foldExport([deployment.trust])
+    for (const [at, text] of lines.entries()) fold.take(at + 1, utf8Encode(text))
+    expect(fold.end()).toMatchObject({
+      problems: [],
+      limitations: expect.arrayContaining([expect.objectContaining({ code: "observed_only", strict: true })]),
+    })
   })
 
   test("is never shown as a plain success", () => {

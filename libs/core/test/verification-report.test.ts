@@ -107,6 +107,7 @@ describe("a report", () => {
       "future_dated",
       "key_revoked_later",
       "observed_only",
+      "output_not_reviewed",
       "repeats_beyond",
       "review_disabled",
       "withheld_section",

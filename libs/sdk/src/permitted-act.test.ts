@@ -1,5 +1,5 @@
 /** An act under a permit is closed, whatever happens. */
-import { parseStrictJson } from "@runseal/canonical"
+import { parseStrictJson, sha256Hex } from "@runseal/canonical"
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
 import { API_KEY, type Service, startService } from "../test/scripted-service.ts"
 import {
@@ -65,6 +65,15 @@ test("an output that is a text is sealed as it is, and none is not sealed", asyn
   await clientOf().permit(REQUEST, paid)
   expect(await clientOf().permit(REQUEST, async () => ({ output: undefined }))).toMatchObject({ output: undefined })
   expect(closings()).toEqual([{ outcome: "completed", ai_output_text: "paid" }, { outcome: "completed" }])
+})
+
+test("an output that is not captured is not sent: its hash is declared beside what the act used", async () => {
+  const act = async () => ({ output: { paid: true }, tokens: 12 })
+  const { output } = await clientOf().permit(REQUEST, act, { captureContent: false })
+  expect(output).toEqual({ paid: true })
+  await clientOf().permit(REQUEST, async () => ({ output: undefined }), { captureContent: false })
+  const request_substance = { cost: { total_tokens: 12 }, output: { hash: sha256Hex('{"paid":true}') } }
+  expect(closings()).toEqual([{ outcome: "completed", request_substance }, { outcome: "completed" }])
 })
 
 test("an act that is refused is not begun", async () => {

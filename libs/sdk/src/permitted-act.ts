@@ -1,5 +1,5 @@
 /** An act under a permit, from its opening to its close, whatever happens in between. docs/sdk.md, "Act under a permit". */
-
+import { sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
 import { CLOSE_SECONDS_DEFAULT, VALID_SECONDS_DEFAULT } from "@runseal/core/wire/permit-requests"
@@ -35,7 +35,7 @@ export type ActivePermit = {
 
 /** What an act gives back. */
 export type Acted<Output> = {
-  /** The result. A text is reviewed and sealed as it is; anything else as its RFC 8785 text; undefined is no output. */
+  /** The result. A text is sealed as it is, anything else as its RFC 8785 text; undefined is no output. */
   readonly output: Output
   /** Effects outside of the agent. */
   readonly effects?: readonly Effect[] | undefined
@@ -56,6 +56,11 @@ export type ActOptions = CallOptions & {
   readonly actTimeoutMs?: number | undefined
   /** Idempotency key of the opening; a random one when absent. */
   readonly idempotencyKey?: string | undefined
+  /**
+   * false: the output is not sent. Its SHA-256 is declared, and the service searches and reviews nothing of it. true when absent: the
+   * output is sent, searched and reviewed; the service stores its hash alone.
+   */
+  readonly captureContent?: boolean | undefined
 }
 
 export type GuardOptions<Input> = Omit<ActOptions, "signal" | "idempotencyKey"> & {
@@ -114,7 +119,7 @@ export function permittedActs(permits: PermitCalls, settings: Settings): Permitt
     const done = async (): Promise<Done<Output>> => {
       const { output, ...rest } = await actWithin(settings, opened, leftMs, begin, options.signal)
       used = usedBy(rest)
-      return { output, closing: { outcome: "completed", ...used, ...outputText(output) } }
+      return { output, closing: closingOf(used, outputText(output), options.captureContent !== false) }
     }
     const { output, closing } = await done().catch(async error => {
       // The act's own error is thrown below, however the close went: a permit that could not be closed is ended by the service.
@@ -180,8 +185,17 @@ function failureCode(error: unknown, signal: AbortSignal | undefined): ActFailur
 type Done<Output> = { readonly output: Output; readonly closing: PermitClosing }
 
 /** @throws InvalidArgumentError for an output that is not JSON */
-const outputText = (output: unknown): Pick<PermitClosing, "ai_output_text"> =>
-  output === undefined ? {} : { ai_output_text: typeof output === "string" ? output : jsonText(output) }
+const outputText = (output: unknown): string | undefined =>
+  output === undefined || typeof output === "string" ? output : jsonText(output)
+
+/** @param isSent whether the text goes to the service, or its hash is declared */
+function closingOf(used: Used, text: string | undefined, isSent: boolean): PermitClosing {
+  const outcome = "completed"
+  if (text === undefined) return { outcome, ...used }
+  if (isSent) return { outcome, ...used, ai_output_text: text }
+  const output = { hash: sha256Hex(utf8Encode(text)) }
+  return { outcome, ...used, request_substance: { ...used.request_substance, output } }
+}
 
 /** What an act did and used, which is sealed also when its output cannot be. */
 type Used = Pick<PermitClosing, "causal_graph" | "request_substance">

@@ -5,7 +5,7 @@ import { type Bundle, bundleSchema, durationMs } from "@runseal/core/artifacts/b
 import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
 import { endingOf } from "@runseal/core/presentation/account"
 import { failureText } from "@runseal/core/presentation/permit-account"
-import { bundleFacts } from "@runseal/core/verify/record-facts"
+import { bundleFacts, declaredOutputHash } from "@runseal/core/verify/record-facts"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import { type Publication, publicationsPageSchema } from "@runseal/core/wire/admin-answers"
@@ -112,10 +112,7 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
     ["Program", shortHash(run.program_id)],
     ["Register entry", envelope && shortHash(envelope.registry_record_hash)],
     ["Payload", html`${shortHash(payload.payload_hash)}, ${plural(payload.payload_bytes, "byte")}, not stored`],
-    [
-      "AI output",
-      payload.ai_output_hash === undefined ? undefined : html`${shortHash(payload.ai_output_hash)}, not stored`,
-    ],
+    ["AI output", outputFact(bundle)],
     [
       "Permit",
       sections.permit &&
@@ -123,6 +120,16 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
     ],
     ["Region", run.execution_region],
   ])
+}
+
+/** The output of a run by its hash, and whether the service ever had it. */
+function outputFact({ sections }: Bundle): Markup | undefined {
+  const { ai_output_hash } = sections.payload
+  if (ai_output_hash !== undefined) return html`${shortHash(ai_output_hash)}, not stored`
+  const declared = declaredOutputHash(sections)
+  return declared === undefined
+    ? undefined
+    : html`${shortHash(declared)}, as the caller declared it: not sent, not reviewed`
 }
 
 function budgets(visit: Visit, bundle: Bundle): Markup | string {

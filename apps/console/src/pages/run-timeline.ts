@@ -1,7 +1,7 @@
 /** The nine stages and five gates of a run in their order: which it reached, what each decided, and why. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
-import { bundleFacts } from "@runseal/core/verify/record-facts"
+import { bundleFacts, declaredOutputHash } from "@runseal/core/verify/record-facts"
 import { GATES, KERNELS } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS, type StepResult, type TranscriptStep, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import { number, plural, shortHash, time } from "../parts/format.ts"
@@ -28,12 +28,17 @@ const EXPLANATIONS: Readonly<Partial<Record<TranscriptStep, Explain>>> = {
   MACC: ({ sections: { budget_snapshot: budget } }) =>
     budget?.window &&
     html`${number(budget.window.total_after)} of ${plural(budget.window.cap, "token")} used in the window`,
-  AIVP_T4: ({ sections: { governance_review: review } }) =>
-    review &&
-    html`${review.decision_kind}: <code>${review.decision_reason}</code>, by ${review.adapter_id}${review.finding_count > 0 ? html`, ${plural(review.finding_count, "finding")}: ${review.rule_ids.join(", ")}` : ""}`,
+  AIVP_T4: ({ sections }) => reviewText(sections),
   LEDGER: ({ sections: { pote_proof: proof } }) => proof && html`Entry ${proof.log_index} of the log`,
   REGISTRY: ({ sections: { registry } }) => registry && plural(registry.artifacts.length, "artifact"),
   DLA: ({ manifest }) => manifest && html`Final seal ${shortHash(manifest.ManifestHash)}`,
+}
+
+function reviewText(sections: Bundle["sections"]): Markup | undefined {
+  const { governance_review: review } = sections
+  if (review === undefined) return undefined
+  const unseen = declaredOutputHash(sections) === undefined ? "" : ". The output was not sent, and not reviewed"
+  return html`${review.decision_kind}: <code>${review.decision_reason}</code>, by ${review.adapter_id}${review.finding_count > 0 ? html`, ${plural(review.finding_count, "finding")}: ${review.rule_ids.join(", ")}` : ""}${unseen}`
 }
 
 type Kernels = NonNullable<Bundle["sections"]["efa"]>["kernels"]

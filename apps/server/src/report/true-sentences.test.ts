@@ -50,6 +50,19 @@ describe("a sentence claims what the record holds", () => {
     )
   })
 
+  test("an output that the service never had is not called reviewed, and its hash is the caller's word", () => {
+    const hash = "ab".repeat(32)
+    const declared = { request_substance: { output: { hash } } }
+    const text = whole(sealed("ok", { minimal: true, declared }))
+    expect(text).toContain(
+      "the governance review had no AI output to review, of which the caller declared the hash alone, and recorded a release (NO_AI_OUTPUT)",
+    )
+    expect(text).toContain("The output was not reviewed: the caller declared its hash and did not send it.")
+    expect(text).toContain(`${hash} as the caller declared it; no AI output was sent`)
+    expect(text).not.toContain("Reviewed by")
+    expect(whole(sealed("ok", { minimal: true }))).not.toContain("as the caller declared it; no AI output")
+  })
+
   test("findings are counted alike in the summary and in the claims", () => {
     const effects = [4, 3, 2, 1].map(day => ({ issued_at: `2025-01-0${day}T00:00:00Z` }))
     const text = whole(sealed("ok", { declared: { causal_graph: { effect_log: effects } } }))

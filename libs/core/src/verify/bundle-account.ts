@@ -6,6 +6,7 @@ import { KERNELS } from "../vocabulary/outcomes.ts"
 import { passedFirstAnchor } from "./anchor-check.ts"
 import type { PassedChecks } from "./examination.ts"
 import { outsideLimitations, passedOutside } from "./outside.ts"
+import { isOutputUnseen } from "./record-facts.ts"
 import type { Check, CheckId, Limitation, Report } from "./report.ts"
 import { absent, limitation } from "./report.ts"
 
@@ -93,6 +94,7 @@ export function limitationsOf(bundle: Bundle): readonly Limitation[] {
     ...(first !== undefined && !complete ? [limitation("run_facts_not_bound")] : []),
     limitation("software_attestation"),
     ...(reviewed && review.adapter_id === "builtin-rules" ? [limitation("builtin_reviewer")] : []),
+    ...(isOutputUnseen(sections) ? [limitation("output_not_reviewed")] : []),
     ...(reviewed && review.adapter_id === "none" ? [limitation("review_disabled")] : []),
     ...(sections.envelope?.enforcement === undefined ? [] : [limitation("observed_only")]),
     ...(withheldNames(bundle).length > 0 ? [limitation("withheld_section")] : []),

@@ -16,6 +16,7 @@ import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
 import { parseDocument, readDocument } from "./read-document.ts"
+import { declaredOutputHash } from "./record-facts.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
 
 /** A fact: `label` for people, `key` for programs. */
@@ -24,6 +25,7 @@ export type EvidenceLine = { readonly key: string; readonly label: string; reado
 const LABELS: Readonly<Record<string, string>> = {
   payload_hash: "payload SHA-256",
   ai_output_hash: "AI output SHA-256",
+  declared_output_hash: "output SHA-256 as declared",
   complete_record_entry: "complete-record entry",
 }
 const line = (key: string, value: string | number | undefined): readonly EvidenceLine[] =>
@@ -82,6 +84,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("route", run.route_id),
     ...line("region", run.execution_region),
     ...line("payload_hash", sections.payload.payload_hash),
+    ...line("declared_output_hash", declaredOutputHash(sections)),
     ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
     ...line("signature_match", signatureMatch(sections)),
     ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),

@@ -1,4 +1,5 @@
 /** The facts that a record states of its run. The report's verdict says whether they can be relied on. */
+import { isSha256Hex } from "@runseal/canonical"
 import type { AdminEvent } from "../artifacts/admin-event.ts"
 import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
@@ -6,7 +7,9 @@ import type { EndReason, PermitEnd } from "../artifacts/permit-end.ts"
 import type { ActFailureCode, ActOutcome } from "../artifacts/permit-sections.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { DenyReceipt, Receipt } from "../artifacts/sealed-artifacts.ts"
+import { declaredView } from "../derivation/v1/declared-view.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
+import { member, textMember } from "../vocabulary/json-members.ts"
 import type { Enforcement } from "../vocabulary/scalars.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
 
@@ -22,6 +25,8 @@ export type RecordFacts = {
   readonly policy_hash?: string
   readonly payload_hash?: string
   readonly ai_output_hash?: string
+  /** Of an output that the service never had: the SHA-256 that the caller declared. */
+  readonly declared_output_hash?: string
   /** Of an opening, and of the run that closes one. */
   readonly permit?: PermitFacts
   /** Of an end of permits. */
@@ -128,15 +133,37 @@ export function bundleFacts(bundle: Bundle): RecordFacts {
   const { tenant_id, program_id, route_id } = run
   const { payload_hash, ai_output_hash } = sections.payload
   const policy_hash = sections.policy_evaluation?.policy_hash
+  const declared_output_hash = declaredOutputHash(sections)
   const permit = closeFacts(bundle)
   return {
     ...(receipt === undefined ? {} : receiptFacts(receipt)),
     ...(run.outcome_kind === "stage_error" ? { cause: failureCause(bundle) } : {}),
     ...enforcementOf(sections.envelope),
     ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash }),
+    ...(declared_output_hash === undefined ? {} : { declared_output_hash }),
     ...(permit === undefined ? {} : { permit }),
   }
 }
+
+/**
+ * SHA-256 of an output that the service never had, as the caller declared it in `request_substance.output.hash`; undefined where the
+ * service had the output, where none was declared, and where a section that could declare it is withheld.
+ */
+export function declaredOutputHash(sections: Bundle["sections"]): string | undefined {
+  const hash = unseenOutput(sections)
+  return hash !== undefined && isSha256Hex(hash) ? hash : undefined
+}
+
+/** As `declaredOutputHash`, also a text that is no SHA-256. */
+const unseenOutput = (sections: Bundle["sections"]): string | undefined =>
+  sections.payload.ai_output_hash === undefined
+    ? textMember(member(declaredView(sections, "request_substance")?.declared, "output"), "hash")
+    : undefined
+
+/** Whether the caller declared an output that the service never had. Where the declaration is withheld, kernel AIVP says so. */
+export const isOutputUnseen = (sections: Bundle["sections"]): boolean =>
+  unseenOutput(sections) !== undefined ||
+  (sections.efa?.kernels ?? []).some(({ findings }) => findings.some(({ code }) => code === "AI_OUTPUT_HASH_UNCHECKED"))
 
 type FactsOfRun = Required<Pick<RecordFacts, "tenant_id" | "program_id" | "route_id" | "payload_hash">> & {
   readonly policy_hash?: string | undefined

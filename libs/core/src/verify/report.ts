@@ -147,6 +147,10 @@ export const LIMITATIONS = {
     sentence: "The governance review was made by built-in deterministic rules, not by a model or a person.",
     strict: true,
   },
+  output_not_reviewed: {
+    sentence: "The output was not reviewed: the caller declared its hash, and the service never had the output.",
+    strict: true,
+  },
   review_disabled: { sentence: "AI output was present and its governance review was switched off.", strict: true },
   pages_rendered: {
     sentence:
@@ -160,7 +164,7 @@ export const LIMITATIONS = {
   },
   observed_only: {
     sentence:
-      "The run was observed: what was decided stopped nothing, and nothing here shows what the caller did after it.",
+      "What was decided was only observed: it stopped nothing, and nothing here shows what the caller did after it.",
     strict: true,
   },
   withheld_section: {

@@ -47,7 +47,7 @@ export function verifyOpening(opening: Opening, trusts: readonly TrustedKeys[], 
     clock: envelope.admission_clock,
     facts: openingFacts(opening),
     withheld,
-    limitations: limitationsOf(withheld.length > 0),
+    limitations: limitationsOf(opening, withheld.length > 0),
     anchors: [{ slot: "opening", anchor: { leaf, entry } }],
   })
 }
@@ -116,11 +116,12 @@ const passedOpening = ({ entry, sections }: Opening, withheld: readonly string[]
   }
 }
 
-const limitationsOf = (isWithheld: boolean): readonly Limitation[] => [
+const limitationsOf = ({ sections: { envelope } }: Opening, isWithheld: boolean): readonly Limitation[] => [
   limitation("operator_log"),
   limitation("declared_content"),
   limitation("open_permit"),
   limitation("opening_before_act"),
   limitation("software_attestation"),
+  ...(envelope.enforcement === undefined ? [] : [limitation("observed_only")]),
   ...(isWithheld ? [limitation("withheld_section")] : []),
 ]

@@ -82,7 +82,11 @@ export function verifyRunStatement(enveloped: EnvelopedStatement, trusts: readon
       outcome_kind,
       facts: statementFacts(statement),
       withheld: [],
-      limitations: [limitation("statement_of_record"), limitation("signing_time")],
+      limitations: [
+        limitation("statement_of_record"),
+        limitation("signing_time"),
+        ...(statement.predicate.enforcement === undefined ? [] : [limitation("observed_only")]),
+      ],
       anchors: [],
     },
   )

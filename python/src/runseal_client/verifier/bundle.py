@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from . import shapes
@@ -20,7 +21,7 @@ from .decisions import (
 from .derivation import ZEROS, Derivation, receipt_key
 from .forms import seconds
 from .json_text import EMPTY, digest, same, without
-from .kernels import declared_of, is_withheld
+from .kernels import declared_of, declared_view, is_withheld, output_findings, text_at
 from .manifests import complete_record_leaf, manifest, partial_manifest, pre_anchor_leaf, receipt_leaf
 from .merkle import Tree
 from .receipts import receipt_problem
@@ -150,9 +151,34 @@ class BundleVerification:
             outcome_kind=self.run["outcome_kind"],
             tenant_id=self.run["tenant_id"],
             withheld=withheld,
-            observed=self.sections.get("envelope", {}).get("enforcement") == "observe",
+            limitations=self._limitations(withheld),
+            ai_output_hash=self.sections["payload"].get("ai_output_hash"),
+            declared_output_hash=self._declared_output(),
             service=self.trust.service,
         )
+
+    def _declared_output(self) -> str | None:
+        """The hash that the caller declared of an output which the service never had."""
+        if "ai_output_hash" in self.sections["payload"]:
+            return None
+        declared = text_at(declared_view(self.sections, "request_substance"), "output", "hash")
+        return declared if re.fullmatch("[0-9a-f]{64}", declared or "") else None
+
+    def _limitations(self, withheld: tuple[str, ...]) -> tuple[str, ...]:
+        review = self.sections.get("governance_review", {})
+        reviewer = review.get("adapter_id") if "ai_output_hash" in review else None
+        stated = self.bundle.get("withheld_results", {}).get("kernels", {}).get("AIVP", {}).get("findings", [])
+        unseen = output_findings(self.sections)["AI_OUTPUT_HASH_UNCHECKED"] or any(
+            each["code"] == "AI_OUTPUT_HASH_UNCHECKED" for each in stated
+        )
+        found = {
+            "builtin_reviewer": reviewer == "builtin-rules",
+            "output_not_reviewed": unseen,
+            "review_disabled": reviewer == "none",
+            "observed_only": self.sections.get("envelope", {}).get("enforcement") == "observe",
+            "withheld_section": withheld,
+        }
+        return tuple(code for code, holds in found.items() if holds)
 
     def _build_leaf(self) -> str | None:
         if self.first is None:

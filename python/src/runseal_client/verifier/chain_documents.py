@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .bundle import BundleVerification
 from .bundle_shape import read_bundle
-from .checks import COMPLETE, FAILED
+from .checks import COMPLETE, FAILED, Outcome
 from .decisions import movement, present
 from .documents import verify_document
 from .forms import milliseconds
@@ -43,6 +43,7 @@ class Chained:
     clock: int
     entries: list[Json]
     movements: list[Movement] = field(default_factory=list)
+    limitations: tuple[str, ...] = ()
 
     @property
     def ordinal(self) -> int:
@@ -113,6 +114,11 @@ def read_chained(data: bytes, trust: Trust) -> Chained | str:
         return f"is none of ours: {unreadable}"
     if outcome.verdict == FAILED:
         return f"does not verify; first failed check, {outcome.first_failure}"
+    found = _chained(document, trust, outcome)
+    return found if isinstance(found, str) else replace(found, limitations=outcome.limitations)
+
+
+def _chained(document: Json, trust: Trust, outcome: Outcome) -> Chained | str:
     if outcome.document == "bundle":
         return _bundle(document, trust) if outcome.verdict == COMPLETE else "has no anchor of its whole record"
     facts = {name: member for name, member in document.items() if name not in ("entry", "leaf")}

@@ -13,6 +13,14 @@ COMPLETE = "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
 ANCHORED = "VERIFIED AND ANCHORED"
 UNANCHORED = "SELF-CONSISTENT ONLY, NOT ANCHORED"
 FAILED = "FAILED"
+# What a record itself says that makes it weaker than another: `--strict` refuses what is named of these.
+LIMITATIONS = {
+    "builtin_reviewer": "The governance review was made by built-in deterministic rules, not by a model or a person.",
+    "output_not_reviewed": "The output was not reviewed: the caller declared its hash, and the service never had it.",
+    "review_disabled": "AI output was present and its governance review was switched off.",
+    "observed_only": "It was observed: what was decided stopped nothing.",
+    "withheld_section": "A declared section is withheld: only its hash could be checked.",
+}
 
 
 @dataclass
@@ -58,8 +66,17 @@ class Outcome:
     outcome_kind: str | None = None
     tenant_id: str | None = None
     withheld: tuple[str, ...] = ()
-    observed: bool = False
+    # Codes of LIMITATIONS.
+    limitations: tuple[str, ...] = ()
+    ai_output_hash: str | None = None
+    # Of an output that the service never had: the SHA-256 that the caller declared.
+    declared_output_hash: str | None = None
     service: str | None = None
+
+    @property
+    def observed(self) -> bool:
+        """Whether what was decided stopped nothing."""
+        return "observed_only" in self.limitations
 
     @property
     def first_failure(self) -> str | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from .checks import FAILED, Outcome
+from .checks import FAILED, LIMITATIONS, Outcome
 from .complete_export import ExportOutcome, verify_export
 from .documents import verify_text
 from .json_text import MAX_DOCUMENT_BYTES, Unreadable
@@ -40,11 +42,26 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--trust", action="append", required=True, metavar="FILE", help="trust document; may be repeated"
     )
     parser.add_argument("--allow-unanchored", action="store_true", help="exit 0 for a document without a log entry")
+    parser.add_argument("--ai-output", metavar="FILE", help="fail for a record of another output than these bytes")
+    parser.add_argument(
+        "--strict",
+        type=_codes,
+        default=(),
+        metavar="LIST",
+        help=f"fail on these limitations, with commas: {', '.join(LIMITATIONS)}",
+    )
     parser.add_argument("--quiet", action="store_true", help="print the verdict alone")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--complete", action="store_true", help="the input is an export: is it complete?")
     parser.add_argument("--ndjson", action="store_true", help="the input holds one document a line")
     return parser.parse_args(arguments)
+
+
+def _codes(names: str) -> tuple[str, ...]:
+    codes = tuple(names.split(","))
+    if not set(codes) <= set(LIMITATIONS):
+        raise argparse.ArgumentTypeError(f"it takes {', '.join(LIMITATIONS)}; others are for `verifier`")
+    return codes
 
 
 def _read(name: str) -> bytes:
@@ -58,6 +75,17 @@ def _read(name: str) -> bytes:
 
 def _shown(text: str) -> str:
     return "".join(each if each.isprintable() else f"\\u{{{ord(each):x}}}" for each in text)[:300]
+
+
+def unmet(outcome: Outcome, output: bytes | None, strict: Sequence[str]) -> tuple[str, str] | None:
+    """What the user expects and the document is not, as the id of a check and a sentence, or None."""
+    if output is not None and hashlib.sha256(output).hexdigest() not in (
+        outcome.ai_output_hash,
+        outcome.declared_output_hash,
+    ):
+        return "expected_ai_output", "The document states no output hash, or that of another output."
+    refused = next((code for code in outcome.limitations if code in strict), None)
+    return None if refused is None else ("strict", LIMITATIONS[refused])
 
 
 def as_json(outcome: Outcome, exit_code: int) -> dict[str, object]:
@@ -78,6 +106,7 @@ def as_json(outcome: Outcome, exit_code: int) -> dict[str, object]:
         "outcome_kind": outcome.outcome_kind,
         "checks": checks,
         "withheld": list(outcome.withheld),
+        "limitations": [{"code": code, "sentence": LIMITATIONS[code]} for code in outcome.limitations],
         "not_checked": list(NOT_CHECKED),
     }
     return {name: value for name, value in facts.items() if value is not None}
@@ -88,12 +117,11 @@ def _text(outcome: Outcome) -> list[str]:
     failed = outcome.checks.first_failure()
     if failed is None and outcome.run_id is not None:
         lines.append(f"Run        {outcome.run_id}, outcome {outcome.outcome_kind}")
-    if failed is None and outcome.observed:
-        lines.append("Enforcement  observe: what the record says of a refusal stopped nothing.")
     for name in outcome.checks.names:
         result, message = outcome.checks.results.get(name, ("absent", ""))
         lines.append(f"  {_SIGNS[result]} {name}" + (f": {message}" if message else ""))
     lines += [f"Withheld   {name}: only its hash was checked" for name in outcome.withheld]
+    lines += [f"Limitation  {code}: {LIMITATIONS[code]}" for code in outcome.limitations]
     lines += ["Not checked", *(f"  {each}" for each in NOT_CHECKED)]
     if failed is not None:
         lines.append(f"First failed check: {failed[0]}. {failed[1]}")
@@ -102,13 +130,20 @@ def _text(outcome: Outcome) -> list[str]:
 
 def _one(data: bytes, trust: Sequence[Trust], options: argparse.Namespace) -> int:
     outcome = verify_text(data, trust)
-    code = outcome.exit_code(options.allow_unanchored)
+    expected = None if outcome.verdict == FAILED else unmet(outcome, options.output, options.strict)
+    code = outcome.exit_code(options.allow_unanchored) if expected is None else 1
+    verdict = outcome.verdict if expected is None else FAILED
     if options.json:
-        print(json.dumps(as_json(outcome, code)))
+        failure = {} if expected is None else {"verdict": verdict, "first_failure": expected[0]}
+        print(json.dumps({**as_json(outcome, code), **failure}))
     else:
         if not options.quiet:
             print("\n".join(_text(outcome)))
-        print(outcome.verdict)
+            if options.output is not None and expected is None and outcome.declared_output_hash is not None:
+                print("Expected   the output: its hash is the caller's, and the service never had the output.")
+            if expected is not None:
+                print(f"First failed check: {expected[0]}. {expected[1]}")
+        print(verdict)
     return code
 
 
@@ -156,12 +191,16 @@ def export_as_json(outcome: ExportOutcome, exit_code: int) -> dict[str, object]:
         "counts": outcome.counts,
         "windows": windows,
         "problems": outcome.problems,
+        "limitations": [{"code": code, "sentence": LIMITATIONS[code]} for code in outcome.limitations],
         "not_checked": list(NOT_CHECKED_OF_EXPORTS),
     }
 
 
 def _complete(trust: Sequence[Trust], options: argparse.Namespace) -> int:
     outcome = verify_export(_lines(options.document), list(trust))
+    refused = [LIMITATIONS[code] for code in outcome.limitations if code in options.strict]
+    if refused:
+        outcome = replace(outcome, verdict=FAILED, problems=[*outcome.problems, *refused])
     code = 1 if outcome.verdict == FAILED else 0
     if options.json:
         print(json.dumps(export_as_json(outcome, code)))
@@ -174,6 +213,7 @@ def _complete(trust: Sequence[Trust], options: argparse.Namespace) -> int:
             lines.append(f"Window     {start}, {length} s: movement {last} leaves {moved[last].after} tokens")
             lines += [f"  {missing} movements have no document here"] if missing else []
         lines += [f"  \u2717 {each}" for each in outcome.problems]
+        lines += [f"Limitation  {code}: {LIMITATIONS[code]}" for code in outcome.limitations]
         lines += ["Not checked", *(f"  {each}" for each in NOT_CHECKED_OF_EXPORTS)]
         print("\n".join(_shown(line) for line in lines))
     print(outcome.verdict)
@@ -185,6 +225,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _arguments(arguments)
     try:
         trust = [read_trust(Path(name).read_bytes()) for name in options.trust]
+        if options.complete and options.ai_output is not None:
+            raise Unreadable("--complete takes no --ai-output: an export is of many records.")
+        options.output = None if options.ai_output is None else Path(options.ai_output).read_bytes()
         if options.complete:
             return _complete(trust, options)
         data = _read(options.document)

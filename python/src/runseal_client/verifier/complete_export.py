@@ -15,7 +15,7 @@ from .chain_documents import (
     read_chained,
     release_problem,
 )
-from .checks import FAILED
+from .checks import FAILED, LIMITATIONS
 from .documents import verify_document
 from .forms import milliseconds
 from .json_text import Unreadable, canonical, digest, parse
@@ -42,6 +42,8 @@ class ExportOutcome:
     counts: dict[str, int]
     windows: dict[Window, dict[int, Movement]]
     service: str | None = None
+    # Codes of LIMITATIONS that a document of it has.
+    limitations: tuple[str, ...] = ()
 
 
 @dataclass
@@ -59,6 +61,7 @@ class _Export:
         self.first: int | None = self.leaf.get("first_ordinal")
         self.last: int | None = self.leaf.get("last_ordinal")
         self.problems: list[str] = []
+        self.limitations: set[str] = set()
         self.counts = dict.fromkeys(_COUNTED.values(), 0)
         self.windows: dict[Window, dict[int, Movement]] = {}
         self._order = LogOrder()
@@ -86,6 +89,7 @@ class _Export:
         if isinstance(document, str):
             self.problem(f"the document of line {number} {document}")
             return
+        self.limitations.update(document.limitations)
         # The commitment is of tenant and salt, and each document opens its own.
         if document.leaf["tenant_commitment"] != self.leaf["tenant_commitment"]:
             self.problem(f"{document} is a document of another tenant")
@@ -332,5 +336,11 @@ def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
     export.finish()
     verdict = FAILED if export.problems else COMPLETE_CHAIN if export.is_chain else COMPLETE_RANGE
     return ExportOutcome(
-        verdict, export.problems, export.statement, export.counts, export.windows, export.trust.service
+        verdict,
+        export.problems,
+        export.statement,
+        export.counts,
+        export.windows,
+        export.trust.service,
+        tuple(code for code in LIMITATIONS if code in export.limitations),
     )

@@ -160,13 +160,15 @@ def verify_opening(document: Json, trust: Trust) -> Outcome:
     checks.run("leaf", lambda: _opening_leaf(document))
     anchored(document, sections["envelope"]["admission_clock"], checks, trust)
     failed = checks.first_failure() is not None
+    withheld = tuple(name for name in shapes.DECLARED if is_withheld(sections[name]))
+    observed = sections["envelope"].get("enforcement") == "observe"
     return Outcome(
         "opening",
         FAILED if failed else "OPENING VERIFIED AND ANCHORED",
         checks,
         tenant_id=document["tenant_id"],
-        withheld=tuple(name for name in shapes.DECLARED if is_withheld(sections[name])),
-        observed=sections["envelope"].get("enforcement") == "observe",
+        withheld=withheld,
+        limitations=(*(("observed_only",) if observed else ()), *(("withheld_section",) if withheld else ())),
         service=trust.service,
     )
 

@@ -141,6 +141,7 @@ def verify_run_statement(document: Json, trust: Trust) -> Outcome:
         run_id=said["run_id"],
         outcome_kind=said["outcome_kind"],
         tenant_id=said["tenant_id"],
-        observed="enforcement" in said,
+        limitations=("observed_only",) if "enforcement" in said else (),
+        ai_output_hash=said.get("ai_output_hash"),
         service=trust.service,
     )

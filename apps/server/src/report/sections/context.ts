@@ -1,8 +1,9 @@
 /** Model and execution context, and what the record holds of the request. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
+import { declaredOutputHash } from "@runseal/core/verify/record-facts"
 import type { FindingCode } from "@runseal/core/vocabulary/kernel-findings"
-import type { Block } from "@runseal/pdf/block"
+import type { Block, Line } from "@runseal/pdf/block"
 import { CALLERS_WORD, withoutContent } from "../declared.ts"
 import {
   countOf,
@@ -95,12 +96,22 @@ function provenanceFacts(
   ]
 }
 
-function textFacts({ sections: { payload } }: Bundle): readonly Fact[] {
-  const { ai_output_hash: output, ai_output_bytes: length } = payload
+/** The hash of the output, and whose word it is. */
+function outputHash({ sections }: Bundle): Line {
+  const { ai_output_hash: output } = sections.payload
+  const declared = declaredOutputHash(sections)
+  if (output !== undefined) return line(mono(output))
+  if (declared === undefined) return line(muted("no AI output was sent"))
+  return line(mono(declared), muted(" as the caller declared it; no AI output was sent"))
+}
+
+function textFacts(bundle: Bundle): readonly Fact[] {
+  const { payload } = bundle.sections
+  const { ai_output_bytes: length } = payload
   return [
     fact("Payload SHA-256", mono(payload.payload_hash)),
     fact("Payload length", countOf(payload.payload_bytes, "byte")),
-    fact("AI output SHA-256", output === undefined ? muted("no AI output was sent") : mono(output)),
+    fact("AI output SHA-256", outputHash(bundle)),
     ...(length === undefined ? [] : [fact("AI output length", countOf(length, "byte"))]),
   ]
 }

@@ -1,4 +1,6 @@
 /** Risk assessment: what was searched for, found and declared. */
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { declaredOutputHash } from "@runseal/core/verify/record-facts"
 import { MCD_REASON_CODE, MCD_SCOPES, type McdScope } from "@runseal/core/vocabulary/decision-codes"
 import type { Block } from "@runseal/pdf/block"
 import { CALLERS_WORD } from "../declared.ts"
@@ -83,7 +85,7 @@ export const governanceReview: Part = ({ bundle }) => {
   if (review === undefined) return []
   const output = review.ai_output_hash
   return [
-    ...reviewRemarks(review.adapter_id, output !== undefined),
+    ...(output === undefined ? [unreviewed(bundle)] : reviewRemarks(review.adapter_id)),
     ...facts(
       rowsBeside(bundle, [
         fact("Decision", mono(review.decision_kind)),
@@ -106,8 +108,14 @@ const REVIEWER_REMARKS: Readonly<Record<string, string>> = {
   [SWITCHED_OFF]: "The review was switched off: AI output was present, and nobody reviewed it.",
 }
 
-function reviewRemarks(adapter: string, output: boolean): readonly Block[] {
-  if (!output) return [remark("No AI output was sent: the review records a release with nothing to govern.")]
+const unreviewed = ({ sections }: Bundle): Block =>
+  remark(
+    declaredOutputHash(sections) === undefined
+      ? "No AI output was sent: the review records a release with nothing to govern."
+      : "The output was not reviewed: the caller declared its hash and did not send it. The review records a release with nothing to govern.",
+  )
+
+function reviewRemarks(adapter: string): readonly Block[] {
   const sentence = Object.hasOwn(REVIEWER_REMARKS, adapter) ? REVIEWER_REMARKS[adapter] : undefined
   return sentence === undefined ? [] : [remark(sentence)]
 }

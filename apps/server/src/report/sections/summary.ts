@@ -1,6 +1,7 @@
 /** Part 1: the Executive Summary, exactly two paragraphs: this run, then what its outcome means and where it is anchored. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { type RecordFinding, recordFindings } from "@runseal/core/artifacts/record-findings"
+import { declaredOutputHash } from "@runseal/core/verify/record-facts"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
@@ -77,7 +78,7 @@ function because(bundle: Bundle): Line {
   return line(
     "The rule ",
     mono(evaluation.fired_rule_id),
-    ` admitted it; the budgets counted ${countOf(budget.declared_tokens, "declared token")}, ${withinLimits(budget)}; the governance review ${released(review)} (`,
+    ` admitted it; the budgets counted ${countOf(budget.declared_tokens, "declared token")}, ${withinLimits(budget)}; the governance review ${released(bundle, review)} (`,
     mono(review.decision_reason),
     ").",
   )
@@ -88,8 +89,12 @@ const withinLimits = ({ window }: NonNullable<Bundle["sections"]["budget_snapsho
   window?.reserved !== undefined && window.tokens <= window.reserved ? "within its reservation" : "within both limits"
 
 /** What the governance review came to of a run that passed. */
-function released({ adapter_id, ai_output_hash }: NonNullable<Bundle["sections"]["governance_review"]>): string {
-  if (ai_output_hash === undefined) return "had no AI output to review and recorded a release"
+function released(
+  { sections }: Bundle,
+  { adapter_id, ai_output_hash }: NonNullable<Bundle["sections"]["governance_review"]>,
+): string {
+  const declared = declaredOutputHash(sections) === undefined ? "" : ", of which the caller declared the hash alone,"
+  if (ai_output_hash === undefined) return `had no AI output to review${declared} and recorded a release`
   return adapter_id === SWITCHED_OFF ? "was switched off and recorded a release" : "recorded a release"
 }
 
