@@ -150,3 +150,10 @@ def test_a_permit_with_a_member_twice_is_refused() -> None:
     signed = f"{text(json.dumps(HEADER).encode())}.{text(said.encode())}"
     r, s = decode_dss_signature(KEY.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
     assert judged(f"{signed}.{text(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}") is None
+
+
+def test_a_permit_that_was_only_observed_is_refused_unless_it_is_asked_for() -> None:
+    given = permit(act={"enforcement": "observe"})
+    assert judged(given) is None
+    assert judged(given, accepts_observed=True) is not None
+    assert judged(permit(), accepts_observed=True) is not None

@@ -88,7 +88,10 @@ describe("permits of a service that observes", () => {
 
   test("an admitted one is a permit, and its close is observed too", async () => {
     const { body } = await opened(service())
-    expect(textAt(body, "permit")).toMatch(/^ey/)
+    const [, claims = ""] = textAt(body, "permit").split(".")
+    expect(JSON.parse(Buffer.from(claims, "base64url").toString())).toMatchObject({
+      runseal: { enforcement: "observe" },
+    })
     expect(textAt(body, "opening", "sections", "envelope", "enforcement")).toBe("observe")
     const answer = await closed(service(), textAt(body, "permit_id"), done({ ai_output_text: PRIVATE_KEY }))
     expect(answer).toMatchObject({ ...OBSERVED, body: { ...OBSERVED.body, outcome_kind: "aivp_t4_halt" } })

@@ -5,6 +5,8 @@ import {
   clockSeconds,
   countSchema,
   decimalSchema,
+  type Enforcement,
+  enforcementSchema,
   lineSchema,
   nonEmptySchema,
   permitIdSchema,
@@ -49,6 +51,8 @@ export const permitClaimsSchema = v.strictObject({
     allow_token_hash: sha256Schema,
     /** The act needs a redemption, which happens once. */
     redeem_required: v.exactOptional(v.literal(true)),
+    /** The decision was only observed: a refusal would have stopped nothing. Absent: it was enforced. */
+    enforcement: v.exactOptional(enforcementSchema),
     /** The opening in the log: digest of its leaf, and its entry. */
     opening: v.strictObject({
       leaf_hash: sha256Schema,
@@ -74,13 +78,15 @@ export type PermitFacts = {
   readonly reserve_tokens: number
   readonly allow_token_hash: string
   readonly redeem_required: boolean
+  readonly enforcement?: Enforcement | undefined
   readonly opening: PermitClaims["runseal"]["opening"]
 }
 
 /** The claims of a permit. Both times are rounded down to seconds. @throws RangeError for a clock in another spelling */
 export const permitClaims = (facts: PermitFacts): PermitClaims => {
   const admitted = secondsOf(facts.admission_clock)
-  const { program_id, route_id, payload_hash, reserve_tokens, allow_token_hash, redeem_required, opening } = facts
+  const { program_id, route_id, payload_hash, reserve_tokens, allow_token_hash, opening } = facts
+  const { redeem_required, enforcement } = facts
   return {
     iss: facts.issuer,
     aud: facts.audience,
@@ -96,6 +102,7 @@ export const permitClaims = (facts: PermitFacts): PermitClaims => {
       reserve_tokens,
       allow_token_hash,
       ...(redeem_required && { redeem_required }),
+      ...(enforcement === undefined ? {} : { enforcement }),
       opening,
     },
   }

@@ -17,6 +17,7 @@ export const PERMIT_REFUSALS = {
   wrong_payload: "The permit is for another payload.",
   wrong_route: "The permit is for another route.",
   wrong_program: "The permit is for another program.",
+  observed: "The permit is of a decision that was only observed: a refusal would have stopped nothing.",
   opening_invalid: "The permit's opening does not verify.",
   opening_differs: "The permit's opening says something else than the permit.",
   redeem_required: "The permit must be redeemed, which is not done here.",

@@ -23,7 +23,7 @@ export function openingProblem(
 /** The claims of the permit that an opening gives. @param issuer origin of the service's log */
 export function openingClaims(opening: Opening, issuer: string): PermitClaims {
   const { audience, tenant_id, permit_id, expires_at, redeem_required = false, leaf, entry } = opening
-  const { admission_clock, program_id, route_id } = opening.sections.envelope
+  const { admission_clock, program_id, route_id, enforcement } = opening.sections.envelope
   return permitClaims({
     issuer,
     audience,
@@ -37,6 +37,7 @@ export function openingClaims(opening: Opening, issuer: string): PermitClaims {
     reserve_tokens: opening.reservation.tokens,
     allow_token_hash: opening.allow_token.hash,
     redeem_required,
+    enforcement,
     opening: { leaf_hash: leafDigest(leaf), log_id: entry.logId.keyId, log_index: entry.logIndex },
   })
 }

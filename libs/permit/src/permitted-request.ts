@@ -21,6 +21,7 @@ const FORBIDDEN: ReadonlySet<PermitRefusal> = new Set([
   "wrong_payload",
   "wrong_route",
   "wrong_program",
+  "observed",
   "redeem_required",
   "already_redeemed",
   "redeem_refused",

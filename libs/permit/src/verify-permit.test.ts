@@ -105,6 +105,14 @@ describe("an act that the permit is not for is refused", () => {
     ])
   })
 
+  test("a permit whose decision was only observed counts only for one who accepts it", async () => {
+    const observed = await signPermit(permitClaims({ ...FACTS, enforcement: "observe" }), service.privateKey, "current")
+    expect(await verifyPermit(observed, EXPECTED)).toMatchObject({ reason: "observed" })
+    const accepted = await verifyPermit(observed, { ...EXPECTED, accepts_observed: true })
+    expect(accepted).toMatchObject({ ok: true, claims: { runseal: { enforcement: "observe" } } })
+    expect(await verifyPermit(permit, { ...EXPECTED, accepts_observed: true })).toMatchObject({ ok: true })
+  })
+
   test("a permit that must be redeemed counts only for one who redeems", async () => {
     const once = await signPermit(permitClaims({ ...FACTS, redeem_required: true }), service.privateKey, "current")
     expect(await verifyPermit(once, EXPECTED)).toMatchObject({ reason: "redeem_required" })
@@ -134,6 +142,7 @@ describe("what is no permit is refused", () => {
     ["an end between two seconds", "malformed", { claims: { exp: ADMITTED / 1000 + 300.5 } }],
     ["another member", "malformed", { claims: { scope: "all" } }],
     ["another member of ours", "malformed", { claims: runsealOf({ limit: 1 }) }],
+    ["an enforcement that there is not", "malformed", { claims: runsealOf({ enforcement: "enforce" }) }],
     ["redeem_required: false", "malformed", { claims: runsealOf({ redeem_required: false }) }],
     ["claims that are no JSON", "malformed", { claims: "permit" }],
     ["a member twice", "malformed", { claims: JSON.stringify(permitClaims(FACTS)).replace("{", '{"aud":"x",') }],

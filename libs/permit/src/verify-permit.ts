@@ -56,6 +56,8 @@ export type ExpectedAct = {
    * and program.
    */
   readonly tenant_id?: string | undefined
+  /** True: a permit counts also where its decision was only observed. Absent: such a permit is refused. */
+  readonly accepts_observed?: boolean | undefined
   /** Seconds by which this clock may differ from the service's: 0 to 30, 5 when absent. */
   readonly leeway_seconds?: number | undefined
 }
@@ -183,6 +185,7 @@ function disagreement(claims: PermitClaims, expected: ExpectedPermit, payloadHas
   if (![expected.program_id].flat().includes(runseal.program_id)) return "wrong_program"
   if (runseal.route_id !== expected.route_id) return "wrong_route"
   if (runseal.payload_hash !== payloadHash) return "wrong_payload"
+  if (runseal.enforcement !== undefined && expected.accepts_observed !== true) return "observed"
   return runseal.redeem_required && expected.redeems !== true ? "redeem_required" : undefined
 }
 

@@ -32,6 +32,22 @@ test("a permit and its opening agree, as text and as value", async () => {
   expect(await verifyPermit(await sign(), { ...EXPECTED, opening: JSON.parse(json) })).toMatchObject({ ok: true })
 })
 
+test("the permit of an observed opening says so, and counts only for one who accepts it", async () => {
+  const observed = openPermit(deployment, { enforcement: "observe" }).opening
+  const permit = await signPermit(openingClaims(observed, log.origin), serviceKey.privateKey, serviceKey.keyId)
+  const expected = {
+    ...EXPECTED,
+    opening: JSON.stringify(observed),
+    now: new Date(observed.sections.envelope.admission_clock),
+  }
+  expect(await verifyPermit(permit, expected)).toMatchObject({ reason: "observed" })
+  expect(await verifyPermit(permit, { ...expected, accepts_observed: true })).toMatchObject({ ok: true })
+  const { enforcement: _, ...unmarked } = openingClaims(observed, log.origin).runseal
+  const claimed = { ...openingClaims(observed, log.origin), runseal: unmarked }
+  const bare = await signPermit(claimed, serviceKey.privateKey, serviceKey.keyId)
+  expect(await verifyPermit(bare, expected)).toMatchObject({ reason: "opening_differs" })
+})
+
 describe("an opening that does not verify", () => {
   test.each<[string, string]>([
     ["nothing", ""],

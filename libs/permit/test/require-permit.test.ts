@@ -50,6 +50,7 @@ describe("nothing is carried out", () => {
     ["wrong_program", 403, { program_id: "d".repeat(64) }],
     ["wrong_audience", 403, { audience: "refunds" }],
     ["wrong_tenant", 403, { tenant_id: "api-key-8" }],
+    ["observed", 403, { enforcement: "observe" }],
     ["redeem_required", 403, { redeem_required: true }],
     ["wrong_issuer", 401, { issuer: "runseal.local - 2" }],
     ["expired", 401, { admission_clock: "2026-01-15T09:30:00.000Z" }],

@@ -78,6 +78,7 @@ def verify_permit(
     payload: bytes,
     tenant_id: str | None = None,
     redeems: bool = False,
+    accepts_observed: bool = False,
     leeway: float = 5,
     now: float | None = None,
 ) -> VerifiedPermit:
@@ -86,7 +87,8 @@ def verify_permit(
     `jwks` is what /.well-known/jwks.json answers, `issuer` the origin of the trust document, `audience` one's own name,
     `route_id` the kind of act, `program_id` who may ask for it, one or several, and `payload` the bytes that will be acted
     on. `tenant_id` says whose permits count; without it those of every key of the service. A permit that must be redeemed
-    is refused unless `redeems` is true: then redeem it before the act. `leeway` is by how many seconds the clocks may
+    is refused unless `redeems` is true: then redeem it before the act. One whose decision was only observed, so that a
+    refusal would have stopped nothing, is refused unless `accepts_observed` is true. `leeway` is by how many seconds the clocks may
     differ, at most 30; `now` is in Unix seconds. Raises PermitInvalid, and ValueError for a leeway out of its bounds.
     """
     if not 0 <= leeway <= MAX_LEEWAY_SECONDS:
@@ -112,6 +114,8 @@ def verify_permit(
         raise PermitInvalid("It is of another tenant.")
     if payload_hash != hashlib.sha256(payload).hexdigest():
         raise PermitInvalid("It permits another payload.")
+    if "enforcement" in claims["runseal"] and not accepts_observed:
+        raise PermitInvalid("Its decision was only observed: a refusal would have stopped nothing.")
     if verified.redeem_required is not False and not redeems:
         raise PermitInvalid("It permits the act only to who redeems it.")
     return verified

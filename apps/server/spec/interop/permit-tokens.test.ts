@@ -113,6 +113,7 @@ describe.skipIf("why" in python)(`the Python program of docs/executors.md${absen
     const [, claims, signature] = permit.split(".")
     const header = Buffer.from('{"alg":"ES256","typ":"runseal-permit+jwt"}').toString("base64url")
     expect(await inPython([header, claims, signature].join("."))).toBe("PyJWKClientError")
+    expect(await inPython(await open({ enforcement: "observe" }))).toBe("InvalidTokenError")
   })
 
   test("refuses another payload, route, program, audience and type, and a changed permit", async () => {
