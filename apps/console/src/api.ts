@@ -32,7 +32,7 @@ export class ApiRefusal extends Error {
 }
 
 /** Header fields of the visitor's request that the API judges by. The key header is never among them. */
-const FORWARDED = ["Cookie", "Origin", "X-Forwarded-For", "X-Forwarded-Proto", "User-Agent"] as const
+const FORWARDED = ["Cookie", "Origin", "X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "User-Agent"] as const
 
 export type Method = "POST" | "DELETE" | "PATCH"
 

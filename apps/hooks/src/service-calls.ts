@@ -16,7 +16,7 @@ export class NoAnswer extends Error {
 }
 
 /** Headers of the hook's request that say who sends it and whose request it is. */
-const PASSED_ON = ["x-service-key", "x-forwarded-for", "user-agent", "x-request-id"]
+const PASSED_ON = ["x-service-key", "x-forwarded-for", "forwarded", "user-agent", "x-request-id"]
 /** How often a request is sent while the first one under its key is under way, or the service cannot answer for the moment. */
 const ATTEMPTS = 3
 const WAIT_MS = 250

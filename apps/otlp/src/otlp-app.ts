@@ -34,7 +34,7 @@ export const SPANS_MAX = 4096
 /** Runs of one request under way at a time; the service seals them in batches. */
 const AT_ONCE = 32
 /** Headers that say who sends it and whose request it is. */
-const PASSED_ON = ["x-service-key", "x-forwarded-for", "user-agent", "cookie", "x-csrf-token"]
+const PASSED_ON = ["x-service-key", "x-forwarded-for", "forwarded", "user-agent", "cookie", "x-csrf-token"]
 /** Statuses of a refusal that has its reason in the credential, in a limit or in the service. For any other the reason is the span. */
 const OF_THE_REQUEST: readonly number[] = [401, 403, 429, 503]
 /** Code of a refusal because the same span is sealed for another request at this moment. */

@@ -116,7 +116,7 @@ describe("the document", () => {
         return code
       })
     })
-    const beforeAnEndpoint = [405, 408, 417, 431, 501]
+    const beforeAnEndpoint = [405, 417, 431, 501]
     expect(shown.toSorted()).toEqual(
       ERROR_CODE_NAMES.filter(code => !beforeAnEndpoint.includes(ERROR_CODES[code].status)).toSorted(),
     )

@@ -10,6 +10,7 @@ import type { Deps } from "./deps.ts"
 import { consoleRoutes, hookRoutes, traceRoutes } from "./doors.ts"
 import { followedRequest } from "./followed-steps.ts"
 import { adminOnly, auditorsRead, authenticate, readersOnly, unauthorized } from "./front/access/authentication.ts"
+import { callerName } from "./front/access/caller.ts"
 import { limitAuditors, limitNameOf, limitRequests } from "./front/access/rate-limit.ts"
 import { isShared } from "./front/access/request-counter.ts"
 import { knownParameters } from "./front/discovery/known-parameters.ts"
@@ -81,7 +82,7 @@ export function createApp(deps: Deps): Hono {
   const app = new Hono()
   app.use(requestId({ headerName: REQUEST_ID_HEADER, limitLength: REQUEST_ID_MAX_LENGTH }))
   app.use(securityHeaders)
-  app.use(holdBodies(createBodyRoom()))
+  app.use(holdBodies(createBodyRoom(), c => callerName(c, deps)))
   app.use(reportAnswers(deps))
   if (isShared(deps.db)) app.use(boundWaits)
   app.use(knownParameters("public"))

@@ -264,6 +264,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     rememberStored: () => heads.rememberStored(db),
     sessions: openSessions(db, nowMs),
     trustedProxyHops: config.trustedProxyHops,
+    proxyHeader: config.proxyHeader,
     ...execution,
     policies,
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),

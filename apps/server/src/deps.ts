@@ -16,6 +16,7 @@ import type { KeyDirectory } from "./front/access/key-directory.ts"
 import type { RateLimits } from "./front/access/rate-limit.ts"
 import type { Sessions } from "./front/access/sessions.ts"
 import type { TrialQuota } from "./front/access/trial-quota.ts"
+import type { Proxies } from "./front/http/caller-address.ts"
 import type { Permits } from "./permit-service.ts"
 import type { Policies } from "./policy-service.ts"
 import type { Renderer } from "./report/renderer.ts"
@@ -50,8 +51,10 @@ export type Deps = {
   readonly idempotencyKeys: IdempotencyKeys
   /** Awaited before the answer that something is not stored: a database that was put back may lack it. Rejects with a 503. */
   readonly rememberStored: () => Promise<void>
-  /** Number of proxies in front of the service whose X-Forwarded-For is trusted. */
-  readonly trustedProxyHops: number
+  /** Number of proxies in front of the service whose header is trusted. */
+  readonly trustedProxyHops: Proxies["trustedProxyHops"]
+  /** The header that they write. */
+  readonly proxyHeader: Proxies["proxyHeader"]
   /**
    * Takes a submission through the pipeline and seals it, as the one run of its claim's key. Rejects with a 4xx or 503, never
    * with half a run.

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { readDeliveries } from "./abroad/deliveries/destination-states.ts"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
-import { type Listening, listen, tryToListen } from "./front/http/listen.ts"
+import { CONNECTION_LIMITS, type Listening, listen, tryToListen } from "./front/http/listen.ts"
 import { createMetrics, listenForMetrics, type Metrics } from "./front/metrics/metrics.ts"
 import { runCommand } from "./operator-commands.ts"
 import { type Config, originWarning, readConfig } from "./options/config.ts"
@@ -46,7 +46,7 @@ type Listeners = { readonly callers: Listening; readonly metrics: Listening | un
 
 /** Starts the metrics first, so that they are there as soon as the service answers. */
 async function startListening(
-  { host, port, metricsHost, metricsPort, baseUrl }: Config,
+  { host, port, metricsHost, metricsPort, baseUrl, keepAliveTimeout }: Config,
   service: Service,
   metrics?: Metrics,
 ): Promise<Listeners> {
@@ -63,7 +63,15 @@ async function startListening(
       ? undefined
       : await listenForMetrics(metrics, { metricsHost, port: metricsPort, baseUrl })
   try {
-    return { callers: await listen({ fetch: createApp(deps).fetch, host, port, baseUrl }), metrics: watched }
+    const callers = await listen({
+      fetch: createApp(deps).fetch,
+      host,
+      port,
+      baseUrl,
+      limits: { ...CONNECTION_LIMITS, keepAliveMs: 1000 * keepAliveTimeout },
+      reportMisfit: deps.telemetry.clientMisfit,
+    })
+    return { callers, metrics: watched }
   } catch (error) {
     await watched?.stop()
     throw error

@@ -75,6 +75,8 @@ export type Lines = {
   readonly requestFailed: (error: unknown, request_id: string, route: Route | undefined) => void
   /** The record store failed a request. */
   readonly storeFailed: (error: StoreError) => void
+  /** A client spoke another protocol than HTTP/1.1, or expected what cannot be met. @param sentence says which, and what to do */
+  readonly clientMisfit: (sentence: string) => void
   readonly stageFailed: ReportFault
   readonly batchFailed: (error: unknown) => void
   /** What was committed does not verify: a signature, by its key and the SHA-256 of its message, or a record, by what its verifier says. */
@@ -182,6 +184,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
     requestFailed: (err, request_id, route) =>
       logger.error({ err, request_id, method: route?.method, route: route?.path }, "request failed"),
     storeFailed: openStoreFailures(logger, nowMs),
+    clientMisfit: openMisfits(logger, nowMs),
     stageFailed: ({ fault, cause }, failedFor) =>
       logger.error({ ...failedFor, stage: fault.stage, err: cause }, fault.message),
     batchFailed: err => {
@@ -231,25 +234,38 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
   }
 }
 
-/** Of each kind of failure at most one line in so long a time, however many requests meet it, in milliseconds. */
+/** Of each kind at most one line in so long a time, however many requests meet it, in milliseconds. */
 export const STORE_LINE_EVERY_MS = 10_000
 
 /**
- * The first failure of a kind is written at once, with its SQLSTATE; those that follow within the time are counted in the next line.
- * Neither holds anything of the request or the statement.
+ * The first of a kind is written at once; those that follow within the time are counted in the next line.
+ * @param write is given how many of the kind there were since the last line
  */
-function openStoreFailures(logger: TelemetryParts["logger"], nowMs: () => number): Telemetry["storeFailed"] {
-  const kinds = new Map<StoreErrorCode, { readonly at: number; unwritten: number }>()
-  return ({ code, sqlstate }) => {
+function sparingly<Kind>(nowMs: () => number): (kind: Kind, write: (requests: number) => void) => void {
+  const kinds = new Map<Kind, { readonly at: number; unwritten: number }>()
+  return (kind, write) => {
     const now = nowMs()
-    const known = kinds.get(code)
+    const known = kinds.get(kind)
     if (known !== undefined && Math.abs(now - known.at) < STORE_LINE_EVERY_MS) {
       known.unwritten++
       return
     }
-    logger.warn({ code, sqlstate, requests: 1 + (known?.unwritten ?? 0) }, "the record store failed requests")
-    kinds.set(code, { at: now, unwritten: 0 })
+    write(1 + (known?.unwritten ?? 0))
+    kinds.set(kind, { at: now, unwritten: 0 })
   }
+}
+
+/** A line has the SQLSTATE, and nothing of the request or the statement. */
+function openStoreFailures(logger: TelemetryParts["logger"], nowMs: () => number): Telemetry["storeFailed"] {
+  const once = sparingly<StoreErrorCode>(nowMs)
+  return ({ code, sqlstate }) =>
+    once(code, requests => logger.warn({ code, sqlstate, requests }, "the record store failed requests"))
+}
+
+/** Its kinds are the sentences, of which there are few. */
+function openMisfits(logger: TelemetryParts["logger"], nowMs: () => number): Telemetry["clientMisfit"] {
+  const once = sparingly<string>(nowMs)
+  return sentence => once(sentence, requests => logger.warn({ requests }, sentence))
 }
 
 /** Whether a run could be sealed now. */

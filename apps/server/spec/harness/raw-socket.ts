@@ -59,7 +59,7 @@ export function expectRefusal(answer: string, status: number): string {
   const value = objectAt(parseStrictJson(body))
   expect(Object.keys(value).sort()).toEqual(["code", "error", "ok", "request_id"])
   expect(ERROR_CODE_NAMES.filter(code => ERROR_CODES[code].status === status)).toContain(value.code)
-  expect(head).toContain(`X-Request-Id: ${value.request_id}`)
+  expect(head).toMatch(new RegExp(`^x-request-id: ${value.request_id}$`, "im"))
   expect(value.ok).toBe(false)
   expect(value.error).toMatch(/^[A-Z].{10,}\.$/)
   return String(value.error)

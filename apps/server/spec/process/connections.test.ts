@@ -1,7 +1,8 @@
 /** The socket before any request: what is refused there is refused in the envelope, and nobody can hold a connection. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { CONNECTION_LIMITS, type ConnectionLimits, type Listening } from "../../src/front/http/listen.ts"
-import { dial, exchange, expectRefusal, listenOn } from "../harness/raw-socket.ts"
+import { CONNECTION_LIMITS, type ConnectionLimits, type Listening, listen } from "../../src/front/http/listen.ts"
+import { dial, exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
 import { minted } from "../harness/read-tables.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
@@ -108,6 +109,69 @@ describe("garbage after a request", () => {
   })
 })
 
+describe("an answer that comes before the end of its request", () => {
+  const PIECES = 24
+  const PIECE = " ".repeat(65_536)
+  const PAUSE_MS = 60
+
+  /** Sends all of a large body, slowly, and only then reads what was answered. */
+  async function sendThenRead(head: string, frame: (piece: string) => string, end: string): Promise<string> {
+    const socket = dial(patient)
+    let faults = 0
+    socket.on("error", () => (faults += 1))
+    const over = new Promise<void>(done => socket.once("close", () => done()))
+    socket.pause()
+    socket.write(head)
+    for (let i = 0; i < PIECES; i++) {
+      socket.write(frame(PIECE))
+      await sleep(PAUSE_MS)
+    }
+    socket.write(end)
+    let answer = ""
+    socket.setEncoding("latin1").on("data", (text: string) => {
+      answer += text
+      if (answer.endsWith("}")) socket.end()
+    })
+    socket.resume()
+    await over
+    expect(faults, "the connection is not reset").toBe(0)
+    return answer
+  }
+  const asItIs = (piece: string): string => piece
+  const chunk = (piece: string): string => `${piece.length.toString(16)}\r\n${piece}\r\n`
+  const to = (path: string, version: string, headers: string): string =>
+    `POST ${path} ${version}\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n`
+  const LENGTH = `Content-Length: ${PIECES * PIECE.length}\r\n`
+  const CLOSE = "Connection: close\r\n"
+
+  type Early = readonly [what: string, head: string, status: number]
+  const CHUNKED = "Transfer-Encoding: chunked\r\n"
+
+  test.each<Early>([
+    ["a length beyond the limit", to("/execute", "HTTP/1.1", LENGTH), 413],
+    ["the same, and the connection is to be closed", to("/execute", "HTTP/1.1", LENGTH + CLOSE), 413],
+    ["the same in HTTP/1.0, as proxies speak it", to("/execute", "HTTP/1.0", LENGTH), 413],
+    ["an endpoint that is none", to("/nowhere", "HTTP/1.1", LENGTH + CLOSE), 404],
+    ["a method that it does not have", to("/health", "HTTP/1.1", LENGTH + CLOSE), 405],
+    ["a head that is refused", to("/a/../b", "HTTP/1.1", LENGTH), 400],
+    ["an expectation that cannot be met", to("/execute", "HTTP/1.1", `${LENGTH}Expect: x\r\n`), 417],
+  ])("reaches a client that sends on slowly and reads after that: %s", async (_what, head, status) => {
+    expect(statusesIn(await sendThenRead(head, asItIs, ""))).toEqual([status])
+  })
+
+  test.each<Early>([
+    ["chunks beyond the limit", to("/execute", "HTTP/1.1", CHUNKED), 413],
+    ["the same, and the connection is to be closed", to("/execute", "HTTP/1.1", CHUNKED + CLOSE), 413],
+  ])("reaches a client that sends on in %s", async (_what, head, status) => {
+    expect(statusesIn(await sendThenRead(head, chunk, "0\r\n\r\n"))).toEqual([status])
+  })
+
+  test("leaves its connection to the next request", async () => {
+    const answer = await sendThenRead(to("/execute", "HTTP/1.1", LENGTH), asItIs, get("/health"))
+    expect(statusesIn(answer)).toEqual([413, 200])
+  })
+})
+
 describe("a sender that is too slow is ended", () => {
   test("who sends nothing at all", async () => {
     expectRefusal(await exchange(hasty, ""), 408)
@@ -137,6 +201,61 @@ describe("a sender that is too slow is ended", () => {
     const slow = Array.from({ length: 50 }, () => exchange(hasty, "POST /execute HTTP/1.1\r\nHost: x\r\n"))
     expect(await exchange(hasty, get("/health"))).toMatch(/^HTTP\/1\.1 200 /)
     for (const answer of await Promise.all(slow)) expectRefusal(answer, 408)
+  })
+})
+
+describe("a stop", () => {
+  test("closes with their answers the connections on which a request is under way", async () => {
+    let answerNow = (): void => undefined
+    const held = new Promise<void>(done => (answerNow = done))
+    const server = await listen({
+      fetch: async () => held.then(() => new Response("late")),
+      host: "127.0.0.1",
+      port: 0,
+      limits: CONNECTION_LIMITS,
+    })
+    const one = "GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+    const [alone, pipelined] = [exchange(server, one), exchange(server, one.repeat(3))]
+    await sleep(100)
+    const stopped = server.stop()
+    answerNow()
+    const [answer, answers] = await Promise.all([alone, pipelined])
+    expect(answer).toMatch(/^connection: close$/im)
+    expect(statusesIn(answers), "all that it sent before is answered").toEqual([200, 200, 200])
+    expect(answers.match(/^connection: close$/gim)).toHaveLength(1)
+    await stopped
+  })
+})
+
+describe("a client that speaks otherwise than HTTP/1.1", () => {
+  const says: string[] = []
+  const reporting = async (): Promise<Listening> => {
+    const server = await listen({
+      fetch: () => new Response("ok"),
+      host: "127.0.0.1",
+      port: 0,
+      reportMisfit: sentence => void says.push(sentence),
+    })
+    open.push(server)
+    return server
+  }
+
+  test.each([
+    ["HTTP/2 without an upgrade", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004", 400, /HTTP\/2/],
+    ["TLS", "\u0016\u0003\u0001\u0000\u0005\u0001\u0000\u0000\u0001\u0003", 400, /TLS/],
+    ["an expectation", post("Expect: 200-ok\r\nContent-Length: 2\r\n", "{}"), 417, /Expect/],
+  ])("is named to the operator: %s", async (_what, bytes, status, named) => {
+    says.length = 0
+    const sentence = expectRefusal(await exchange(await reporting(), bytes), status)
+    expect(sentence).toMatch(named)
+    expect(says).toEqual([sentence])
+  })
+
+  test("and nobody else is", async () => {
+    says.length = 0
+    const server = await reporting()
+    for (const bytes of [`${CANARY}\r\n\r\n`, get("/x"), get("/x", "")]) await exchange(server, bytes)
+    expect(says).toEqual([])
   })
 })
 

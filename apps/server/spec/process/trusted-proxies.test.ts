@@ -7,9 +7,13 @@ import { type Child, startChild } from "../harness/child.ts"
 import { type Answer, numberAt, readAnswer, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 
-const LIMIT = 6
+const LIMIT = 12
+const JSON_TYPE = { "Content-Type": "application/json" }
 const folder = mkdtempSync(join(tmpdir(), "runseal-address-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** X-Forwarded-For; or the header fields themselves. */
+type Forwarded = string | Readonly<Record<string, string>> | undefined
 
 /** A server whose anonymous callers have `LIMIT` requests a minute. */
 function server(name: string, ...options: readonly string[]) {
@@ -20,22 +24,23 @@ function server(name: string, ...options: readonly string[]) {
   afterAll(async () => {
     await child?.end("SIGKILL")
   })
-  const ask = async (path: string, forwardedFor: string | undefined, init: RequestInit = {}): Promise<Answer> => {
-    const forwarded = forwardedFor === undefined ? {} : { "X-Forwarded-For": forwardedFor }
-    return readAnswer(await fetch(`${child?.url}${path}`, { ...init, headers: { ...init.headers, ...forwarded } }))
+  const ask = async (path: string, forwarded: Forwarded, init: RequestInit = {}): Promise<Answer> => {
+    const fields = typeof forwarded === "string" ? { "X-Forwarded-For": forwarded } : forwarded
+    return readAnswer(await fetch(`${child?.url}${path}`, { ...init, headers: { ...init.headers, ...fields } }))
   }
   return {
+    ask,
     /** Requests that are left to whom the server takes the caller for. */
-    left: async (forwardedFor?: string): Promise<number> => {
-      const { headers } = await ask("/runs?limit=1", forwardedFor)
+    left: async (forwarded?: Forwarded): Promise<number> => {
+      const { headers } = await ask("/runs?limit=1", forwarded)
       return Number(/r=(\d+)/.exec(headers.get("RateLimit") ?? "")?.[1])
     },
-    status: async (forwardedFor?: string): Promise<number> => (await ask("/runs?limit=1", forwardedFor)).status,
+    status: async (forwarded?: Forwarded): Promise<number> => (await ask("/runs?limit=1", forwarded)).status,
     /** The hash of the caller's address as it is sealed. Two requests. */
-    sealedHash: async (forwardedFor?: string): Promise<string> => {
-      const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request()) }
-      const run = numberAt((await ask("/execute", forwardedFor, init)).body, "run_id")
-      const { body } = await ask(`/runs/${run}/artifacts`, forwardedFor)
+    sealedHash: async (forwarded?: Forwarded): Promise<string> => {
+      const init = { method: "POST", headers: JSON_TYPE, body: JSON.stringify(request()) }
+      const run = numberAt((await ask("/execute", forwarded, init)).body, "run_id")
+      const { body } = await ask(`/runs/${run}/artifacts`, forwarded)
       return textAt(body, "sections", "request_substance", "origin", "source_ip_hash")
     },
   }
@@ -48,13 +53,14 @@ describe("without a trusted proxy", () => {
     expect(await left()).toBe(LIMIT - 1)
     expect(await left("203.0.113.1")).toBe(LIMIT - 2)
     expect(await sealedHash("203.0.113.1")).toBe(await sealedHash())
+    for (let i = 7; i <= LIMIT; i++) expect(await left(`203.0.113.${i}`)).toBe(LIMIT - i)
     expect(await status("203.0.113.2")).toBe(429)
     expect(await status()).toBe(429)
   })
 })
 
 describe("behind one trusted proxy", () => {
-  const { left, status, sealedHash } = server("one", "--trust-proxy", "1")
+  const { ask, left, status, sealedHash } = server("one", "--trust-proxy", "1")
 
   test("each address has a limit of its own", async () => {
     for (let i = 1; i <= LIMIT; i++) expect(await left("203.0.113.1")).toBe(LIMIT - i)
@@ -83,10 +89,34 @@ describe("behind one trusted proxy", () => {
     expect(await sealedHash("203.0.113.6")).not.toBe(sealed)
   })
 
+  test("with a port, as Azure and IIS write it, each caller is one, whatever its port", async () => {
+    expect(await left("203.0.113.30:51234")).toBe(LIMIT - 1)
+    expect(await left("203.0.113.30:51235")).toBe(LIMIT - 2)
+    expect(await left("203.0.113.30")).toBe(LIMIT - 3)
+    expect(await left("203.0.113.31:51234")).toBe(LIMIT - 1)
+    expect(await left("[2001:db8::1]:443")).toBe(LIMIT - 1)
+    expect(await left("[2001:db8::2]:444")).toBe(LIMIT - 2)
+    expect(await left("[2001:db8:0:1::1]:443")).toBe(LIMIT - 1)
+    expect(await sealedHash("203.0.113.32:1024")).toBe(await sealedHash("203.0.113.32:1025"))
+  })
+
+  test("who tries to sign in without end locks out no other", async () => {
+    const signIn = async (from: string): Promise<number> =>
+      (await ask("/session", from, { method: "POST", headers: JSON_TYPE, body: '{"key":"wrong"}' })).status
+    for (let i = 0; i < 20; i++) expect(await signIn(`203.0.113.40:${40_000 + i}`)).toBe(201)
+    expect(await signIn("203.0.113.40:50000")).toBe(429)
+    expect(await signIn("203.0.113.41:40000")).toBe(201)
+  })
+
+  test("Forwarded is not read", async () => {
+    const before = await left()
+    expect(await left({ Forwarded: "for=203.0.113.50" })).toBe(before - 1)
+  })
+
   test("a header without an address there is the peer's own request", async () => {
-    expect(await left()).toBe(LIMIT - 1)
-    for (const [i, header] of ["", "nonsense", "203.0.113.7, unknown", "203.0.113.7:80"].entries())
-      expect(await left(header)).toBe(LIMIT - 2 - i)
+    const before = await left()
+    for (const [i, header] of ["", "nonsense", "203.0.113.7, unknown", "203.0.113.7, _hidden"].entries())
+      expect(await left(header)).toBe(before - 1 - i)
   })
 })
 
@@ -99,8 +129,33 @@ describe("behind two trusted proxies", () => {
     expect(await left("203.0.113.2, 10.0.0.1")).toBe(LIMIT - 1)
   })
 
+  test("a caller that a proxy hides counts as that proxy, not as the one next to this service", async () => {
+    expect(await left("unknown, 10.0.1.1")).toBe(LIMIT - 1)
+    expect(await left("_a1b2, 10.0.1.1:8080")).toBe(LIMIT - 2)
+    expect(await left("nonsense, 10.0.1.2")).toBe(LIMIT - 1)
+    expect(await left("203.0.113.9, unknown")).toBe(LIMIT - 1)
+    const peer = await left("unknown, unknown")
+    expect(await left()).toBe(peer - 1)
+  })
+
   test("who came past the first proxy is the peer", async () => {
-    expect(await left("203.0.113.1")).toBe(LIMIT - 1)
-    expect(await left()).toBe(LIMIT - 2)
+    const peer = await left("203.0.113.1")
+    expect(await left()).toBe(peer - 1)
+  })
+})
+
+describe("behind a proxy that writes Forwarded", () => {
+  const { left } = server("forwarded", "--trust-proxy", "1", "--proxy-header", "forwarded")
+
+  test("that header is read, and X-Forwarded-For is not, which such a proxy passes on as it came", async () => {
+    expect(await left({ Forwarded: "for=203.0.113.1" })).toBe(LIMIT - 1)
+    expect(await left({ Forwarded: 'for=198.51.100.9, for="203.0.113.1:8080";proto=https' })).toBe(LIMIT - 2)
+    expect(await left({ Forwarded: "for=203.0.113.1", "X-Forwarded-For": "203.0.113.9" })).toBe(LIMIT - 3)
+    expect(await left({ Forwarded: 'for="[2001:db8::1]:443"' })).toBe(LIMIT - 1)
+    expect(await left({ "X-Forwarded-For": "203.0.113.1" }), "the peer").toBe(LIMIT - 1)
+    expect(await left({ Forwarded: "for=unknown" }), "the peer").toBe(LIMIT - 2)
+    expect(await left({ Forwarded: 'for="203.0.113.9, for=203.0.113.1' }), "a mark that is never closed").toBe(
+      LIMIT - 4,
+    )
   })
 })

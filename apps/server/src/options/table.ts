@@ -33,6 +33,8 @@ export const ANCHOR_MODES = ["async", "sync"] as const
 export type AnchorMode = (typeof ANCHOR_MODES)[number]
 const ANCHORS = ["embedded", "rekor"] as const
 const REKOR_VERSIONS = ["1", "2"] as const
+/** Headers in which proxies write whom they were called from. */
+const PROXY_HEADERS = ["x-forwarded-for", "forwarded"] as const
 const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const
 
 export const DEFAULT_ORIGIN = "runseal.local"
@@ -41,6 +43,8 @@ const PORT = integer(0, MAX_PORT)
 const TOKENS = Number.MAX_SAFE_INTEGER
 /** A year: longer windows would outlive any budget period we know of. */
 const MAX_WINDOW_SECONDS = 31_622_400
+/** The longest idle time of a load balancer that we know of is 4,000 s. */
+const MAX_KEEP_ALIVE_SECONDS = 7_200
 /** More proxies than any deployment has: a larger number is a mistake. */
 const MAX_TRUSTED_HOPS = 16
 /** Deadline of a review, its time in the queue included. It must stay far below the 600 s in which a record must be logged. */
@@ -121,8 +125,19 @@ export const OPTIONS = v.object({
   ),
   trustedProxyHops: option(
     "--trust-proxy <hops>",
-    "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of X-Forwarded-For",
+    "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of their header",
     v.optional(integer(0, MAX_TRUSTED_HOPS), "0"),
+  ),
+  proxyHeader: option(
+    "--proxy-header <header>",
+    "header in which those proxies write addresses, X-Forwarded-For or Forwarded (RFC 7239); the other one is ignored",
+    v.optional(v.picklist(PROXY_HEADERS), "x-forwarded-for"),
+    { choices: PROXY_HEADERS },
+  ),
+  keepAliveTimeout: option(
+    "--keep-alive-timeout <seconds>",
+    "how long an idle connection stays open; longer than [the proxy or load balancer](deployment.md#behind-a-load-balancer) in front keeps its own, at most 7,200",
+    v.optional(integer(1, MAX_KEEP_ALIVE_SECONDS), "65"),
   ),
   aivp: option("--aivp <reviewer>", "reviewer of AI output", v.optional(v.picklist(REVIEWER_KINDS), "builtin"), {
     choices: REVIEWER_KINDS,

@@ -24,7 +24,7 @@ export const executeBodies: FuzzTarget = {
     const headers = { "content-type": "application/json" }
     const request = new Request("http://localhost/execute", { method: "POST", headers, body: new Uint8Array(input) })
     const context = new Context(request)
-    const hold = room.open()
+    const hold = room.open(() => "fuzz")
     context.set("bodyHold", hold)
     try {
       const run = readExecuteBody(await readJsonObject(context))

@@ -28,7 +28,7 @@ export const unauthorized = (): HttpError =>
     CHALLENGE,
   )
 
-type Doorkeepers = Pick<Deps, "keys" | "sessions" | "baseUrl">
+type Doorkeepers = Pick<Deps, "keys" | "sessions" | "baseUrl" | "proxyHeader">
 
 /**
  * Middleware that finds the caller. In open mode that is the anonymous caller, whatever the header holds; in locked mode a header

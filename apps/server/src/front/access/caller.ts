@@ -7,6 +7,7 @@ import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
 import * as v from "valibot"
 import { type ActiveKey, keyActor } from "../../store/tables/api-keys.ts"
+import { callerAddress, type Proxies } from "../http/caller-address.ts"
 import type { Counted } from "./request-counter.ts"
 import type { Session } from "./sessions.ts"
 
@@ -78,6 +79,13 @@ export function callerOf(c: Context): Caller {
   const caller: Caller | undefined = c.get("caller")
   if (caller === undefined) throw new Error("this route needs a caller and is registered before authentication")
   return caller
+}
+
+/** Who counts as one caller where memory is shared out: a key, or the address of a caller without one. */
+export function callerName(c: Context, proxies: Proxies): string {
+  const caller: Caller | undefined = c.get("caller")
+  if (caller !== undefined && caller.api_key_id !== ANONYMOUS_KEY_ID) return `key:${caller.api_key_id}`
+  return `address:${callerAddress(c, proxies)?.network ?? ""}`
 }
 
 /** The origin that the server seals: HMACs of address and user agent, because a bare hash of an address can be guessed. */

@@ -140,14 +140,10 @@ export const limitByAddress = (deps: Deps, name: LimitName): MiddlewareHandler =
     () => ANONYMOUS,
   )
 
-function limited(
-  { rateLimits, trustedProxyHops }: Deps,
-  nameOf: (c: Context) => LimitName,
-  whose: (c: Context) => Caller,
-): MiddlewareHandler {
+function limited(deps: Deps, nameOf: (c: Context) => LimitName, whose: (c: Context) => Caller): MiddlewareHandler {
   return async (c, next) => {
-    const address = callerAddress(c, trustedProxyHops)
-    const allowance = await rateLimits.admit(nameOf(c), whose(c), address, c.get("counted"))
+    const address = callerAddress(c, deps)
+    const allowance = await deps.rateLimits.admit(nameOf(c), whose(c), address, c.get("counted"))
     if (!allowance.admitted) throw tooManyRequests(allowance)
     await next()
     for (const [field, value] of Object.entries(rateLimitFields(allowance))) c.res.headers.set(field, value)

@@ -6,21 +6,30 @@ import type { Context } from "hono"
 import { deleteCookie, getCookie, setCookie } from "hono/cookie"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
+import { forwardsHttps } from "../http/forwarded.ts"
 
 const NAME = "runseal-session"
 const LOOPBACK = /^(?:localhost|[\w-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 const isHttps = (address: string | undefined): boolean => address?.startsWith("https:") === true
 
+type CookieDeps = Pick<Deps, "baseUrl" | "proxyHeader">
+
+/** The proxies' own header, or X-Forwarded-Proto beside X-Forwarded-For. */
+const isForwardedHttps = (c: Context, proxyHeader: Deps["proxyHeader"]): boolean =>
+  proxyHeader === "forwarded"
+    ? forwardsHttps(c.req.header("Forwarded") ?? "")
+    : c.req.header("X-Forwarded-Proto")?.startsWith("https") === true
+
 /** Whether the browser is on this machine and speaks plain HTTP. A proxy that ends TLS says so; one that says nothing is taken to. */
-function isPlainLoopback(c: Context, { baseUrl }: Pick<Deps, "baseUrl">): boolean {
+function isPlainLoopback(c: Context, { baseUrl, proxyHeader }: CookieDeps): boolean {
   if (isHttps(baseUrl) || isHttps(c.req.header("Origin"))) return false
-  if (c.req.header("X-Forwarded-Proto")?.startsWith("https") === true) return false
+  if (isForwardedHttps(c, proxyHeader)) return false
   return LOOPBACK.test(new URL(c.req.url).hostname)
 }
 
 /** @throws HttpError 403 for a browser that sent the key over plain HTTP from another machine */
-export function refusePlainHttp(c: Context, deps: Pick<Deps, "baseUrl">): void {
+export function refusePlainHttp(c: Context, deps: CookieDeps): void {
   const isPlain = c.req.header("Origin")?.startsWith("http:") === true && !isHttps(deps.baseUrl)
   if (isPlain && !isPlainLoopback(c, deps))
     throw new HttpError(
@@ -33,19 +42,19 @@ export function refusePlainHttp(c: Context, deps: Pick<Deps, "baseUrl">): void {
  * The token that the browser sent; undefined when it sent none. A page that a proxy on this machine passes on without a word has no
  * `Origin`, so that it seems to be plain HTTP: its cookie is still that of https.
  */
-export const sessionTokenOf = (c: Context, deps: Pick<Deps, "baseUrl">): string | undefined =>
+export const sessionTokenOf = (c: Context, deps: CookieDeps): string | undefined =>
   getCookie(c, NAME, "host") ?? (isPlainLoopback(c, deps) ? getCookie(c, NAME) : undefined)
 
 const OPTIONS = { path: "/", httpOnly: true, sameSite: "Strict" } as const
 
 /** Gives the browser a token. It forgets it when it is closed; the service ends the session earlier. */
-export function giveSessionToken(c: Context, deps: Pick<Deps, "baseUrl">, token: string): void {
+export function giveSessionToken(c: Context, deps: CookieDeps, token: string): void {
   if (isPlainLoopback(c, deps)) setCookie(c, NAME, token, OPTIONS)
   else setCookie(c, NAME, token, { ...OPTIONS, secure: true, prefix: "host" })
 }
 
 /** Makes the browser forget its token. */
-export function takeSessionToken(c: Context, deps: Pick<Deps, "baseUrl">): void {
+export function takeSessionToken(c: Context, deps: CookieDeps): void {
   if (isPlainLoopback(c, deps)) deleteCookie(c, NAME, OPTIONS)
   else deleteCookie(c, NAME, { ...OPTIONS, secure: true, prefix: "host" })
 }

@@ -14,7 +14,7 @@ import type { AnySchema } from "./json-schema.ts"
 export type Access = "public" | "key" | "admin"
 
 /** Statuses of the refusals that an endpoint can answer; the others are answered before a request reaches one. */
-export type RefusalStatus = Exclude<ErrorStatus, 405 | 408 | 417 | 431 | 501>
+export type RefusalStatus = Exclude<ErrorStatus, 405 | 417 | 431 | 501>
 
 export type AnswerHeader = { readonly description: string; readonly schema: object; readonly required?: boolean }
 

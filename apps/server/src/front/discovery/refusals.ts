@@ -74,6 +74,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
     "The idempotency key was used with another body; with Retry-After, its first request is still under way. Of an action of an administrator: it was done before under this idempotency key. Of a claim: the runs were given to another key, or there are none. Of a permit: it is not open any more, or was redeemed before.",
     { "Retry-After": optional(SECONDS) },
   ),
+  408: refused(408, "TooSlow", "Nothing of the body arrived for some time; the connection is closed."),
   413: refused(413, "TooLarge", "The body is too large."),
   429: refused(
     429,
@@ -105,7 +106,7 @@ export function refusalsOf(operation: Operation): readonly RefusalStatus[] {
     ...(limit === undefined ? [] : ([429] as const)),
     ...(idempotent === undefined && once === undefined ? [] : ([400, 409] as const)),
     ...(refusesUnknown(operation) ? ([400] as const) : []),
-    ...(body === undefined ? [] : ([400, 413] as const)),
+    ...(body === undefined ? [] : ([400, 408, 413] as const)),
     ...refusals,
     ...(unfailing === true ? [] : ([500] as const)),
   ])

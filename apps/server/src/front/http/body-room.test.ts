@@ -10,7 +10,15 @@ const BOUNDS: RoomBounds = {
   answerBytes: 16 * MIB,
   waitMs: 60_000,
 }
-const open = (bounds: Partial<RoomBounds> = {}) => createBodyRoom({ ...BOUNDS, ...bounds })
+/** A room of which every request is another caller's, unless it says whose it is. */
+function open(bounds: Partial<RoomBounds> = {}) {
+  const room = createBodyRoom({ ...BOUNDS, ...bounds })
+  let callers = 0
+  return {
+    open: (outer?: BodyHold, caller = `caller ${callers++}`): BodyHold => room.open(() => caller, outer),
+    of: (caller: string): BodyHold => room.open(() => caller),
+  }
+}
 
 /** The status of a request that does this work. */
 const outcomeOf = (work: () => unknown): Promise<number> =>
@@ -128,6 +136,51 @@ describe("the memory budget for bodies", () => {
     }
     const all = room.open()
     expect(await take(all, 4 * MIB, 0)).toBe(true)
+  })
+})
+
+describe("a caller's part of a budget", () => {
+  test("is a quarter of what large bodies may take that are received; the rest is for others", async () => {
+    const room = open()
+    room.of("A").receive(500_000)
+    expect(await outcomeOf(() => room.of("A").receive(500_000))).toBe(200)
+    expect(await outcomeOf(() => room.of("A").receive(500_000))).toBe(503)
+    expect(await outcomeOf(() => room.of("B").receive(500_000))).toBe(200)
+  })
+
+  test("is a quarter of what small bodies may take", async () => {
+    const room = open()
+    const ofA = await Promise.all(Array.from({ length: 20 }, () => outcomeOf(() => take(room.of("A"), 1000, 100))))
+    expect(ofA.filter(status => status === 200)).toHaveLength(3)
+    expect(await outcomeOf(() => take(room.of("B"), 1000, 100))).toBe(200)
+  })
+
+  test("is a quarter of what answers may take", async () => {
+    const room = open()
+    await room.of("A").answer(200_000)
+    expect(await outcomeOf(() => room.of("A").answer(200_000))).toBe(503)
+    expect(await outcomeOf(() => room.of("B").answer(200_000))).toBe(200)
+  })
+
+  test("is exceeded by one body alone, never by a second one beside it", async () => {
+    const room = open()
+    const alone = room.of("A")
+    alone.receive(3 * MIB)
+    expect(await outcomeOf(() => room.of("A").receive(100_000))).toBe(503)
+    alone.release()
+    expect(await outcomeOf(() => room.of("A").receive(100_000))).toBe(200)
+  })
+
+  test("lets its further large bodies wait to be parsed, and nobody else's behind them", async () => {
+    const room = open()
+    const first = room.of("A")
+    await take(first, 500_000, 0)
+    const second = take(room.of("A"), 500_000, 20_000)
+    expect(await waits(second)).toBe(true)
+    expect(await take(room.of("B"), 500_000, 0)).toBe(true)
+    expect(await waits(second)).toBe(true)
+    first.release()
+    expect(await second).toBe(true)
   })
 })
 

@@ -1,7 +1,7 @@
 /**
  * A memory budget for the bodies of requests under way, from their first byte to their answer. A few bytes can become a hundred times as
  * many when they are parsed, so that bytes and JSON nodes are both counted, and nothing is parsed before the budget allows it. Small bodies
- * have a budget of their own, which large ones cannot use up. Decision 0108.
+ * have a budget of their own, which large ones cannot use up, and of every budget a caller has a quarter at most. Decision 0108.
  */
 import { setImmediate, setTimeout as sleep } from "node:timers/promises"
 import { getHeapStatistics } from "node:v8"
@@ -19,6 +19,8 @@ const RUN_BYTES = 65_536
 const LARGE_BYTES = 524_288
 /** A body is large from this many received bytes on, before its nodes are counted. */
 const LARGE_RECEIVED_BYTES = 65_536
+/** A caller's part of each budget, as with exports: others are served beside one that sends as much as it can. */
+const CALLER_SHARE = 1 / 4
 
 export type RoomBounds = {
   /** Bytes that small bodies may take together. */
@@ -66,10 +68,11 @@ export type BodyHold = {
 export type BodyRoom = {
   /**
    * Opens a hold without memory.
+   * @param callerOf names the caller, once it is known who that is: it is asked when the first byte is counted
    * @param outer that of the request for which the service makes this one. If its body is large, this one's memory is counted and never waited for: the
    *   outer one would be waiting for memory that it holds itself
    */
-  readonly open: (outer?: BodyHold) => BodyHold
+  readonly open: (callerOf: () => string, outer?: BodyHold) => BodyHold
 }
 
 const full = (): HttpError =>
@@ -77,47 +80,68 @@ const full = (): HttpError =>
 const busy = (): HttpError =>
   unavailable("Too many requests are under way; nothing was recorded. Try again.", "overloaded")
 
-/** A budget in bytes. More than its limit is taken only by one holder alone. */
+/** A budget in bytes. More than its limit is taken only by one holder alone, more than a caller's share only by its one holder. */
 function createBudget(limit: number) {
   let taken = 0
+  /** What each caller has taken; nobody is in it who has taken nothing. */
+  const ofCallers = new Map<string, number>()
   const fits = (bytes: number): boolean => taken === 0 || taken + bytes <= limit
-  const take = (bytes: number): void => {
+  /** @param own what the holder itself has taken of it before */
+  const fitsShare = (caller: string, bytes: number, own = 0): boolean => {
+    const mine = ofCallers.get(caller) ?? 0
+    return mine === own || mine + bytes <= limit * CALLER_SHARE
+  }
+  const take = (caller: string, bytes: number): void => {
     taken += bytes
+    const mine = (ofCallers.get(caller) ?? 0) + bytes
+    if (mine === 0) ofCallers.delete(caller)
+    else ofCallers.set(caller, mine)
   }
   /** One request's part of the budget, in bytes. Setting it throws the refusal when the budget does not allow it. */
-  const share = (refusal: () => HttpError) => {
+  const share = (callerOf: () => string, refusal: () => HttpError) => {
     let held = 0
     return {
       held: () => held,
       set: (bytes: number): void => {
-        if (bytes > held && !fits(bytes - held)) throw refusal()
-        take(bytes - held)
+        const more = bytes - held
+        if (more === 0) return
+        const caller = callerOf()
+        if (more > 0 && !(fits(more) && fitsShare(caller, more, held))) throw refusal()
+        take(caller, more)
         held = bytes
       },
     }
   }
-  return { fits, take, share }
+  return { fits, fitsShare, take, share }
 }
 
-type Waiting = { readonly bytes: number; readonly start: () => void }
+type Waiting = { readonly caller: string; readonly bytes: number; readonly start: () => void }
 
-/** A budget with a queue, first in, first out: a small request does not overtake a large one that waits. */
+/**
+ * A budget with a queue, first in, first out: a small request does not overtake a large one that waits. One whose caller has used up its
+ * share holds up nobody else's.
+ */
 function createQueuedBudget(limit: number, waitMs: number) {
   const budget = createBudget(limit)
   const queue: Waiting[] = []
+  const nextInQueue = (): Waiting | undefined => {
+    const next = queue.find(({ caller, bytes }) => budget.fitsShare(caller, bytes))
+    return next !== undefined && budget.fits(next.bytes) ? next : undefined
+  }
+  const leaveQueue = (waiting: Waiting): void => void queue.splice(queue.indexOf(waiting), 1)
   const admitNext = (): void => {
-    for (let next = queue[0]; next !== undefined && budget.fits(next.bytes); next = queue[0]) {
-      queue.shift()
-      budget.take(next.bytes)
+    for (let next = nextInQueue(); next !== undefined; next = nextInQueue()) {
+      leaveQueue(next)
+      budget.take(next.caller, next.bytes)
       next.start()
     }
   }
   return {
     /** @throws HttpError 503 after the timeout */
-    enter: (bytes: number): Promise<void> =>
+    enter: (caller: string, bytes: number): Promise<void> =>
       new Promise((resolve, reject) => {
         const timeout = setTimeout(() => {
-          queue.splice(queue.indexOf(waiting), 1)
+          leaveQueue(waiting)
           reject(full())
           admitNext()
         }, waitMs)
@@ -125,14 +149,14 @@ function createQueuedBudget(limit: number, waitMs: number) {
           clearTimeout(timeout)
           resolve()
         }
-        const waiting = { bytes, start }
+        const waiting = { caller, bytes, start }
         queue.push(waiting)
         admitNext()
       }),
     /** Takes memory at once, also beyond the limit. */
     join: budget.take,
-    leave: (bytes: number): void => {
-      budget.take(-bytes)
+    leave: (caller: string, bytes: number): void => {
+      budget.take(caller, -bytes)
       admitNext()
     },
   }
@@ -145,10 +169,13 @@ export function createBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
   const answers = createBudget(bounds.answerBytes)
   const nextWork = createWorkQueue()
 
-  const open: BodyRoom["open"] = outer => {
-    const small = smallBodies.share(busy)
-    const received = receivedBodies.share(full)
-    const answer = answers.share(full)
+  const open: BodyRoom["open"] = (findCaller, outer) => {
+    let known: string | undefined
+    // Always the same name, also where a failure comes before a caller is found.
+    const callerOf = (): string => (known ??= findCaller())
+    const small = smallBodies.share(callerOf, busy)
+    const received = receivedBodies.share(callerOf, full)
+    const answer = answers.share(callerOf, full)
     let parsed = 0
     let size = 0
     return {
@@ -166,11 +193,11 @@ export function createBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
           small.set(needed)
           return false
         }
-        if (outer?.isLarge() === true) parsedBodies.join(needed)
+        if (outer?.isLarge() === true) parsedBodies.join(callerOf(), needed)
         else {
           received.set(bytes)
           small.set(0)
-          await parsedBodies.enter(needed)
+          await parsedBodies.enter(callerOf(), needed)
         }
         parsed = needed
         received.set(0)
@@ -190,7 +217,7 @@ export function createBodyRoom(bounds: RoomBounds = roomBounds()): BodyRoom {
       release: () => {
         small.set(0)
         received.set(0)
-        if (parsed > 0) parsedBodies.leave(parsed)
+        if (parsed > 0) parsedBodies.leave(callerOf(), parsed)
         parsed = 0
       },
     }

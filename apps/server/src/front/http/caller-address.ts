@@ -1,18 +1,25 @@
-/** Remote address of the caller. X-Forwarded-For is trusted only as far as the operator's own proxies wrote it. */
+/** Remote address of the caller. Headers are trusted only as far as the operator's own proxies wrote them. */
 import { isIPv4, isIPv6 } from "node:net"
 import { getConnInfo } from "@hono/node-server/conninfo"
 import type { Context } from "hono"
+import type { Config } from "../../options/config.ts"
+import { forwardedNodes } from "./forwarded.ts"
+
+/** How many proxies are in front of the service, and in which header they write whom they were called from. */
+export type Proxies = Pick<Config, "trustedProxyHops" | "proxyHeader">
 
 /**
  * The caller's address; undefined when the request did not come over a socket.
  *
- * With N trusted hops it is the N-th address from the right of X-Forwarded-For: each proxy appends the address it was called
- * from, so that addresses further left were written by the caller. Where that header has no such address, it is the peer's.
+ * With N trusted hops it is the N-th address from the right of the proxies' header: each proxy appends the address it was called
+ * from, so that addresses further left were written by the caller. Where the header has fewer, it is the peer's.
  */
-export function callerAddress(c: Context, trustedProxyHops: number): IpAddress | undefined {
+export function callerAddress(c: Context, { trustedProxyHops, proxyHeader }: Proxies): IpAddress | undefined {
   const peer = peerAddress(c)
   if (trustedProxyHops === 0) return peer
-  return forwardedFor(c.req.header("x-forwarded-for") ?? "", trustedProxyHops) ?? peer
+  const written = c.req.header(proxyHeader) ?? ""
+  const nodes = proxyHeader === "forwarded" ? forwardedNodes(written) : written.split(",").reverse()
+  return nodes.length < trustedProxyHops ? peer : (nearestAddress(nodes.slice(0, trustedProxyHops)) ?? peer)
 }
 
 function peerAddress(c: Context): IpAddress | undefined {
@@ -21,10 +28,22 @@ function peerAddress(c: Context): IpAddress | undefined {
   return overSocket ? readIpAddress(getConnInfo(c).remote.address ?? "") : undefined
 }
 
-/** The address at position `hops` from the right, counted from 1. */
-function forwardedFor(header: string, hops: number): IpAddress | undefined {
-  const written = header.split(",").at(-hops)
-  return written === undefined ? undefined : readIpAddress(written.trim())
+/**
+ * The last of these addresses, which proxies wrote, the nearest proxy's first. One that cannot be read, such as an obfuscated one, counts as that of
+ * the proxy that wrote it, which is the one before.
+ */
+const nearestAddress = (nodes: readonly string[]): IpAddress | undefined =>
+  nodes.map(readNode).findLast(address => address !== undefined)
+
+const BRACKETS = /^\[(.*)\]$/
+/** Of RFC 7239 §6.2: a port, or a name in place of one. */
+const PORT = /:(?:\d{1,5}|_[\w.-]{1,64})$/
+
+/** An address as proxies write it: bare, or with a port as Azure and IIS do, IPv6 with brackets or without. */
+export function readNode(written: string): IpAddress | undefined {
+  const node = written.trim()
+  const host = node.replace(PORT, "")
+  return readIpAddress(node) ?? readIpAddress(BRACKETS.exec(host)?.[1] ?? host)
 }
 
 /** An IP address in canonical form, so that one caller is not counted or hashed as several. */

@@ -32,8 +32,8 @@ export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: 4_194_304, maxDepth: 66, 
 /** Of a body that holds one token, sent by callers without a key. */
 export const SMALL_LIMITS: BodyLimits = { maxBytes: 65_536, maxDepth: 8, maxNodes: 64 }
 
-/** How much of a body that is too large is read and discarded, so that a client that is still sending reads the refusal. */
-const DISCARD_MAX_BYTES = 134_217_728
+/** A body of which nothing arrives for so long is given up, in milliseconds. */
+const STILL_MS = 10_000
 
 declare module "hono" {
   interface ContextVariableMap {
@@ -42,13 +42,16 @@ declare module "hono" {
   }
 }
 
-/** Middleware that counts the memory of each request: of its body until it is answered, of its answer until that was sent. */
+/**
+ * Middleware that counts the memory of each request: of its body until it is answered, of its answer until that was sent.
+ * @param callerOf names whose memory it is, when the body is read
+ */
 export const holdBodies =
-  (room: BodyRoom): MiddlewareHandler<{ Bindings: Partial<HttpBindings> }> =>
+  (room: BodyRoom, callerOf: (c: Context) => string): MiddlewareHandler<{ Bindings: Partial<HttpBindings> }> =>
   async (c, next) => {
     const outgoing = c.env?.outgoing
     const outer = outgoing && firstHolds.get(outgoing)
-    const hold = room.open(outer)
+    const hold = room.open(() => callerOf(c), outer)
     if (outgoing !== undefined && outer === undefined) firstHolds.set(outgoing, hold)
     c.set("bodyHold", hold)
     await next().finally(hold.release)
@@ -107,7 +110,37 @@ export type ReceivedBody = {
   readonly large: boolean
 }
 
-async function readBytes(request: Request, maxBytes: number, hold: BodyHold): Promise<Uint8Array> {
+const stoodStill = (): HttpError =>
+  new HttpError("request_timeout", `Nothing of the body arrived for ${STILL_MS / 1000} s.`, { Connection: "close" })
+
+/** What is read of a body. @throws HttpError 408 when the client sends nothing for too long; never without a socket */
+async function whileItMoves<T>(c: Context<{ Bindings: Partial<HttpBindings> }>, reading: Promise<T>): Promise<T> {
+  const socket = c.env?.incoming?.socket
+  if (socket === undefined) return reading
+  let timer: NodeJS.Timeout | undefined
+  let over = false
+  const still = new Promise<never>((_, reject) => {
+    const watch = (): void => {
+      const arrived = socket.bytesRead
+      const judge = (): void => {
+        if (!over && socket.bytesRead === arrived) reject(stoodStill())
+        else if (!over) watch()
+      }
+      // What came while this process did something else for so long is read first.
+      timer = setTimeout(() => void setImmediate(judge), STILL_MS)
+    }
+    watch()
+  })
+  try {
+    return await Promise.race([reading, still])
+  } finally {
+    over = true
+    clearTimeout(timer)
+  }
+}
+
+async function readBytes(c: Context, maxBytes: number, hold: BodyHold): Promise<Uint8Array> {
+  const request = c.req.raw
   const tooLarge = (): HttpError => new HttpError("body_too_large", `The body is larger than ${maxBytes} bytes.`)
   const declared = request.headers.get("content-length")
   if (declared !== null) {
@@ -115,25 +148,22 @@ async function readBytes(request: Request, maxBytes: number, hold: BodyHold): Pr
     if (Number(declared) <= READ_AT_ONCE_BYTES) {
       hold.receive(Number(declared))
       // Without a stream no second Request is built.
-      return new Uint8Array(await request.arrayBuffer().catch(cutShort))
+      return new Uint8Array(await whileItMoves(c, request.arrayBuffer().catch(cutShort)))
     }
   }
   if (request.body === null) return new Uint8Array()
   const reader = request.body.getReader()
   const parts: Uint8Array[] = []
   let size = 0
-  while (size <= DISCARD_MAX_BYTES) {
-    const { done, value } = await reader.read().catch(cutShort)
-    if (done) break
+  for (;;) {
+    const { done, value } = await whileItMoves(c, reader.read().catch(cutShort))
+    if (done) return concatBytes(...parts)
     size += value.length
-    if (size <= maxBytes) {
-      hold.receive(value.length)
-      parts.push(value)
-      await hold.queueWork()
-    } else parts.length = 0
+    if (size > maxBytes) throw tooLarge()
+    hold.receive(value.length)
+    parts.push(value)
+    await hold.queueWork()
   }
-  if (size > maxBytes) throw tooLarge()
-  return concatBytes(...parts)
 }
 
 /** JSON is UTF-8 (RFC 8259 §8.1); a parameter with another charset is a mistake of the client. */
@@ -159,7 +189,7 @@ export async function receiveJson(c: Context, limits: BodyLimits): Promise<Recei
   if (!isJson(headers.get("content-type"))) throw invalidBody("Content-Type must be application/json.")
   if (!isPlain(headers.get("content-encoding"))) throw invalidBody("Content-Encoding is not supported.")
   const hold = holdOf(c)
-  const bytes = await readBytes(c.req.raw, limits.maxBytes, hold)
+  const bytes = await readBytes(c, limits.maxBytes, hold)
   await hold.queueWork()
   const nodes = countNodes(bytes, limits.maxNodes + 1)
   if (nodes > limits.maxNodes) throw invalidBody(`The body has more than ${limits.maxNodes} values and keys.`)
@@ -178,7 +208,7 @@ export async function readJsonBody(c: Context, limits: BodyLimits = REQUEST_LIMI
 
 /** The bytes of a body of another type. @throws HttpError 413 for size, 503 when the memory budget does not allow it */
 export async function receiveBytes(c: Context, maxBytes: number): Promise<Uint8Array> {
-  const bytes = await readBytes(c.req.raw, maxBytes, holdOf(c))
+  const bytes = await readBytes(c, maxBytes, holdOf(c))
   await queueWork(c)
   return bytes
 }

@@ -1,6 +1,6 @@
 /** The listening socket: timeouts and limits of its connections, and how the service stops listening. */
-import { createServer } from "node:http"
-import { createServer as createSocketServer } from "node:net"
+import { createServer, type Server, type ServerResponse } from "node:http"
+import { createServer as createSocketServer, type Socket } from "node:net"
 import { getRequestListener } from "@hono/node-server"
 import { StartupError } from "../../options/startup-error.ts"
 import { HEAD_MAX_BYTES, socketRefusals } from "./socket-refusals.ts"
@@ -15,7 +15,7 @@ export type ConnectionLimits = {
   readonly checkMs: number
   /** A connection on which no byte moves either way, as when its client does not read. Longer than any review may take. */
   readonly silentMs: number
-  /** An idle connection between two requests. Longer than the 60 s after which load balancers commonly close one. */
+  /** An idle connection between two requests. */
   readonly keepAliveMs: number
   /** Connections at once; a further one is closed at once. */
   readonly connections: number
@@ -51,6 +51,8 @@ type ListenOptions = {
   readonly limits?: ConnectionLimits
   /** Address under which callers reach the service, if the operator gave one. */
   readonly baseUrl?: string | undefined
+  /** Called with a sentence for the operator when a client speaks another protocol than this one, or expects what cannot be met. */
+  readonly reportMisfit?: (sentence: string) => void
 }
 
 /** Why the system refuses an address, by its error code. */
@@ -76,8 +78,38 @@ export function tryToListen(host: string, port: number): Promise<void> {
   })
 }
 
+/**
+ * The newest answer of each connection. When the service stops, that one says `Connection: close`: an answer that does not invites one more
+ * request, which meets a closed connection.
+ */
+function createLastAnswers(server: Server) {
+  const newest = new Map<Socket, ServerResponse>()
+  let stopping = false
+  server.on("connection", (socket: Socket) => void socket.once("close", () => newest.delete(socket)))
+  server.on("request", ({ socket }, outgoing) => {
+    const before = newest.get(socket)
+    newest.set(socket, outgoing)
+    if (!stopping) return
+    if (before?.headersSent === false) before.shouldKeepAlive = true
+    outgoing.shouldKeepAlive = false
+  })
+  return {
+    sayClose: (): void => {
+      stopping = true
+      for (const outgoing of newest.values()) outgoing.shouldKeepAlive = false
+    },
+  }
+}
+
 /** @throws StartupError when the address cannot be listened on */
-export function listen({ fetch, host, port, limits = CONNECTION_LIMITS, baseUrl }: ListenOptions): Promise<Listening> {
+export function listen({
+  fetch,
+  host,
+  port,
+  limits = CONNECTION_LIMITS,
+  baseUrl,
+  reportMisfit,
+}: ListenOptions): Promise<Listening> {
   const server = createServer({
     maxHeaderSize: HEAD_MAX_BYTES,
     headersTimeout: limits.headMs,
@@ -89,8 +121,14 @@ export function listen({ fetch, host, port, limits = CONNECTION_LIMITS, baseUrl 
   })
   server.timeout = limits.silentMs
   server.maxConnections = limits.connections
-  const refusals = socketRefusals(baseUrl)
-  const listener = getRequestListener(fetch, { hostname: host, errorHandler: refusals.refuseUnreadable })
+  const refusals = socketRefusals({ baseUrl, reportMisfit })
+  const listener = getRequestListener(fetch, {
+    hostname: host,
+    errorHandler: refusals.refuseUnreadable,
+    // What a client sends after the answer is thrown away here, and not only for a moment.
+    autoCleanupIncoming: false,
+  })
+  const lastAnswers = createLastAnswers(server)
   server.on(
     "request",
     refusals.guard((incoming, outgoing) => void listener(incoming, outgoing)),
@@ -101,6 +139,7 @@ export function listen({ fetch, host, port, limits = CONNECTION_LIMITS, baseUrl 
 
   const stop = (): Promise<void> =>
     new Promise(done => {
+      lastAnswers.sayClose()
       const deadline = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS)
       // A keep-alive connection becomes idle with its last answer; it must not delay the stop.
       const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)

@@ -9,6 +9,7 @@ import { RequestError } from "@hono/node-server"
 import { ERROR_CODES, type ErrorCode, REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
 import { errorAnswer, helpLink } from "../../http-error.ts"
 import { createConnectionQueues, type Exchange } from "./connection-queues.ts"
+import { discardRest } from "./early-answer.ts"
 
 /** Largest head of a request, its request line and all header fields, in bytes. */
 export const HEAD_MAX_BYTES = 16_384
@@ -27,7 +28,12 @@ const UPGRADE_IN_CHUNKS = malformed("A request with Upgrade has a Content-Length
 const UNADDRESSED = malformed("The request's target and Host header field are not an address.")
 const NO_CODING: Refusal = { code: "not_implemented", error: "No transfer coding but chunked is understood." }
 const NO_TUNNEL: Refusal = { code: "not_implemented", error: "CONNECT is not understood: this is no proxy." }
-const UNMET: Refusal = { code: "expectation_failed", error: "Nothing can be expected but 100-continue." }
+const UNMET: Refusal = { code: "expectation_failed", error: "The header Expect can have no value but 100-continue." }
+/** What another protocol sends first is malformed HTTP/1.1. The process log says which one it was. */
+const OTHER_PROTOCOLS: Readonly<Record<"http2" | "tls", Refusal>> = {
+  http2: malformed("A client speaks HTTP/2 to this port, which understands HTTP/1.1 alone: let the proxy speak that."),
+  tls: malformed("A client speaks TLS to this port, which understands plain HTTP/1.1 alone: let the proxy speak that."),
+}
 const FAILED: Refusal = { code: "internal_error", error: "The server failed." }
 
 /** Node's codes for failures before a request was complete; every other code is a malformed request. */
@@ -38,6 +44,18 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     code: "head_too_large",
     error: `The head of the request is larger than ${HEAD_MAX_BYTES} bytes.`,
   },
+}
+
+/** First byte of a TLS record with a handshake, RFC 8446 §5.1. */
+const TLS_HANDSHAKE = 0x16
+/** Node's code for the first line of HTTP/2, RFC 9113 §3.4. */
+const HTTP2_PREFACE = "HPE_PAUSED_H2_UPGRADE"
+
+/** The other protocol that a client speaks, as far as its first bytes show one. */
+function otherProtocol(error: Error): Refusal | undefined {
+  if (codeOf(error) === HTTP2_PREFACE) return OTHER_PROTOCOLS.http2
+  const isTls = "rawPacket" in error && error.rawPacket instanceof Uint8Array && error.rawPacket[0] === TLS_HANDSHAKE
+  return isTls ? OTHER_PROTOCOLS.tls : undefined
 }
 
 const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "")
@@ -122,8 +140,14 @@ type SocketRefusals = {
 }
 type RequestListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
-/** The refusals of one server. @param baseUrl address under which callers reach it, if the operator gave one */
-export function socketRefusals(baseUrl?: string): SocketRefusals {
+type RefusalOptions = {
+  /** Address under which callers reach the service, if the operator gave one. */
+  readonly baseUrl?: string | undefined
+  readonly reportMisfit?: ((sentence: string) => void) | undefined
+}
+
+/** The refusals of one server. */
+export function socketRefusals({ baseUrl, reportMisfit = () => undefined }: RefusalOptions): SocketRefusals {
   const answerOf = answersWith(baseUrl)
   const queues = createConnectionQueues()
   /** Connections that are ending: what they still send is ignored. */
@@ -159,6 +183,7 @@ export function socketRefusals(baseUrl?: string): SocketRefusals {
       last.add(socket)
       outgoing.shouldKeepAlive = false
     }
+    discardRest(exchange)
     const answer = (): void => (refusal === undefined ? serve(incoming, outgoing) : refuse(outgoing, answerOf(refusal)))
     if (queues.enqueue(exchange, answer)) return
     refused.add(socket)
@@ -172,7 +197,10 @@ export function socketRefusals(baseUrl?: string): SocketRefusals {
       return new Response(body, { status, headers })
     },
     guard: listener => (incoming, outgoing) => take({ incoming, outgoing }, unclear(incoming), listener),
-    refuseExpectation: (incoming, outgoing) => take({ incoming, outgoing }, UNMET, () => undefined),
+    refuseExpectation: (incoming, outgoing) => {
+      reportMisfit(UNMET.error)
+      take({ incoming, outgoing }, UNMET, () => undefined)
+    },
     refuseConnect: (_incoming, socket) => {
       // Node has removed its listeners, and an error event without one ends the process.
       for (const event of ["error", "timeout"]) socket.on(event, () => socket.destroy())
@@ -183,7 +211,9 @@ export function socketRefusals(baseUrl?: string): SocketRefusals {
     onClientError: (error, socket) => {
       if (refused.has(socket)) return
       refused.add(socket)
-      if (socket.writable) endAfterAnswers(socket, messageOf(answerOf(REFUSALS[codeOf(error)] ?? MALFORMED)))
+      const other = otherProtocol(error)
+      if (other !== undefined) reportMisfit(other.error)
+      if (socket.writable) endAfterAnswers(socket, messageOf(answerOf(other ?? REFUSALS[codeOf(error)] ?? MALFORMED)))
       else socket.destroy()
     },
   }
