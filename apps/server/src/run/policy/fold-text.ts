@@ -4,6 +4,7 @@
  */
 
 import { characterMap } from "./character-map.ts"
+import { hiddenTexts, turnedText } from "./hidden-text.ts"
 
 /** Text in which folding changes nothing but case: printable ASCII and common white space, no backslash. */
 const PLAIN = /^[\t\n\r\x20-\x5b\x5d-\x7e]*$/
@@ -65,13 +66,15 @@ export const isPlain = (text: string): boolean => PLAIN.test(text)
 
 /**
  * The folded forms of a text: none for plain text. A disguised text with a backslash has two, because it may be a path, where a backslash is
- * no escape.
+ * no escape. What is hidden in a text or turned round are further ones.
  */
 export function foldedForms(text: string): readonly string[] {
   if (isPlain(text)) return []
   const decoded = foldText(text)
   const undecoded = latinized(visible(text).toLowerCase())
-  return undecoded === decoded || undecoded === text.toLowerCase() ? [decoded] : [decoded, undecoded]
+  const forms = undecoded === decoded || undecoded === text.toLowerCase() ? [decoded] : [decoded, undecoded]
+  const unescaped = decodeJsonEscapes(text)
+  return [...forms, ...[...hiddenTexts(unescaped), ...turnedText(unescaped)].map(foldText)]
 }
 
 /** The forms to search: as given, and folded. Each is a whole line, for signatures that ask where one begins or ends. */
