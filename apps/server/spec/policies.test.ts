@@ -27,6 +27,16 @@ const NO_SPENDING = policyOf("no-spending", {
   when: "context.declared_tokens > 10",
 })
 
+/** Rules that would make every run several times slower. */
+const HEAVY = policyOf(
+  "heavy",
+  ...Array.from({ length: 64 }, (_, i) => ({
+    id: `list-${i}`,
+    effect: "deny",
+    when: `[${Array.from({ length: 400 }, (_, value) => `"c${value}"`).join(",")}].contains(context.route_id)`,
+  })),
+)
+
 const asAdmin = (service: TestService): Promise<Holder> => mint(service, ADMIN)
 
 eachDatabase("a policy that is loaded", open => {
@@ -62,6 +72,9 @@ eachDatabase("a policy that is loaded", open => {
     })
     expect(refused.status).toBe(400)
     expect(textAt(refused.body, "error")).toContain('Rule "x"')
+    const heavy = await admin.post("/admin/policies", { policy: HEAVY })
+    expect(heavy.status).toBe(400)
+    expect(textAt(heavy.body, "error")).toMatch(/at most 4096 are allowed.*rule "list-0"/)
     expect(listAt((await admin.get("/admin/policies")).body, "policies")).toHaveLength(2)
   })
 })
@@ -126,6 +139,32 @@ describe("a dry run", () => {
     expect((await service().execute(spending(11))).body).toMatchObject({
       deny_receipt: { fired_rule_id: "deny-spending" },
     })
+  })
+
+  test("of rules that take long is refused with the rule and what it costs", async () => {
+    const { status, body } = await service().post("/admin/policies/dry-run", { policy: HEAVY })
+    expect(status).toBe(400)
+    expect(textAt(body, "error")).toMatch(/steps.*rule "list-0" with \d+\.$/)
+  })
+
+  test("of rules that take long for each run holds up nothing else for more than a moment", async () => {
+    const long = { payload: "x", attested_context: { decision_note: "n".repeat(60_000) } }
+    for (let i = 0; i < 50; i++)
+      expect((await service().execute(request({ ...long, route_id: `long-${i}` }))).status).toBe(200)
+    const like = Array.from({ length: 25 }, () => 'context.attested.decision_note like "*n*n*b"').join(" || ")
+    const when = `context has attested && context.attested has decision_note && (${like})`
+    const candidate = policyOf("patterns", { id: "patterns", effect: "deny", when })
+    let [last, longest] = [performance.now(), 0]
+    const ticking = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    const since = performance.now()
+    const { body } = await service().post("/admin/policies/dry-run", { policy: candidate, last: 50 })
+    const took = performance.now() - since
+    clearInterval(ticking)
+    expect(body).toMatchObject({ judged: 50 })
+    expect(longest).toBeLessThan(took / 8)
   })
 
   test("names a missing field", async () => {

@@ -101,7 +101,7 @@ const judged = (policy: CompiledPolicy, { region }: Config, tenant_id: string, r
 function check(config: Config, document: PolicyDocument, policy: CompiledPolicy): PolicyOutput {
   const { policy_id, policy_hash } = policy
   const examples = EXAMPLES.map(([run, request]) => ({ run, ...judged(policy, config, "api-key-1", request) }))
-  const warnings = warningsOf(document)
+  const warnings = [...warningsOf(document), ...slowRules(config, document)]
   return {
     passed: true,
     json: { ok: true, policy_id, policy_hash, rules: document.rules.length, warnings: [...warnings], examples },
@@ -113,6 +113,42 @@ function check(config: Config, document: PolicyDocument, policy: CompiledPolicy)
       `Judged for the tenant api-key-1 in the region ${config.region}. Signatures, budgets and the review of AI output are not part of this.`,
     ],
   }
+}
+
+/** A rule is named that takes longer for the run below, in milliseconds. */
+const SLOW_MS = 1
+/** How often a rule is timed; the quickest time counts, since the machine does other things too. */
+const TIMED = 5
+/** As large as requests are that take some time anyway. */
+const LONG_TEXT = "example ".repeat(12_500)
+const MANY: readonly string[] = Array.from({ length: 1000 }, (_, i) => `example-${i}`)
+const LARGE: SubmittedRun = {
+  ...PLAIN,
+  declared: {
+    attested_context: { ...ATTESTED, decision_note: LONG_TEXT, actor_id: LONG_TEXT },
+    causal_graph: { effect_log: MANY.map(effect_kind => ({ effect_kind })) },
+    regulatory_scaffolding: { data_classification: { gdpr: [...MANY] } },
+  },
+}
+
+/** Which rules take long for a large request, beyond what reading the request takes. */
+function slowRules(config: Config, document: PolicyDocument): readonly string[] {
+  const timed = (rule: PolicyDocument["rules"][number]): number => {
+    const policy = loadPolicy({ ...document, required_attested_fields: [], rules: [{ ...rule }] })
+    const times = Array.from({ length: TIMED }, () => {
+      const since = performance.now()
+      judged(policy, config, "api-key-1", LARGE)
+      return performance.now() - since
+    })
+    return Math.min(...times)
+  }
+  const conditional = document.rules.filter(({ when }) => when !== undefined)
+  if (conditional.length === 0) return []
+  const reading = timed({ id: "reading", effect: "allow", when: "context.has_ai_output" })
+  return conditional.flatMap(rule => {
+    const ms = timed(rule) - reading
+    return ms > SLOW_MS ? [`${rule.id} takes ${ms.toFixed(1)} ms for a large request, and every run waits for it`] : []
+  })
 }
 
 /** What is right and yet seldom meant. */

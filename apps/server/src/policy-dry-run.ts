@@ -1,4 +1,6 @@
 /** A candidate policy against stored runs: what would change, by rule and by run. docs/policy-and-review.md, "Tighten a policy without an accident". */
+
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { bundleOf } from "@runseal/core/verify/document-anchors"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
@@ -10,8 +12,10 @@ import type { CompiledPolicy } from "./run/policy/load-policy.ts"
 import type { Database } from "./store/driver/database.ts"
 import { type NewestRun, newestRuns } from "./store/tables/newest-runs.ts"
 
-/** Runs that are read and judged before other requests are served again. */
+/** Runs that are read at a time. */
 const STEP_RUNS = 25
+/** After so long a piece of work, in milliseconds, others are served for as long as it took. */
+const SLICE_MS = 10
 
 type Tally = {
   judged: number
@@ -34,10 +38,14 @@ export async function dryRun(
   const lists = { changes: [], not_judged_runs: [] }
   const counts = { judged: 0, changed: 0, newly_refused: 0, newly_admitted: 0, not_judged: 0 }
   const tally: Tally = { ...counts, rules: new Map(), ...lists }
+  const pause = pauses()
   let [before, left] = [Number.MAX_SAFE_INTEGER, last]
   while (left > 0) {
     const runs = await newestRuns(db, before, Math.min(left, STEP_RUNS))
-    for (const run of runs) judgeStored(run, in_force, candidate, tally)
+    for (const run of runs) {
+      await pause()
+      judgeStored(run, in_force, candidate, tally)
+    }
     before = runs.at(-1)?.run_id ?? 0
     left = runs.length < STEP_RUNS ? 0 : left - runs.length
   }
@@ -48,6 +56,17 @@ export async function dryRun(
     candidate: nameOf(candidate),
     ...answer,
     rules: [...rules].map(([rule_id, decided]) => ({ rule_id, ...decided })).sort(byRule),
+  }
+}
+
+/** Gives a function that waits as long as was worked since it waited last, once that was a slice. */
+function pauses(): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    const worked = performance.now() - since
+    if (worked < SLICE_MS) return
+    await sleep(worked)
+    since = performance.now()
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Policy document → preparsed Cedar policy set. Whatever could surprise at evaluation is refused here, when it is loaded:
- * an expression that is more than one expression or too deep, an unknown attribute, a rule that can never apply.
+ * an expression that is more than one expression or too deep, an unknown attribute, a rule that can never apply, rules that take long.
  */
 import {
   getCedarSDKVersion,
@@ -18,6 +18,7 @@ import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-document.ts"
 import { CEDAR_SCHEMA } from "./policy-input.ts"
+import { boundSteps } from "./rule-steps.ts"
 
 /** The engine named in every policy hash: another engine may read the same rules differently. */
 const POLICY_ENGINE = "cedar-wasm"
@@ -133,6 +134,7 @@ function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyD
 export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): CompiledPolicy {
   const document = json === undefined ? BUILT_IN_POLICY : parsePolicyDocument(json)
   const parsed = document.rules.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
+  boundSteps(parsed)
   const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
   validateRules(document.rules, texts)
   const preimage = policyPreimage(document, scan)
