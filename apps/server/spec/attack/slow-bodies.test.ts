@@ -85,6 +85,20 @@ describe("a connection on which nothing moves is let go", () => {
     expect(socket.bytesRead).toBeLessThan(LARGE.length)
   })
 
+  test("but not between two requests, when it may be idle for longer than it may be silent in one", async () => {
+    const { listening } = await serving({ silentMs: 200, keepAliveMs: 30_000, checkMs: 50 })
+    const socket = dial(listening)
+    sockets.push(socket)
+    let answers = 0
+    socket.on("data", () => (answers += 1))
+    socket.write(get("/small"))
+    await until("the first request is answered", () => answers === 1)
+    await sleep(1000)
+    socket.write(get("/small", CLOSE))
+    await closed(socket)
+    expect(answers).toBe(2)
+  })
+
   test("between two requests", async () => {
     const { listening } = await serving({ keepAliveMs: 300, checkMs: 50 })
     const socket = dial(listening)

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { JsonValue } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Child, startChild } from "../harness/child.ts"
 import { type Answer, numberAt, readAnswer, textAt } from "../harness/read-answer.ts"
@@ -11,6 +12,21 @@ const LIMIT = 12
 const JSON_TYPE = { "Content-Type": "application/json" }
 const folder = mkdtempSync(join(tmpdir(), "runseal-address-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const SPAN = {
+  traceId: "a".repeat(32),
+  spanId: "b".repeat(16),
+  name: "chat model-1",
+  attributes: [{ key: "gen_ai.operation.name", value: { stringValue: "chat" } }],
+}
+const HOOK = {
+  hook_event_name: "PreToolUse",
+  session_id: "session-1",
+  tool_use_id: "call-1",
+  tool_name: "Bash",
+  tool_input: { command: "ls" },
+  cwd: "/",
+}
 
 /** X-Forwarded-For; or the header fields themselves. */
 type Forwarded = string | Readonly<Record<string, string>> | undefined
@@ -145,7 +161,19 @@ describe("behind two trusted proxies", () => {
 })
 
 describe("behind a proxy that writes Forwarded", () => {
-  const { left } = server("forwarded", "--trust-proxy", "1", "--proxy-header", "forwarded")
+  const { ask, left } = server("forwarded", "--trust-proxy", "1", "--proxy-header", "forwarded")
+
+  test.each<readonly [door: string, path: string, body: JsonValue]>([
+    ["traces", "/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: [SPAN] }] }] }],
+    ["hooks", "/hooks/claude-code", HOOK],
+  ])("what a door sends for a caller counts as that caller's: %s", async (door, path, body) => {
+    const from = { Forwarded: `for=${door === "traces" ? "203.0.113.60" : "203.0.113.61"}` }
+    const before = await left(from)
+    const own = door === "traces" ? 1 : 0
+    const sent = await ask(path, from, { method: "POST", headers: JSON_TYPE, body: JSON.stringify(body) })
+    expect(sent.status).toBe(200)
+    expect(await left(from)).toBe(before - own - 2)
+  })
 
   test("that header is read, and X-Forwarded-For is not, which such a proxy passes on as it came", async () => {
     expect(await left({ Forwarded: "for=203.0.113.1" })).toBe(LIMIT - 1)
