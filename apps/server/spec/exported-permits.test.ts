@@ -1,9 +1,10 @@
 /** Exports of chains with permits: what their statements count, and the openings that they carry from before their range. */
 import { type JsonObject, utf8Encode } from "@runseal/canonical"
-import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
+import { COMPLETENESS_VERDICTS, type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import { beforeAll, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
+import { opened } from "./harness/asked-permits.ts"
 import { type Answer, objectAt, textAt } from "./harness/read-answer.ts"
 import { request, spending } from "./harness/sample-requests.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
@@ -51,6 +52,20 @@ const leafOf = (lines: readonly string[]): JsonObject => objectAt(JSON.parse(lin
 
 const [STATEMENT, RECORD] = ["vfa.export.v2", "vfa.audit_bundle.v2"]
 const [OPENING, END] = ["vfa.opening.v1", "vfa.permit_end.v1"]
+
+eachDatabase("an export with a permit that was redeemed and not closed", openDatabase => {
+  const service = standingService(() => ({ open: openDatabase }))
+
+  test("is complete, and counts the act that was begun and never reported", async () => {
+    const { body } = await opened(service(), { redeem_required: true })
+    const permit = textAt(body, "permit")
+    expect((await service().post(`/permits/${textAt(body, "permit_id")}/redeem`, { permit })).status).toBe(200)
+    service().clock.advance(HOUR_MS)
+    await service().deps.permitEnds.sweep()
+    const found = await judged(service(), await exported(service()))
+    expect(found).toMatchObject({ verdict: COMPLETENESS_VERDICTS.chain, unreported_acts: 1, problems: [] })
+  })
+})
 
 eachDatabase("exports with permits", openDatabase => {
   const service = standingService(() => ({ open: openDatabase }))

@@ -28,7 +28,9 @@ eachDatabase("the redemption of a permit", open => {
     expect(await permitAt(service(), id)).toMatchObject({ redeemed_at: first.body.redeemed_at, redeem_required: true })
     const answer = await closed(service(), id)
     const bundle = (await service().get(`/runs/${numberAt(answer.body, "run_id")}/artifacts`)).body
-    expect(objectAt(bundle, "sections", "permit")).toMatchObject({ redeemed_clock: first.body.redeemed_at })
+    expect(objectAt(bundle, "sections", "permit")).toMatchObject({
+      redemption: { redeemed_clock: first.body.redeemed_at },
+    })
   })
 
   test("of many at the same time succeeds for one", async () => {
@@ -72,6 +74,28 @@ eachDatabase("the redemption of a permit", open => {
     expectRefused(await redeem(textAt(finished.body, "permit_id"), finished.body.permit), 409, "permit_not_open")
     service().clock.advance(300_000)
     expectRefused(await redeem(textAt(expired.body, "permit_id"), expired.body.permit), 401, "permit_invalid")
+  })
+})
+
+eachDatabase("a permit that was redeemed and that nobody closes", open => {
+  const service = standingService(() => ({ open, config: { windowTokenBudget: 1000 } }))
+
+  test("keeps its tokens: its end says that the act was begun", async () => {
+    const reserving = { ...ONCE, reserve_tokens: 900 }
+    const { body } = await opened(service(), reserving)
+    const id = textAt(body, "permit_id")
+    const redeemed = await service().post(`/permits/${id}/redeem`, { permit: textAt(body, "permit") })
+    expect(redeemed.status, redeemed.text).toBe(200)
+    service().clock.advance(601_000)
+    await service().deps.permitEnds.sweep()
+    const { end } = await permitAt(service(), id)
+    expect(end).toMatchObject({
+      reason: "expired",
+      openings: [
+        { permit_id: id, charged: 900, total_after: 900, redemption: { redeemed_clock: redeemed.body.redeemed_at } },
+      ],
+    })
+    expectRefused(await service().post("/permits", asking(reserving)), 422)
   })
 })
 

@@ -241,6 +241,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     log: verification.log,
     epoch,
     verify: verification.verify,
+    trust,
     nowMs,
     ...reportsTo(telemetry),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),

@@ -22,8 +22,16 @@ export const badRequest = (message: string): HttpError => new HttpError("invalid
 export const notFound = (message: string): HttpError => new HttpError("not_found", message)
 
 /** Refuses a close or redemption of what is closed or ended, or was not closed in time. */
-export const permitNotOpen = (): HttpError =>
-  new HttpError("permit_not_open", "The permit is not open: it was closed, it ended, or the time to close it is over.")
+export const permitNotOpen = (message: string = NOT_OPEN): HttpError => new HttpError("permit_not_open", message)
+const NOT_OPEN = "The permit is not open: it was closed, it ended, or the time to close it is over."
+
+/** A permit is sent in the body: RFC 9110 §15.5.2 demands a challenge all the same. */
+const PERMIT_CHALLENGE = { "WWW-Authenticate": 'Permit realm="runseal"' }
+
+/** Refuses to redeem what is no permit of this service for this path, or one that has expired. */
+export const permitInvalid = (message: string): HttpError => new HttpError("permit_invalid", message, PERMIT_CHALLENGE)
+export const alreadyRedeemed = (): HttpError =>
+  new HttpError("already_redeemed", "The permit was redeemed before: it permits the act to the party that redeemed it.")
 
 /** Seconds after which a caller may retry when sealing is not possible now. */
 const RETRY_AFTER_SECONDS = "1"

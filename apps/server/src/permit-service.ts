@@ -1,11 +1,12 @@
 /** Permits from request to sealed document: opened, given out as tokens, redeemed, closed. docs/api.md, "Permits". */
 import type { Opening } from "@runseal/core/artifacts/opening"
+import type { Redemption } from "@runseal/core/artifacts/permit-sections"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import type { Jwks } from "@runseal/core/wire/permit-answers"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import { type PermitVerdict, verifyPermit } from "@runseal/permit"
 import { unauthorized } from "./front/access/authentication.ts"
-import { badRequest, HttpError, permitNotOpen } from "./http-error.ts"
+import { alreadyRedeemed, badRequest, HttpError, permitInvalid, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
 import { reportingFailures } from "./reported-failures.ts"
 import { declaredTwice, type ReportedAct } from "./run/pipeline/permits/closing-run.ts"
@@ -16,9 +17,9 @@ import type { ReportFault } from "./run/pipeline/stage-failure.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
 import type { SealedRun } from "./sealing/seal-batch.ts"
 import type { Sealer } from "./sealing/sealer.ts"
+import type { PendingRedemption } from "./sealing/settle-permits.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
-import { redeemPermit } from "./store/tables/permits-table.ts"
 import { readSigningKeys } from "./store/tables/signing-keys.ts"
 
 /** What the opening of a permit came to. */
@@ -30,8 +31,8 @@ export type ClosedPermit = {
   readonly opening: Opening
   /** Disclosure seed of the opening, hex. */
   readonly seed: string
-  /** RFC 3339; absent while it is not redeemed. */
-  readonly redeemed_clock?: string
+  /** Absent while it is not redeemed. */
+  readonly redemption?: Redemption
 }
 
 /** The request that a permit is opened or closed for. */
@@ -46,15 +47,18 @@ export type Permits = {
   readonly sign: (opening: Opening) => Promise<string | undefined>
   /** Judges a token, as one for this opening, by the keys of `jwks`. */
   readonly check: (token: string, opening: Opening) => Promise<PermitVerdict>
-  /** Redeems a permit that is open and has not expired. Its time in milliseconds; undefined when it is not to be redeemed (any more). */
-  readonly redeem: (opening: Opening) => Promise<number | undefined>
+  /**
+   * Redeems a permit, which is then an entry of the log. Gives its time in milliseconds. Rejects with 401 once it has expired, with 409 once
+   * it was redeemed, closed or ended, with 503 as `open` does.
+   */
+  readonly redeem: (permit: PendingRedemption) => Promise<number>
   /** The keys with which tokens are checked. */
   readonly jwks: () => Promise<Jwks>
 }
 
 type PermitParts = {
   readonly db: Database
-  readonly sealer: Pick<Sealer, "seal" | "openPermit" | "closePermit">
+  readonly sealer: Pick<Sealer, "seal" | "openPermit" | "closePermit" | "redeemPermit">
   readonly nowMs: () => number
   readonly mint: ReturnType<typeof createMomentSource>
   /** What an opening or a close is held against that is admitted now. */
@@ -83,13 +87,13 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
       const refusedRun = (made: OpenedPermit): SealedRun | undefined => ("refused" in made ? made.refused : undefined)
       return reportingFailures("open permit", context.reportFault, request_id, work, refusedRun)
     },
-    close: async ({ tenant, opening, seed, redeemed_clock }, act, { claim, request_id }) => {
+    close: async ({ tenant, opening, seed, redemption: known }, act, { claim, request_id }) => {
       const twice = declaredTwice(opening, act.declared)
       if (twice !== undefined)
         throw badRequest(`${twice} was declared at the opening of the permit: a close declares what it left open.`)
       const closed_clock = latest(mint().at, opening.sections.envelope.admission_clock)
       if (closed_clock > opening.close_by) throw permitNotOpen()
-      const redemption = redeemed_clock === undefined ? {} : { redeemed_clock }
+      const redemption = known === undefined ? {} : { redemption: known }
       const closing = { tenant, act, opening, seed, closed_clock, ...redemption }
       const context = pipeline()
       const work = async (reportFault: ReportFault): Promise<SealedRun> => {
@@ -107,10 +111,7 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
       const expected = { ...act, issuer, keys: await jwks(), redeems: true, now, leeway_seconds: LEEWAY_SECONDS }
       return verifyPermit(token, expected)
     },
-    redeem: async ({ permit_id, sections }) => {
-      const at = Math.max(nowMs(), millisOf(sections.envelope.admission_clock))
-      return (await redeemPermit(db, permit_id, at)) ? at : undefined
-    },
+    redeem: permit => sealer.redeemPermit(permit).catch(refusedAs("permit")),
     jwks,
   }
 }
@@ -125,12 +126,20 @@ const refusedAs =
         throw permitNotOpen()
       case "revoked":
         throw unauthorized()
+      case "redeemed":
+        throw alreadyRedeemed()
+      case "expired":
+        throw permitInvalid("The permit has expired.")
+      case "unknown":
+        throw permitNotOpen(MAYBE_REDEEMED)
       case "too_many_open":
         throw tooManyOpen()
       case "overflow":
         throw badRequest(`${member} would take the window's total beyond 2^53 − 1.`)
     }
   }
+
+const MAYBE_REDEEMED = "Records were lost, so nobody can say whether the permit was redeemed: ask for a new permit."
 
 /** Permits of one key are closed within some minutes: then there is room again. */
 const RETRY_AFTER_SECONDS = "60"

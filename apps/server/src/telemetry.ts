@@ -34,7 +34,7 @@ export type Counters = {
   readonly answered: (route: Route | undefined, status: number) => void
   /** A document is durable and acknowledged; seconds since it entered the queue of the sealer. */
   readonly sealed: (
-    kind: OutcomeKind | "attestation" | "opening" | "permit_end" | "admin_event",
+    kind: OutcomeKind | "attestation" | "opening" | "redemption" | "permit_end" | "admin_event",
     seconds: number,
   ) => void
   /** A batch of so many records was committed. */

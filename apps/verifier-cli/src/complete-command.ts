@@ -91,6 +91,7 @@ function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject 
     ends: found.ends,
     ...(events === 0 ? {} : { events }),
     open_permits: found.open_permits,
+    unreported_acts: found.unreported_acts,
     documents_outside_time: outside,
     ...(windows === undefined ? {} : { windows }),
     problems: found.problems,

@@ -67,7 +67,13 @@ const PERMIT = object(
   },
 )
 const EVENT = object({ actor: TEXT, action: TEXT, subject: TEXT, done_at: TEXT }, { name: TEXT })
-const ENDED = object({ reason: oneOf(END_REASONS), permits: COUNT, released_tokens: COUNT })
+const ENDED = object({
+  reason: oneOf(END_REASONS),
+  permits: COUNT,
+  released_tokens: COUNT,
+  redeemed: COUNT,
+  charged_tokens: COUNT,
+})
 
 /** What a document states of its run. */
 const RUN_FACTS: JsonObject = {
@@ -170,6 +176,7 @@ const EXPORT = object(
     openings: COUNT,
     ends: COUNT,
     open_permits: COUNT,
+    unreported_acts: COUNT,
     documents_outside_time: COUNT,
     problems: list(PROBLEM),
     problem_count: COUNT,

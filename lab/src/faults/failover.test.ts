@@ -15,9 +15,10 @@ import {
 } from "../../../apps/server/spec/database/failover-world.ts"
 import { cutOff, untilCaughtUp } from "../../../apps/server/spec/database/standby.ts"
 import { openSwitchingProxy } from "../../../apps/server/spec/database/switching-proxy.ts"
+import { opened } from "../../../apps/server/spec/harness/asked-permits.ts"
 import { runToEnd } from "../../../apps/server/spec/harness/child.ts"
 import { isReplay, newKey, sendKeyed } from "../../../apps/server/spec/harness/keyed.ts"
-import { expectRefused } from "../../../apps/server/spec/harness/read-answer.ts"
+import { type Answer, expectRefused, textAt } from "../../../apps/server/spec/harness/read-answer.ts"
 import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
 import type { TestService } from "../../../apps/server/spec/harness/test-service.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
@@ -71,6 +72,20 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     expect(filesOf(keysDir)).toEqual(expect.arrayContaining([...before]))
   })
 
+  test("that lost nothing but a redemption: nothing is sealed, and the permit is not redeemed again", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary } = world
+    const a = await world.serve(keysDir)
+    const held = await openedPermit(a)
+    await untilCaughtUp(standby.url, primary.url)
+    await cutOff(standby.url)
+    expect((await redeem(a, held)).status).toBe(200)
+    await world.failOver()
+    await expectStopped(a, OLDER)
+    for (let again = 0; again < 3; again++) expectRefused(await redeem(a, held), 503)
+    await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/it is an older copy/)
+  })
+
   test.each(["keys", "all"] as const)(
     "that lost records, a folder each (copied: %s): the idle server waits, then refuses",
     async how => {
@@ -78,22 +93,25 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
       const { keysDir, standby, primary } = world
       const a = await world.serve(keysDir)
       await a.execute(request())
+      const held = await openedPermit(a)
       const other = world.keysLike(keysDir, how)
       const b = await world.serve(other, a.clock)
       await untilCaughtUp(standby.url, primary.url)
       await cutOff(standby.url)
       expect((await a.execute(request())).status).toBe(200)
+      expect((await redeem(a, held)).status).toBe(200)
       expect(await checkpointOf(b), "b showed what is lost").toBe(await checkpointOf(a))
       const before = filesOf(keysDir)
       await world.failOver()
       expectRefused(await b.get("/log/checkpoint"), 503)
       await expectStopped(b, AWAITED)
       await expectStopped(a, OLDER)
-      expect(await sizeOf(b)).toBe(3)
+      for (const service of [a, b]) expectRefused(await redeem(service, held), 503)
+      expect(await sizeOf(b)).toBe(4)
       await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/it is an older copy/)
       await expectStopped(b, AWAITED)
       expect(filesOf(keysDir)).toEqual(before)
-      expect(await sizeOf(b)).toBe(3)
+      expect(await sizeOf(b)).toBe(4)
 
       // The operator gives up what was lost, and says so: then the log goes on without the folder, which never joins it.
       const [awaited = ""] = /[0-9a-f]{32}/.exec((await b.get("/ready")).text) ?? []
@@ -105,6 +123,9 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
       const sealed = await untilSealed(b)
       expect(sealed.body.run_id).toBe(2)
       expect((await b.get("/log/checkpoint")).status).toBe(200)
+      // Whether it was redeemed was known to the lost folder alone.
+      expect(expectRefused(await redeem(b, held), 409, "permit_not_open")).toMatch(/Records were lost/)
+      expect((await redeem(b, await openedPermit(b))).status).toBe(200)
       for (let i = 0; i < 3; i++) expect((await b.execute(request())).status).toBe(200)
       await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/another log than the one that was acknowledged/)
       await expectStopped(a, OLDER)
@@ -223,12 +244,15 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     const a = await world.serve(keysDir, undefined, { url: primary.url })
     const b = await world.serve(keysDir, a.clock)
     for (const service of [a, b]) expect((await service.execute(request())).status).toBe(200)
+    const held = await openedPermit(a)
     await untilCaughtUp(standby.url, primary.url)
     await standby.promote()
     world.proxy.switchTo(standby.url)
     expect((await untilSealed(b)).body.run_id).toBe(3)
+    expect((await redeem(b, held)).status).toBe(200)
     await expectStopped(a, /another one than before|another/)
-    expect(await sizeOf(a)).toBe(5)
+    expectRefused(await redeem(a, held), 503)
+    expect(await sizeOf(a)).toBe(6)
     expect((await b.execute(request())).body.run_id).toBe(4)
   })
 
@@ -248,6 +272,16 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     await expectStopped(b, AWAITED)
   })
 })
+
+type Held = { readonly id: string; readonly permit: string }
+
+async function openedPermit(service: TestService): Promise<Held> {
+  const { body } = await opened(service, { redeem_required: true, valid_for_seconds: 3600 })
+  return { id: textAt(body, "permit_id"), permit: textAt(body, "permit") }
+}
+
+const redeem = (service: TestService, { id, permit }: Held): Promise<Answer> =>
+  service.post(`/permits/${id}/redeem`, { permit })
 
 /** The operator's command, at the machine. */
 const heads = ({ proxy }: World, ...words: readonly string[]) =>

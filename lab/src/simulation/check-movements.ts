@@ -77,12 +77,16 @@ function checkShown(movements: readonly TokenMovementRow[], { runs, openings, en
     assert.ok(document.reservation.total_after < document.reservation.cap, "no opening is at its cap")
   }
   for (const { document } of ends)
-    for (const { window_seconds, window_start, ordinal, released, total_after } of document.openings) {
+    for (const ended of document.openings) {
+      const { window_seconds, window_start, ordinal, total_after } = ended
       const found = find(
         { tenant_id: document.tenant_id, window_seconds, window_start: Date.parse(window_start) },
         ordinal,
       )
-      assert.deepEqual([found?.kind, found?.tokens, found?.total_after], ["release", 0 - released, total_after])
+      assert.deepEqual(
+        [found?.kind, found?.tokens, found?.total_after],
+        "released" in ended ? ["release", 0 - ended.released, total_after] : ["settle", 0, total_after],
+      )
     }
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import type { Opening } from "@runseal/core/artifacts/opening"
-import type { PermitEnd } from "@runseal/core/artifacts/permit-end"
+import { type PermitEnd, redemptionOf } from "@runseal/core/artifacts/permit-end"
 import { type ChainDocument, chainAnchor, longName } from "@runseal/core/verify/chain-document"
 import { compareDocuments } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
@@ -66,9 +66,11 @@ export function checkPermits(state: Snapshot, { runs, openings, ends }: Sealed):
       [row.state, row.run_id, row.end_ordinal],
       closed[0] === undefined ? ["ended", 0, ended[0]?.row.chain_ordinal] : ["closed", closed[0].row.run_id, 0],
     )
-    const use = closed[0]?.bundle.sections.permit
-    if (use !== undefined)
-      assert.equal(use.redeemed_clock !== undefined, row.redeemed_at > 0, "a record has its redemption")
+    const end = ended[0]?.document.openings.find(opening => opening.permit_id === permit_id)
+    const redemption = closed[0]?.bundle.sections.permit?.redemption ?? (end && redemptionOf(end))
+    assert.equal(redemption !== undefined, row.redeemed_at > 0, "what closes or ends a permit has its redemption")
+    if (redemption !== undefined)
+      assert.equal(Date.parse(redemption.redeemed_clock), row.redeemed_at, "at the time that was answered")
   }
   const known = new Set(openings.map(({ row }) => row.permit_id))
   assert.ok(

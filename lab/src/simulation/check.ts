@@ -9,6 +9,7 @@ import type { Anchor } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { type ChainDocument, chainAnchor } from "@runseal/core/verify/chain-document"
+import { redemptionAnchor } from "@runseal/core/verify/close"
 import { isUnreadable, readBundle, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
 import { parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
@@ -24,6 +25,7 @@ import {
   log_tile,
 } from "@runseal/server/store/tables/log-store"
 import { type OutcomeCountRow, outcome_count } from "@runseal/server/store/tables/outcome-counts"
+import { storedRedemption } from "@runseal/server/store/tables/permits-table"
 import { type RunRow, run } from "@runseal/server/store/tables/runs-table"
 import { type TenantWindowRow, tenant_window } from "@runseal/server/store/tables/tenant-windows"
 import { type TenantRow, tenant } from "@runseal/server/store/tables/tenants"
@@ -67,7 +69,11 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
   })
   const sealed = { runs, attestations, ...sealedPermits(state, judge) }
   const documents = [...attestations, ...sealed.openings, ...sealed.ends].map(({ document }) => document)
-  const anchors = [...runs.flatMap(({ bundle }) => anchorsOf(bundle)), ...documents]
+  const redemptions = sealed.openings.flatMap(({ row }) => {
+    const redemption = storedRedemption(row)
+    return redemption === undefined ? [] : [redemptionAnchor(row.permit_id, redemption)]
+  })
+  const anchors = [...runs.flatMap(({ bundle }) => anchorsOf(bundle)), ...documents, ...redemptions]
   checkLog(head, entries, decoded<LogTileRow>(state, log_tile), trust, [...promised, ...anchors.map(promiseOf)])
   checkEntries(anchors, entries)
   checkBudgets(state, sealed)

@@ -132,8 +132,7 @@ async function send(asked: Asked, name: string, process: SimulatedProcess): Prom
       return { kind: "answered", record: opening.permit_id, text: canonicalize(opening) }
     }
     case "redemption": {
-      const at = await process.redeem(permitBehind(asked))
-      return at === undefined ? { kind: "denied", code: "not redeemable" } : { kind: "redeemed", at }
+      return { kind: "redeemed", at: await process.redeem(permitBehind(asked)) }
     }
     case "close": {
       const settled = await process.close(permitBehind(asked), tenant, reportedAct(name, tokens), claim)

@@ -9,7 +9,7 @@ import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import type { Prepared } from "@runseal/server/boot"
 import { openExecution } from "@runseal/server/execution"
 import { openIdempotencyKeys, type Settled } from "@runseal/server/front/access/idempotency"
-import { closedPermit, storedOpening } from "@runseal/server/front/routes/permit-views"
+import { closedPermit } from "@runseal/server/front/routes/permit-views"
 import { publicCheckpoint } from "@runseal/server/keys/embedded-log"
 import { openHeadFile } from "@runseal/server/keys/head-file"
 import { permitSigning } from "@runseal/server/keys/permit-signing"
@@ -73,8 +73,8 @@ export type SimulatedProcess = {
     act: ReportedAct,
     claim: KeyClaim | undefined,
   ) => Promise<Settled<SealedRun>>
-  /** Redeems a permit that is there; undefined when it cannot be redeemed any more. */
-  readonly redeem: (permitId: string) => Promise<number | undefined>
+  /** Redeems a permit that is there. */
+  readonly redeem: (permitId: string) => Promise<number>
   /** Ends permits that are due. */
   readonly endDue: () => Promise<boolean>
 }
@@ -98,6 +98,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     log: { keys, origin },
     epoch,
     verify: verifyHere(trustedKeysOf(trust)),
+    trust: trustedKeysOf(trust),
     nowMs,
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
@@ -136,10 +137,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     open: (submission, asked, claim) => once(claim, () => permits.open(submission, asked, { claim })),
     close: (permitId, tenant, act, claim) =>
       once(claim, async () => permits.close(closedPermit(await find(permitId), tenant), act, { claim })),
-    redeem: async permitId => {
-      const opening = storedOpening(await find(permitId))
-      return opening && permits.redeem(opening)
-    },
+    redeem: async permitId => permits.redeem({ owner: (await find(permitId)).owner, permit_id: permitId }),
     endDue: () => endDuePermits({ db, sealer, nowMs }),
   }
 }

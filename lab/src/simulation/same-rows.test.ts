@@ -27,7 +27,7 @@ import {
   insertPermits,
   lockPermits,
   permit,
-  redeemPermit,
+  redeemPermits,
   settlePermits,
 } from "@runseal/server/store/tables/permits-table"
 import { insertRuns, run } from "@runseal/server/store/tables/runs-table"
@@ -148,6 +148,8 @@ const STEPS = {
         due_at: b + 3,
         redeem_required: b > 1,
         redeemed_at: 0,
+        redemption_entry: "",
+        redemption_unknown: false,
         run_id: 0,
         end_ordinal: 0,
         chain_ordinal: owner_ordinal,
@@ -165,6 +167,7 @@ const STEPS = {
     const locked = await lockPermits(tx, [permit_id, `permit ${b} 1`])
     const found = locked.get(permit_id)
     if (found?.state !== "open") return [...locked]
+    await redeemPermits(tx, [{ permit_id, redeemed_at: b, redemption_entry: `{"redeemed":${b}}` }])
     const document = packBundle(Buffer.from(`{"end":${a}}`))
     const end = { owner: a, chain_ordinal: b + 1, leaf_digest: hex("l"), log_index: b, ended_at: CLOCK_MS, document }
     if (b > 1) await insertPermitEnds(tx, [end])
@@ -206,7 +209,6 @@ const NO_TRANSACTION = {
     ),
   find: async (db: Database, a: number, b: number) =>
     byHash(await findKeys(db, [claim(a).key_hash, claim(10 + b).key_hash])),
-  redeem: async (db: Database, a: number, b: number) => redeemPermit(db, `permit ${a} 1`, b),
   held: async (db: Database, a: number) => (await findHeldPermit(db, `permit ${a} 1`)) ?? "none",
   // Without an order among those that are due at one instant, and for tenants that other steps made.
   due: async (db: Database, a: number) => (await findDuePermits(db, a, 9)).map(({ permit_id }) => permit_id).toSorted(),

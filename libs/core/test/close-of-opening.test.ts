@@ -83,7 +83,7 @@ describe("what an operator with every key can sign is found", () => {
     ],
     [
       "a redemption after the permit expired",
-      "was redeemed after 2026-01-15T12:05:00.750Z, when the permit expired",
+      "has a redemption from after 2026-01-15T12:05:00.750Z, when the permit expired",
       (deployment, opened) =>
         closePermit(deployment, opened, { at: "2026-01-15T12:08:00.000Z", redeemed_at: "2026-01-15T12:06:00.000Z" })
           .bundle,

@@ -9,7 +9,7 @@ import type { Report } from "../src/verify/report.ts"
 import { VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment } from "./fixtures/deployment.ts"
 import { withValue } from "./fixtures/json-values.ts"
-import { endPermits, type OpeningSpec, openPermit } from "./fixtures/permits.ts"
+import { endPermits, type OpeningSpec, openPermit, redeemPermit } from "./fixtures/permits.ts"
 
 const deployment = makeDeployment()
 const report = (document: object): Report => {
@@ -81,6 +81,15 @@ describe("an end", () => {
     expect(report(end)).toMatchObject({ document: "permit_end", verdict: VERDICTS.permit_end })
     expect(permitTexts(report(end).facts ?? {})).toEqual([
       "2 permits ended without a close: nobody closed in time. 2000 tokens released.",
+    ])
+  })
+
+  test("says which acts were begun and never reported, and what stays charged for them", () => {
+    const redeemed = redeemPermit(deployment, openPermit(deployment), "2026-01-15T12:03:00.000Z")
+    const end = endPermits(deployment, [openPermit(deployment, { reserve_tokens: 7 }), redeemed])
+    expect(report(end).verdict).toBe(VERDICTS.permit_end)
+    expect(permitTexts(report(end).facts ?? {})).toEqual([
+      "2 permits ended without a close: nobody closed in time. 7 tokens released. 1 was redeemed: its act was begun and never reported; 2000 tokens stay charged.",
     ])
   })
 

@@ -28,8 +28,9 @@ export function checkBudgets(
   for (const { tenant_id, openings: ended } of ends)
     for (const end of ended) {
       const key = { tenant_id, window_seconds: end.window_seconds, window_start: Date.parse(end.window_start) }
-      const { ordinal, total_after, released } = end
-      expect(made.get(placeOf(key, ordinal))).toMatchObject({ kind: "release", tokens: 0 - released, total_after })
+      const { ordinal, total_after } = end
+      const moved = "released" in end ? { kind: "release", tokens: 0 - end.released } : { kind: "settle", tokens: 0 }
+      expect(made.get(placeOf(key, ordinal))).toMatchObject({ ...moved, total_after })
     }
 }
 

@@ -34,11 +34,19 @@ async function judgeNew(service: TestService, rows: NewRows, exported: readonly 
   if (rows.entries.length === 0 && rows.runs.length === 0 && exported.length === 0) return
   const auditor = await auditorOf(service, rows.entries)
   const bundles = judgeRecords(auditor, service, rows.runs)
-  const { openings, ends } = judgePermits(auditor, rows)
+  const { openings, ends, redemptions } = judgePermits(auditor, rows)
   const events = judgeEvents(auditor, rows)
   const attestations = judgeAttestations(auditor, service, rows.attestations)
   const statements = checkExports(auditor, exported)
-  const anchors = [...bundles.flatMap(anchorsOf), ...openings, ...ends, ...events, ...attestations, ...statements]
+  const anchors = [
+    ...bundles.flatMap(anchorsOf),
+    ...openings,
+    ...ends,
+    ...redemptions,
+    ...events,
+    ...attestations,
+    ...statements,
+  ]
   checkEveryEntryExplained(anchors, rows.entries)
 }
 
@@ -56,6 +64,7 @@ export async function checkHouse(service: TestService): Promise<void> {
     ...bundles.flatMap(anchorsOf),
     ...permits.openings,
     ...permits.ends,
+    ...permits.redemptions,
     ...events,
     ...attestations,
     ...statements,

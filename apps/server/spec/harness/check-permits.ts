@@ -1,12 +1,18 @@
 /** Every permit: its opening and its end as documents that verify, and its row as what these and its run say. */
+import type { Anchor } from "@runseal/core/artifacts/anchor"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { PermitEnd } from "@runseal/core/artifacts/permit-end"
+import { redemptionLeaf } from "@runseal/core/formulas/permit"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { expect } from "vitest"
 import { type Auditor, referenceDigest } from "./auditor.ts"
 import type { Tables } from "./read-tables.ts"
 
-export type SealedPermits = { readonly openings: readonly Opening[]; readonly ends: readonly PermitEnd[] }
+export type SealedPermits = {
+  readonly openings: readonly Opening[]
+  readonly ends: readonly PermitEnd[]
+  readonly redemptions: readonly Anchor[]
+}
 
 /** Every opening and every end, and what they are together. Gives what it judged. */
 export function checkPermits(auditor: Auditor, tables: Tables): SealedPermits {
@@ -20,10 +26,10 @@ export function checkPermits(auditor: Auditor, tables: Tables): SealedPermits {
   return sealed
 }
 
-/** Judges openings and ends, and gives them. */
+/** Judges openings, ends and redemptions, and gives them. */
 export function judgePermits(
   { judge, checkEntry }: Auditor,
-  { permits, ends }: Pick<Tables, "permits" | "ends">,
+  { permits, ends, redeemed }: Pick<Tables, "permits" | "ends" | "redeemed">,
 ): SealedPermits {
   const openings = permits.flatMap(row => {
     if (row.state === "refused") {
@@ -49,7 +55,13 @@ export function judgePermits(
     })
     return end
   })
-  return { openings, ends: documents }
+  const redemptions = redeemed.map(({ permit_id, redeemed_at, redemption_entry }) => {
+    const leaf = redemptionLeaf(permit_id, new Date(redeemed_at).toISOString())
+    const anchor = { leaf, entry: JSON.parse(redemption_entry) }
+    checkEntry(anchor)
+    return anchor
+  })
+  return { openings, ends: documents, redemptions }
 }
 
 const rowOf = ({ reservation, leaf, entry, ...opening }: Opening) => ({

@@ -8,7 +8,7 @@ import type { AttestationRow } from "../../src/store/tables/attestations-table.t
 import { unpackBundle } from "../../src/store/tables/bundle-text.ts"
 import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
 import { type PermitEndRow, permit_end } from "../../src/store/tables/permit-ends.ts"
-import type { PermitRow } from "../../src/store/tables/permits-table.ts"
+import type { PermitRedemption, PermitRow } from "../../src/store/tables/permits-table.ts"
 import type { PublicationRow } from "../../src/store/tables/publications-table.ts"
 import { type RunRow, run } from "../../src/store/tables/runs-table.ts"
 import type { TenantWindowRow, TokenMovementRow } from "../../src/store/tables/tenant-windows.ts"
@@ -25,6 +25,7 @@ export type Tables = {
   /** By window, in its order. */
   readonly movements: readonly TokenMovementRow[]
   readonly permits: readonly PermitRow[]
+  readonly redeemed: readonly PermitRedemption[]
   readonly ends: readonly PermitEndRow[]
   readonly events: readonly AdminEventRow[]
   /** By owner, oldest first. */
@@ -54,6 +55,7 @@ export const readTables = (db: Database): Promise<Tables> =>
     movements: await sql<TokenMovementRow[]>`
       select * from token_movement order by tenant_id, window_seconds, window_start, ordinal`,
     permits: await readPermits(sql, -1),
+    redeemed: await readRedeemed(sql, -1),
     ends: await orm.select().from(permit_end).orderBy(permit_end.owner, permit_end.chain_ordinal),
     events: await readEvents(sql, -1),
     attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
@@ -68,6 +70,12 @@ async function readPermits(sql: Tx["sql"], logSize: number): Promise<readonly Pe
   return rows.map(row => ({ ...row, opening: row.opening.length === 0 ? "" : unpackBundle(row.opening) }))
 }
 
+/** The redemptions that were logged since. */
+const readRedeemed = (sql: Tx["sql"], logSize: number): Promise<readonly PermitRedemption[]> =>
+  sql<PermitRedemption[]>`
+    select permit_id, redeemed_at, redemption_entry from permit
+    where redeemed_at > 0 and (redemption_entry::json ->> 'logIndex')::bigint >= ${logSize}`
+
 /** The document of an event that is not sealed is no bytes. */
 async function readEvents(sql: Tx["sql"], logSize: number): Promise<readonly AdminEventRow[]> {
   const rows = await sql<(Omit<AdminEventRow, "document"> & { readonly document: Uint8Array })[]>`
@@ -78,7 +86,10 @@ async function readEvents(sql: Tx["sql"], logSize: number): Promise<readonly Adm
 /** How far somebody has seen the tables. */
 export type Seen = { readonly logSize: number; readonly nextRunId: number }
 
-export type NewRows = Pick<Tables, "head" | "entries" | "runs" | "permits" | "ends" | "events" | "attestations">
+export type NewRows = Pick<
+  Tables,
+  "head" | "entries" | "runs" | "permits" | "redeemed" | "ends" | "events" | "attestations"
+>
 
 /** What came after that, in one consistent view. */
 export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise<NewRows> =>
@@ -86,6 +97,7 @@ export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise
     entries: await sql<LogEntryRow[]>`select * from log_entry where log_index >= ${logSize} order by log_index`,
     runs: await orm.select().from(run).where(gte(run.run_id, nextRunId)).orderBy(run.run_id),
     permits: await readPermits(sql, logSize),
+    redeemed: await readRedeemed(sql, logSize),
     ends: await orm.select().from(permit_end).where(gte(permit_end.log_index, logSize)),
     events: await readEvents(sql, logSize),
     attestations: await sql<

@@ -6,7 +6,9 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
+import { opened } from "../harness/asked-permits.ts"
 import { type Child, runToEnd, startChild } from "../harness/child.ts"
+import { textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
@@ -165,9 +167,40 @@ function story(open: (home: string) => Promise<Backups>, name: string, rolledBac
   })
 }
 
+/** A permit that was redeemed after the backup is not redeemed again in what is put in its place. */
+function redeemedOnce(open: (home: string) => Promise<Backups>, name: string): void {
+  test("a permit that was redeemed after it is not redeemed again", { timeout: STORY_DEADLINE_MS }, async () => {
+    const home = join(folder, name)
+    const backups = await open(home)
+    const start = () => startChild(["--data-dir", join(home, "data"), ...backups.options()])
+    let server = await start()
+    const held = (await opened(server, { redeem_required: true, valid_for_seconds: 3600 })).body
+    const id = textAt(held, "permit_id")
+    const redeem = () => server.post(`/permits/${id}/redeem`, { permit: textAt(held, "permit") })
+    await server.end("SIGTERM")
+    await backups.save("before")
+    server = await start()
+    expect((await redeem()).status).toBe(200)
+    expect((await redeem()).status).toBe(409)
+    await server.end("SIGTERM")
+    await backups.restore("before")
+    if (backups.options().length === 0) {
+      const refused = await runToEnd(["--data-dir", join(home, "data")])
+      expect(refused.code).not.toBe(0)
+      expect(refused.stderr).toMatch(/it is an older copy/)
+      return
+    }
+    server = await start()
+    expect((await redeem()).status).toBe(503)
+    await server.end("SIGTERM")
+  })
+}
+
 describe("a copied folder of the embedded database", () => {
   story(embedded, "embedded", true)
+  redeemedOnce(embedded, "embedded-redeemed")
 })
 describe.skipIf(postgresStart.kind === "absent")(`a dump ${postgresTitle}`, () => {
   story(postgres, "postgres", false)
+  redeemedOnce(postgres, "postgres-redeemed")
 })

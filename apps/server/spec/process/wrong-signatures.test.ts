@@ -11,7 +11,7 @@ import { afterAll, afterEach, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { newEcdsaKey, type OwnEcdsaKey } from "../../src/keys/ecdsa-keys.ts"
 import { growLog } from "../../src/keys/log-builder.ts"
-import { trustDocument } from "../../src/keys/published-trust.ts"
+import { trustDocument, trustedKeysOf } from "../../src/keys/published-trust.ts"
 import { openOwnVerification } from "../../src/sealing/own-verification.ts"
 import { attestationDraft } from "../../src/sealing/seal-attestation.ts"
 import { type Batch, buildBatch } from "../../src/sealing/seal-batch.ts"
@@ -68,6 +68,7 @@ test("one wrong signature of a batch is stored unless it is the sample, is found
   })
   const signingKeys = [key("service"), key("log")]
   const document = trustDocument({ origin: ORIGIN, genesisAt: TIME - 60, signingKeys }, "wrong.example")
+  const trust = trustedKeysOf(document)
   const { db, telemetry } = service.deps
   const verification = openOwnVerification({
     document,
@@ -97,6 +98,7 @@ test("one wrong signature of a batch is stored unless it is the sample, is found
   const batch: Batch = await buildBatch({ drafts: [], attestations }, start, {
     log: verification.log,
     verify: verification.verify,
+    trust,
     reportFault: () => undefined,
   })
   const sealed = batch.attestations.filter(one => one !== undefined).length

@@ -156,7 +156,11 @@ export function eventOf(document: StreamDocument): SealedEvent {
     }
     case "end": {
       const { tenant_id, reason, end_clock, openings, end_hash } = read(looseEndSchema, document.text)
-      const permits = openings.map(({ permit_id, released }) => ({ permit_id, released_tokens: released }))
+      const permits = openings.map(({ permit_id, ...ended }) =>
+        "released" in ended
+          ? { permit_id, released_tokens: ended.released }
+          : { permit_id, charged_tokens: ended.charged, redeemed_at: ended.redemption.redeemed_clock },
+      )
       return {
         ...place,
         type: "permit.ended",

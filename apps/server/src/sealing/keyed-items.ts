@@ -41,13 +41,13 @@ export function withoutTaken(work: BatchWork, states: ReadonlyMap<string, KeySta
     unused.delete(claim.key_hash)
     return state === undefined || isTaken(state, kind === "run" ? chargeOf(work.drafts[at]) : "")
   })
-  const { closes, ends, openings } = work.permits ?? NO_PERMITS
+  const { closes, openings, ...others } = work.permits ?? NO_PERMITS
   const free = <Sealed>(kind: KeyedItem["kind"], items: readonly Sealed[]): readonly (Sealed | undefined)[] =>
     items.map((item, at) => (taken.some(found => found.kind === kind && found.at === at) ? undefined : item))
   return {
     drafts: free("run", work.drafts),
     attestations: free("attestation", work.attestations),
-    permits: { closes: free("close", closes), ends, openings: free("opening", openings) },
+    permits: { ...others, closes: free("close", closes), openings: free("opening", openings) },
   }
 }
 

@@ -86,7 +86,12 @@ const window_start = BATCH_TIME - (BATCH_TIME % 60_000)
 const head = { tenant_id: TENANT.tenant_id, salt: ZERO_HASH, record_count: 4, run_count: 4, head: "e5".repeat(32) }
 const window = { tenant_id: TENANT.tenant_id, window_seconds: 60, window_start, total: 100, movements: 3 }
 
-const seal = (permits: Partial<PermitWork>, state: Partial<PermitState> = {}, grown?: Batch): Promise<Batch> => {
+const seal = (
+  permits: Partial<PermitWork>,
+  state: Partial<PermitState> = {},
+  grown?: Batch,
+  trust = batchTrust,
+): Promise<Batch> => {
   const start: BatchStart = {
     frontier: (grown?.log ?? before).frontier(),
     next_run_id: 8,
@@ -103,7 +108,7 @@ const seal = (permits: Partial<PermitWork>, state: Partial<PermitState> = {}, gr
     },
   }
   const work = { drafts: [], attestations: [], permits: { ...NO_PERMITS, ...permits } }
-  return buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), reportFault: () => undefined })
+  return buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), trust, reportFault: () => undefined })
 }
 
 /** A batch that opened one permit, and what a later batch finds of it. */
@@ -115,8 +120,19 @@ async function opened(reserved: number) {
   const { permit_id, opening_hash } = document
   const { charge_id, cap } = pending.charge
   // Its time is over, for the batch that ends it.
-  const times = { close_by: BATCH_TIME - 1, redeemed_at: 0 }
-  const row = { permit_id, owner: 1, state: "open", charge_id, cap, reserved, ...times, opening_hash } as const
+  const times = { opened_at: 0, expires_at: BATCH_TIME - 2, close_by: BATCH_TIME - 1, due_at: BATCH_TIME - 1 }
+  const unredeemed = { redeemed_at: 0, redemption_entry: "", redemption_unknown: false }
+  const row = {
+    permit_id,
+    owner: 1,
+    state: "open",
+    charge_id,
+    cap,
+    reserved,
+    ...times,
+    ...unredeemed,
+    opening_hash,
+  } as const
   const permits = new Map([[permit_id, { ...row, window_seconds: 60, window_start }]])
   return { batch, document, pending, state: { permits } }
 }
@@ -186,4 +202,40 @@ test("an opening, a run's close and an end take their places in the chain in thi
     ["release", 6, -6],
     ["reserve", 7, 7],
   ])
+})
+
+test("a redemption is an entry behind the documents of its batch, which the close of a later batch holds", async () => {
+  const { batch: first, document, pending, state } = await opened(50)
+  const { permit_id } = document
+  const [row] = state.permits.values()
+  if (row === undefined) throw new Error("the permit is there")
+  const open = { ...row, expires_at: BATCH_TIME + 1, close_by: BATCH_TIME + 2, due_at: BATCH_TIME + 2 }
+  const redemption = { owner: TENANT.owner, permit_id }
+  const redeemed = await seal(
+    { redemptions: [redemption, redemption], openings: [await pendingOpening(1)] },
+    { permits: new Map([[permit_id, open]]) },
+    first,
+  )
+  expect(redeemed.refusals.redemptions.get(1)).toMatchObject({ reason: "redeemed" })
+  expect(redeemed.entries).toHaveLength(2)
+  const [made] = redeemed.redemptions
+  if (made === undefined) throw new Error("the first is redeemed")
+  const entry = JSON.parse(made.redemption_entry)
+  expect(Number(entry.logIndex)).toBe(redeemed.entries[1]?.index)
+  const close = await pendingClose(document, pending, 20)
+  const permits = new Map([[permit_id, { ...open, ...made }]])
+  const closed = await seal({ closes: [close], redemptions: [redemption] }, { permits }, redeemed)
+  expect(closed.refusals.redemptions.get(0)).toMatchObject({ reason: "not_open" })
+  expect(closed.runs[0]?.bundle.sections.permit).toMatchObject({ redemption: { entry } })
+})
+
+test("a redemption whose entry does not verify is refused alone", async () => {
+  const { batch: first, document, state } = await opened(50)
+  const [row] = state.permits.values()
+  if (row === undefined) throw new Error("the permit is there")
+  const permits = new Map([[document.permit_id, { ...row, expires_at: BATCH_TIME + 1 }]])
+  const redemption = { owner: TENANT.owner, permit_id: document.permit_id }
+  const other = { ...batchTrust, logKeys: [] }
+  const batch = await seal({ redemptions: [redemption] }, { permits }, first, other)
+  expect([batch.redemptions, batch.entries]).toEqual([[undefined], []])
 })

@@ -13,6 +13,7 @@ import {
   type NewPermitRow,
   type PermitCounts,
   type PermitOutcome,
+  redeemPermits,
   settlePermits,
 } from "../store/tables/permits-table.ts"
 import {
@@ -24,7 +25,7 @@ import {
 } from "../store/tables/tenant-windows.ts"
 import { type Batch, type BatchWork, permitRuns, type SealedRun } from "./seal-batch.ts"
 import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
-import type { PermitState, PermitWork } from "./settle-permits.ts"
+import { NO_PERMITS, type PermitState, type PermitWork } from "./settle-permits.ts"
 
 /** The items of a batch's permits that are there. */
 export const permitItems = ({ closes, ends, openings }: PermitWork): readonly { readonly tenant: Tenant }[] =>
@@ -32,12 +33,15 @@ export const permitItems = ({ closes, ends, openings }: PermitWork): readonly { 
 
 type LockedItems = Pick<PermitState, "counts" | "permits">
 
-/** Holds the API keys behind openings, and locks the permits that are to be closed or ended. */
+/** Holds the API keys behind openings, and locks the permits that are to be closed, ended or redeemed. */
 export async function lockPermitItems(tx: Tx, { drafts, permits }: BatchWork): Promise<LockedItems> {
-  const { closes = [], ends = [], openings = [] } = permits ?? {}
+  const { closes, ends, redemptions, openings } = permits ?? NO_PERMITS
   const refused = drafts.filter(draft => draft.refused_permit !== undefined)
   const owners = [...new Set([...openings, ...refused].flatMap(item => item?.tenant.owner ?? []))]
-  const ids = [...closes.flatMap(close => close?.permit_id ?? []), ...ends.flatMap(end => end?.permit_ids ?? [])]
+  const ids = [
+    ...[...closes, ...redemptions].flatMap(item => item?.permit_id ?? []),
+    ...ends.flatMap(end => end?.permit_ids ?? []),
+  ]
   const [counts, locked] = await Promise.all([countPermits(tx, owners), lockPermits(tx, [...new Set(ids)])])
   return { counts, permits: locked }
 }
@@ -78,6 +82,7 @@ export function writePermits(
 ): readonly Promise<void>[] {
   const openings = batch.openings.filter(opening => opening !== undefined)
   const ends = batch.ends.filter(end => end !== undefined)
+  const redemptions = batch.redemptions.filter(redemption => redemption !== undefined)
   const refused = batch.runs.filter(run => run?.draft.refused_permit !== undefined)
   const rows = numbered(
     [...openings.map(openRow), ...refused.flatMap(run => (run === undefined ? [] : refusedRow(run)))],
@@ -86,6 +91,7 @@ export function writePermits(
   return [
     insertPermits(tx, rows),
     insertPermitEnds(tx, ends.map(endRow)),
+    redeemPermits(tx, redemptions),
     settlePermits(tx, [...closedBy(work, batch), ...ends.flatMap(endedBy)]),
     moveWindows(tx, batch.windows),
     insertMovements(tx, batch.movements),
@@ -121,6 +127,8 @@ const asked = (
   due_at: Date.parse(terms.close_by),
   redeem_required: terms.redeem_required,
   redeemed_at: 0,
+  redemption_entry: "",
+  redemption_unknown: false,
   end_ordinal: 0,
   disclosure_seed: Buffer.from(moment.seed, "hex"),
 })

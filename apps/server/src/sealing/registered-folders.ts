@@ -10,6 +10,7 @@ import {
   removeHeadsFolder,
 } from "../store/tables/heads-folders.ts"
 import { lockHead } from "../store/tables/log-store.ts"
+import { doubtRedemptions } from "../store/tables/permits-table.ts"
 import { awaitedOf } from "./folder-registration.ts"
 
 export type ListedFolder = {
@@ -28,21 +29,25 @@ export async function listFolders(db: Database): Promise<readonly ListedFolder[]
   })
 }
 
-/** Removes a folder and returns what the database knew of it. @throws StartupError when there is no such folder */
+/**
+ * Removes a folder and returns what the database knew of it. Where sealing waited for it, its servers may have acknowledged redemptions
+ * that this database lacks: no permit that is open now is redeemed any more. @throws StartupError when there is no such folder */
 export async function forgetFolder(db: Database, folder_id: string, nowMs: number): Promise<HeadsFolderRow> {
   refuseEmbedded(db)
   const found = await db.transaction(async tx => {
     await lockHead(tx)
-    const row = (await readHeadsFolders(tx)).find(each => each.folder_id === folder_id)
+    const rows = await readHeadsFolders(tx)
+    const row = rows.find(each => each.folder_id === folder_id)
+    if (row === undefined) return undefined
+    if (awaitedOf({ facts: await readDatabaseFacts(tx), rows }).includes(row)) await doubtRedemptions(tx)
     await removeHeadsFolder(tx, folder_id)
-    if (row !== undefined)
-      await recordAdminEvent(tx, {
-        at: nowMs,
-        who: OPERATOR_COMMAND,
-        action: "heads.forget",
-        subject: { kind: "heads_folder", id: folder_id },
-        before: { log_size: row.size },
-      })
+    await recordAdminEvent(tx, {
+      at: nowMs,
+      who: OPERATOR_COMMAND,
+      action: "heads.forget",
+      subject: { kind: "heads_folder", id: folder_id },
+      before: { log_size: row.size },
+    })
     return row
   })
   if (found === undefined) throw new StartupError("The database knows no folder of heads of that id; see heads list.")

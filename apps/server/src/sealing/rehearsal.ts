@@ -40,7 +40,8 @@ export function createRehearsal(at: string, reportFault: ReportFault): (draft: D
     keys: { service: remembering(newEcdsaKey()), log: remembering(newEcdsaKey()) },
     origin: SCRATCH_ORIGIN,
   }
-  const verify = verifyHere(scratchTrust(log, time))
+  const trust = scratchTrust(log, time)
+  const context = { log, verify: verifyHere(trust), trust, reportFault }
   const genesis = growLog({ range: emptyRange, edges: [] })
   const { service, log: logKey } = log.keys
   const keyIds = { service_key_id: service.keyId, log_key_id: logKey.keyId, checkpoint_key_id: logKey.keyId }
@@ -53,7 +54,7 @@ export function createRehearsal(at: string, reportFault: ReportFault): (draft: D
       [tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, run_count: 0, head: ZERO_HASH }],
     ])
     const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time, now: time * 1000 }
-    const { runs } = await buildBatch({ drafts: [draft], attestations: [] }, start, { log, verify, reportFault })
+    const { runs } = await buildBatch({ drafts: [draft], attestations: [] }, start, context)
     const [run] = runs
     if (run === undefined) throw new Error("a rehearsal seals its one run")
     return run.bundle

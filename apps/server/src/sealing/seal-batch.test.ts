@@ -146,7 +146,12 @@ const seal = async (
   const reportFault = (failure: StageFailure): void => void faults.push(failure)
   const work = { drafts, attestations: sound.map(attestationFor) }
   return {
-    batch: await buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), reportFault }),
+    batch: await buildBatch(work, start, {
+      log: batchLog,
+      verify: verifyHere(batchTrust),
+      trust: batchTrust,
+      reportFault,
+    }),
     faults,
   }
 }

@@ -1,14 +1,16 @@
 /**
- * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves, openings and
- * ends of permits, attestation leaves. Nothing is stored here; the sealer's transaction commits all of it or none. docs/pipeline.md,
+ * Builds one batch of records and attestations in memory: run numbers, log entries, records, complete-record leaves, openings,
+ * redemptions and ends of permits, attestation leaves. Nothing is stored here; the sealer's transaction commits all of it or none. docs/pipeline.md,
  * "Order of sealing".
  */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import type { Draft, StageFault } from "../run/pipeline/draft.ts"
 import type { ReportFault, StageFailure } from "../run/pipeline/stage-failure.ts"
 import type { Tx } from "../store/driver/session.ts"
+import type { PermitRedemption } from "../store/tables/permits-table.ts"
 import type { TenantWindowRow, TokenMovementRow } from "../store/tables/tenant-windows.ts"
 import type { Failed } from "./batch-steps.ts"
 import type { KeyedItem } from "./keyed-items.ts"
@@ -26,6 +28,8 @@ export type BatchContext = {
   readonly log: LogIdentity
   /** Verifies every document before the batch is committed. */
   readonly verify: VerifyTexts
+  /** The service's own keys: an entry that no document shows yet is verified with them. */
+  readonly trust: TrustedKeys
   /** Called with the cause of every failure of stages 7–9 and of every refusal. */
   readonly reportFault: ReportFault
 }
@@ -82,6 +86,8 @@ export type Batch = {
   readonly openings: readonly (SealedOpening | undefined)[]
   /** In the order of the ends; undefined for one that is refused. */
   readonly ends: readonly (SealedEnd | undefined)[]
+  /** In the order of the redemptions; undefined for one that is refused. */
+  readonly redemptions: readonly (PermitRedemption | undefined)[]
   readonly refusals: Readonly<Record<keyof PermitWork, Refusals>>
   /** What permits moved in the windows. */
   readonly movements: readonly TokenMovementRow[]
@@ -118,7 +124,9 @@ export const permitRuns = ({ drafts, permits = NO_PERMITS }: Pick<Round, "drafts
 })
 
 /** Why items of a round could not be sealed, by index. */
-export type Failures = Readonly<Record<"runs" | "attestations" | "statements" | "openings" | "ends" | "events", Failed>>
+export type Failures = Readonly<
+  Record<"runs" | "attestations" | "statements" | "openings" | "ends" | "redemptions" | "events", Failed>
+>
 
 /**
  * Builds the batch, in rounds. A run that fails in stages 7–9, or whose record does not verify, is a stage_error in the next
@@ -132,15 +140,15 @@ export async function buildBatch(work: Round, start: BatchStart, context: BatchC
     statements: new Map(),
     openings: new Map(),
     ends: new Map(),
+    redemptions: new Map(),
     events: new Map(),
   }
   const sealed = await sealRound(work, start, context, failures)
   if ("batch" in sealed) return sealed.batch
-  for (const failed of [failures.attestations, failures.statements, failures.openings, failures.ends, failures.events])
-    for (const failure of failed.values()) context.reportFault(failure)
+  const { runs: ofRuns, ...ofOthers } = failures
+  for (const failed of Object.values(ofOthers)) for (const failure of failed.values()) context.reportFault(failure)
   const rebuilt = await buildBatch(nextRound(work, sealed.runs, failures), start, context)
-  for (const [at, failure] of failures.runs)
-    context.reportFault(failure, { run_id: rebuilt.runs[at]?.bundle.run.run_id })
+  for (const [at, failure] of ofRuns) context.reportFault(failure, { run_id: rebuilt.runs[at]?.bundle.run.run_id })
   return rebuilt
 }
 
@@ -162,6 +170,7 @@ function nextRound(work: Round, runs: readonly (Draft | undefined)[], failures: 
     permits: {
       closes: without(permits.closes, i => isLost(at.close(i))),
       ends: without(permits.ends, i => failures.ends.has(i)),
+      redemptions: without(permits.redemptions, i => failures.redemptions.has(i)),
       openings: without(permits.openings, i => failures.openings.has(i) || isLost(at.opening(i))),
     },
     // An event comes behind those before it or not at all: the next batch tries again.

@@ -1,13 +1,17 @@
-/** Openings and ends of permits on their way into the log. docs/formats.md sections 7.8 and 7.9. */
-import { canonicalUtf8 } from "@runseal/canonical"
-import type { OpeningLeaf, PermitEndLeaf } from "@runseal/core/artifacts/anchor"
+/** Openings, redemptions and ends of permits on their way into the log. docs/formats.md sections 7.8, 7.9 and 7.11. */
+import { canonicalize, canonicalUtf8 } from "@runseal/canonical"
+import type { OpeningLeaf, PermitEndLeaf, RedemptionLeaf } from "@runseal/core/artifacts/anchor"
 import type { Opening, OpeningBody } from "@runseal/core/artifacts/opening"
 import type { PermitEnd, PermitEndBody } from "@runseal/core/artifacts/permit-end"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { endHash, opening, openingHash, openingLeaf, permitEnd, permitEndLeaf } from "@runseal/core/formulas/permit"
+import { anchorProblem } from "@runseal/core/verify/anchor-check"
 import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder } from "../keys/log-builder.ts"
 import type { OpeningDraft, PendingOpening } from "../run/pipeline/permits/pending.ts"
+import type { PermitRedemption } from "../store/tables/permits-table.ts"
+import { unverified } from "./record.ts"
+import type { BatchContext } from "./seal-batch.ts"
 import type { PendingEnd } from "./settle-permits.ts"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
 
@@ -84,6 +88,23 @@ export function sealEnd(
 ): SealedEnd {
   const document = permitEnd(body, anchorOf(log, builder, appended, checkpoint))
   return { ...placeOf(appended, leaf_digest), pending, document, text: canonicalUtf8(document) }
+}
+
+/**
+ * The redemption of a permit, as its row holds it. Its entry is verified here, as every document is before its batch is committed: the
+ * document that closes or ends the permit will hold it.
+ */
+export function sealRedemption(
+  appended: AppendedLeaf<RedemptionLeaf>,
+  { log, trust }: Pick<BatchContext, "log" | "trust">,
+  builder: LogBuilder,
+  checkpoint: EntryCheckpoint,
+): PermitRedemption {
+  const anchor = anchorOf(log, builder, appended, checkpoint)
+  const { permit_id, redeemed_clock } = anchor.leaf
+  const problem = anchorProblem(anchor, redeemed_clock, trust)
+  if (problem !== undefined) throw unverified(problem)
+  return { permit_id, redeemed_at: Date.parse(redeemed_clock), redemption_entry: canonicalize(anchor.entry) }
 }
 
 const placeOf = (

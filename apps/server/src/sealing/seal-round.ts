@@ -3,7 +3,7 @@
  * documents of a tenant's chain are appended in the order of the chain.
  */
 import { canonicalUtf8, type WrittenTexts } from "@runseal/canonical"
-import type { CompleteRecordLeaf, Leaf } from "@runseal/core/artifacts/anchor"
+import type { CompleteRecordLeaf, Leaf, RedemptionLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle, BundleBody, SealedBody } from "@runseal/core/artifacts/bundle-schema"
 import { finishSealed, reduceBody } from "@runseal/core/derivation/derive"
 import { completeRecordLeaf, leafBytes, leafDigest, recordSeal } from "@runseal/core/formulas/leaves"
@@ -29,7 +29,7 @@ import { sealAttestation } from "./seal-attestation.ts"
 import type { Batch, BatchContext, BatchStart, Failures, Round } from "./seal-batch.ts"
 import { chainEvent, sealEvent } from "./seal-events.ts"
 import { sealStatement } from "./seal-export-statement.ts"
-import { chainEnd, chainOpening, sealEnd, sealOpening } from "./seal-permits.ts"
+import { chainEnd, chainOpening, sealEnd, sealOpening, sealRedemption } from "./seal-permits.ts"
 import { NO_PERMITS, NOTHING_LOCKED, type PermitWork, type SettledPermits, settlePermitWork } from "./settle-permits.ts"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
 
@@ -131,6 +131,9 @@ export async function sealRound(
   const { permits = NO_PERMITS } = round
   const settled = settlePermitWork(permits, start.permits ?? NOTHING_LOCKED, open.tenants)
   const runs = runsOf(round, settled)
+  const redemptions = settled.redemptions.flatMap((item, at) =>
+    item && "redeemed" in item ? [{ at, leaf: item.redeemed, bytes: leafBytes(item.redeemed) }] : [],
+  )
   const first = await appendFirstLeaves({ ...round, drafts: runs }, open)
   const finishedRuns = await open.runSteps(first.runs, failed.runs, "DLA", ({ anchor, ...run }) => {
     const place = { run_id: run.run_id, tenant_salt: tenantOf(open.tenants, run.draft.tenant.tenant_id).salt }
@@ -151,7 +154,7 @@ export async function sealRound(
   })
   if (failed.openings.size + failed.ends.size + failed.events.size > 0) return { runs }
   const written = finishedRuns.map(({ draft, leaf }) => ({ leaf, bytes: draft.texts.write(leaf) }))
-  await open.sign([...written, ...chainedOpenings, ...chainedEnds, ...chainedEvents])
+  await open.sign([...written, ...redemptions, ...chainedOpenings, ...chainedEnds, ...chainedEvents])
   const documents = await finishRound(open, {
     runs: finishedRuns.map(run => ({ ...run, last: open.append(run.leaf) })),
     openings: chainedOpenings.map(slot => ({ ...slot, appended: open.append(slot.leaf) })),
@@ -159,6 +162,7 @@ export async function sealRound(
     events: chainedEvents.map(slot => ({ ...slot, appended: open.append(slot.leaf) })),
     statements: first.statements,
     attestations: first.attestations,
+    redemptions: redemptions.map(({ at, leaf }) => ({ at, appended: open.append(leaf) })),
   })
   if (Object.values(failed).some(({ size }) => size > 0)) return { runs }
   return {
@@ -167,7 +171,9 @@ export async function sealRound(
       openings: inOrder(permits.openings.length, documents.openings.map(withPacked)),
       ends: inOrder(permits.ends.length, documents.ends.map(withPacked)),
       events: documents.events.map(withPacked).map(({ item }) => item),
+      redemptions: inOrder(permits.redemptions.length, documents.redemptions),
       refusals: {
+        redemptions: refusalsOf(settled.redemptions),
         closes: refusalsOf(settled.closes),
         ends: refusalsOf(settled.ends),
         openings: refusalsOf(settled.openings),
@@ -225,10 +231,12 @@ type Appended = Pick<FirstLeaves, "statements" | "attestations"> & {
   readonly openings: readonly (Slot & Parameters<typeof sealOpening>[0])[]
   readonly ends: readonly (Slot & Parameters<typeof sealEnd>[0])[]
   readonly events: readonly (Slot & Parameters<typeof sealEvent>[0])[]
+  readonly redemptions: readonly (Slot & { readonly appended: AppendedLeaf<RedemptionLeaf> })[]
 }
 
 /** Appends the attestations, makes every document under the last head, and has each verified. */
-async function finishRound(round: OpenRound, { runs, openings, ends, events, statements, attestations }: Appended) {
+async function finishRound(round: OpenRound, appendedBefore: Appended) {
+  const { runs, openings, ends, events, statements, attestations, redemptions } = appendedBefore
   const { start, context, failed, log, runSteps, append, finishing } = round
   const attested = new Map(start.attested)
   const appended = await runSteps(attestations, failed.attestations, "LEDGER", slot => {
@@ -255,6 +263,10 @@ async function finishRound(round: OpenRound, { runs, openings, ends, events, sta
     attestations: await finishDocuments(finishing, appended, failed.attestations, ATTESTATION, slot =>
       sealAttestation(slot, context.log, log, c2),
     ),
+    redemptions: await runSteps(redemptions, failed.redemptions, "LEDGER", ({ at, appended }) => ({
+      at,
+      item: sealRedemption(appended, context, log, c2),
+    })),
     statements: await finishDocuments(finishing, statements, failed.statements, STATEMENT, slot =>
       sealStatement(slot.draft, slot.appended, context.log, log, c2),
     ),

@@ -22,7 +22,7 @@ import { type Batch, type BatchContext, type BatchWork, permitRuns, type SealedR
 import type { ExportDraft, SealedStatement } from "./seal-export-statement.ts"
 import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
 import { type Item, partition } from "./sealing-items.ts"
-import type { PendingEnd } from "./settle-permits.ts"
+import type { PendingEnd, PendingRedemption } from "./settle-permits.ts"
 
 /** Most runs, permits, attestations and statements in one transaction. */
 export const BATCH_MAX_ITEMS = 256
@@ -51,6 +51,11 @@ export type Sealer = {
   readonly closePermit: (close: PendingClose, claim?: KeyClaim) => Promise<SealedRun>
   /** Releases reservations and seals the document that ends their permits, those of them that are still open. Rejects so too. */
   readonly endPermits: (end: PendingEnd) => Promise<SealedEnd>
+  /**
+   * Redeems an open permit once for all: its leaf is an entry of the log before this resolves. Gives the time in milliseconds. Rejects as
+   * `openPermit` does.
+   */
+  readonly redeemPermit: (redemption: PendingRedemption) => Promise<number>
   /** Seals admin events that are committed, some at a time, and gives their number. Rejects when the batch was not committed. */
   readonly sealEvents: () => Promise<number>
   /**
@@ -207,7 +212,7 @@ const sealActs = (submit: Submit, { reportSealed }: Pick<SealerContext, "reportS
 function sealPermits(
   submit: Submit,
   { reportSealed }: Pick<SealerContext, "reportSealed">,
-): Pick<Sealer, "openPermit" | "closePermit" | "endPermits"> {
+): Pick<Sealer, "openPermit" | "closePermit" | "endPermits" | "redeemPermit"> {
   const refuse = ({ batch: { refusals }, at }: Sealed, kind: keyof Batch["refusals"]): void => {
     if (refusals[kind].has(at)) throw refusals[kind].get(at)
   }
@@ -240,6 +245,14 @@ function sealPermits(
       const ended = sealedAt(sealed.batch.ends, sealed.at)
       reportSealed("permit_end", secondsSince(since))
       return ended
+    },
+    redeemPermit: async redemption => {
+      const since = performance.now()
+      const sealed = await submit({ redemption, claim: undefined })
+      refuse(sealed, "redemptions")
+      const { redeemed_at } = sealedAt(sealed.batch.redemptions, sealed.at)
+      reportSealed("redemption", secondsSince(since))
+      return redeemed_at
     },
   }
 }

@@ -7,7 +7,7 @@ import type { KeyedItem } from "./keyed-items.ts"
 import type { AttestationDraft } from "./seal-attestation.ts"
 import type { BatchWork } from "./seal-batch.ts"
 import type { ExportDraft } from "./seal-export-statement.ts"
-import type { PendingEnd } from "./settle-permits.ts"
+import type { PendingEnd, PendingRedemption } from "./settle-permits.ts"
 
 export type Item = (
   | { readonly run: Draft }
@@ -16,6 +16,7 @@ export type Item = (
   | { readonly opening: PendingOpening }
   | { readonly close: PendingClose }
   | { readonly end: PendingEnd }
+  | { readonly redemption: PendingRedemption }
   | { readonly events: true }
   /** Alone in its batch. */
   | { readonly act: NonNullable<BatchWork["act"]> }
@@ -30,6 +31,7 @@ export function partition(items: readonly Item[]): { readonly work: BatchWork; r
   const attestations: AttestationDraft[] = []
   const exports: ExportDraft[] = []
   const [openings, closes, ends]: [PendingOpening[], PendingClose[], PendingEnd[]] = [[], [], []]
+  const redemptions: PendingRedemption[] = []
   const keyed: KeyedItem[] = []
   let events = false
   let act: BatchWork["act"]
@@ -38,7 +40,7 @@ export function partition(items: readonly Item[]): { readonly work: BatchWork; r
     if (item.claim !== undefined && kind !== undefined) keyed.push({ kind, at, claim: item.claim })
     return at
   })
-  const permits = { openings, closes, ends }
+  const permits = { openings, closes, ends, redemptions }
   return { work: { drafts, attestations, exports, keyed, permits, events, ...(act && { act }) }, indices }
 
   /** @returns no kind for what has no idempotency key */
@@ -56,6 +58,7 @@ export function partition(items: readonly Item[]): { readonly work: BatchWork; r
       return { kind: undefined, at: 0 }
     }
     if ("end" in item) return { kind: undefined, at: ends.push(item.end) - 1 }
+    if ("redemption" in item) return { kind: undefined, at: redemptions.push(item.redemption) - 1 }
     return { kind: undefined, at: exports.push(item.export) - 1 }
   }
 }

@@ -1,5 +1,5 @@
 /** What the permits of one batch move, and what becomes of each item. */
-import { writtenTexts } from "@runseal/canonical"
+import { canonicalize, writtenTexts } from "@runseal/canonical"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import { expect, test } from "vitest"
 import { makeDeployment } from "../../../../libs/core/test/fixtures/deployment.ts"
@@ -7,7 +7,6 @@ import { openPermit } from "../../../../libs/core/test/fixtures/permits.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import {
   OPEN_PERMITS_MAX,
-  type OpeningDraft,
   type PendingClose,
   type PendingOpening,
   type Settlement,
@@ -34,8 +33,13 @@ const permitOf = (permit_id: string, reserved: number, changes: Partial<LockedPe
   ...WINDOW,
   cap: 1000,
   reserved,
+  opened_at: NOW - 100,
+  expires_at: NOW - 2,
   close_by: NOW - 1,
+  due_at: NOW - 1,
   redeemed_at: 0,
+  redemption_entry: "",
+  redemption_unknown: false,
   opening_hash: "0b".repeat(32),
   ...changes,
 })
@@ -50,7 +54,9 @@ const stateOf = (total: number, permits: readonly LockedPermit[] = [], open = pe
 })
 
 // A batch does not read the opening that it lets through.
-const OPENING: OpeningDraft = openPermit(makeDeployment()).opening
+const OPENING = openPermit(makeDeployment()).opening
+/** Of a permit, with any entry. */
+const REDEEMED = { redeemed_at: NOW - 5, redemption_entry: canonicalize(OPENING.entry) }
 
 /** What a pending item was settled with. */
 type Seen = { readonly id: string; readonly settlement: Settlement | { readonly window: BudgetWindow } }
@@ -131,14 +137,14 @@ test("closes come first, then ends, then openings: what is given back can be res
 
 test("tokens beyond the reservation are a charge behind the settlement, and its number is the close's", () => {
   const { seen, close } = world()
-  const settled = settle({ closes: [close("a", 130)] }, stateOf(900, [permitOf("a", 100, { redeemed_at: NOW - 5 })]))
+  const settled = settle({ closes: [close("a", 130)] }, stateOf(900, [permitOf("a", 100, REDEEMED)]))
   expect(movesOf(settled)).toEqual([
     ["settle", 6, 0, 900],
     ["charge", 7, 30, 930],
   ])
   expect(seen[0]?.settlement).toMatchObject({
     window: { ordinal: 7, tokens: 130, reserved: 100, total_after: 930 },
-    redeemed_clock: "2026-05-04T11:59:59.995Z",
+    redemption: { redeemed_clock: "2026-05-04T11:59:59.995Z", entry: OPENING.entry },
   })
 })
 
@@ -207,4 +213,52 @@ test("a total beyond 2^53−1 is refused alone", () => {
   const settled = settle({ closes: [close("a", 16)], openings: [opening("b", 6)] }, state)
   expect([settled.closes[0], settled.openings[0]]).toEqual([refusal("overflow"), refusal("overflow")])
   expect(settled.movements).toEqual([])
+})
+
+test("an end releases what an unredeemed permit reserved, and leaves what a redeemed one reserved in the window", () => {
+  const end = { tenant: TENANT, permit_ids: ["a", "b"], reason: "expired" as const }
+  const settled = settle({ ends: [end] }, stateOf(900, [permitOf("a", 100), permitOf("b", 30, REDEEMED)]))
+  expect(movesOf(settled)).toEqual([
+    ["release", 6, -100, 800],
+    ["settle", 7, 0, 800],
+  ])
+  expect(settled.ends[0]).toMatchObject({
+    end: {
+      openings: [
+        { permit_id: "a", released: 100, total_after: 800 },
+        { permit_id: "b", charged: 30, total_after: 800, redemption: { redeemed_clock: "2026-05-04T11:59:59.995Z" } },
+      ],
+    },
+  })
+})
+
+test("a redemption is refused by what the batch finds: closed, ended, another's, redeemed, expired, or its key revoked", () => {
+  const { close } = world()
+  const open = { expires_at: NOW + 1, close_by: NOW + 2, due_at: NOW + 2 }
+  const permits = [
+    permitOf("open", 1, open),
+    permitOf("closing", 1, open),
+    permitOf("closed", 1, { ...open, state: "closed" }),
+    permitOf("another's", 1, { ...open, owner: 2 }),
+    permitOf("redeemed", 1, { ...open, ...REDEEMED }),
+    permitOf("expired", 1, { ...open, expires_at: NOW }),
+    permitOf("revoked", 1, { ...open, due_at: 0 }),
+    permitOf("doubted", 1, { ...open, redemption_unknown: true }),
+  ]
+  const asked = [...permits.map(({ permit_id }) => permit_id), "open"]
+  const redemptions = asked.map(permit_id => ({ owner: TENANT.owner, permit_id }))
+  const settled = settle({ closes: [close("closing", 0)], redemptions }, stateOf(900, permits))
+  expect(settled.redemptions).toEqual([
+    {
+      redeemed: {
+        leaf_version: "vfa.redemption_leaf.v1",
+        permit_id: "open",
+        redeemed_clock: new Date(NOW).toISOString(),
+      },
+    },
+    ...["not_open", "not_open", "not_open", "redeemed", "expired", "not_open", "unknown", "redeemed"].map(reason => ({
+      refusal: expect.objectContaining({ reason }),
+    })),
+  ])
+  expect(movesOf(settled)).toEqual([["settle", 6, -1, 899]])
 })

@@ -1,10 +1,13 @@
 /**
  * What the permits of a batch move: a pure function of the rows that the batch has locked, called at the start of each of its rounds.
- * Closes come first, then ends, then openings: what is given back can be reserved again.
+ * Closes come first, then ends, then redemptions: a permit that is over is not redeemed. Then openings: what is given back can be reserved
+ * again.
  */
+
+import type { RedemptionLeaf } from "@runseal/core/artifacts/anchor"
 import type { EndReason, PermitEndBody } from "@runseal/core/artifacts/permit-end"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
-import { permitEndBody } from "@runseal/core/formulas/permit"
+import { permitEndBody, redemptionLeaf } from "@runseal/core/formulas/permit"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { Draft } from "../run/pipeline/draft.ts"
 import {
@@ -16,7 +19,7 @@ import {
   type PermitRefusalReason,
   type Reservation,
 } from "../run/pipeline/permits/pending.ts"
-import type { LockedPermit, PermitCounts } from "../store/tables/permits-table.ts"
+import { type LockedPermit, type PermitCounts, storedRedemption } from "../store/tables/permits-table.ts"
 import {
   type TenantWindowRow,
   type TokenMovementRow,
@@ -32,14 +35,22 @@ export type PendingEnd = {
   readonly reason: EndReason
 }
 
+/** A permit that is to be redeemed. */
+export type PendingRedemption = {
+  /** Id of the API key that opened it. */
+  readonly owner: number
+  readonly permit_id: string
+}
+
 /** The permit items of a batch; undefined at the index of an item that is refused. */
 export type PermitWork = {
   readonly closes: readonly (PendingClose | undefined)[]
   readonly ends: readonly (PendingEnd | undefined)[]
+  readonly redemptions: readonly (PendingRedemption | undefined)[]
   readonly openings: readonly (PendingOpening | undefined)[]
 }
 
-export const NO_PERMITS: PermitWork = { closes: [], ends: [], openings: [] }
+export const NO_PERMITS: PermitWork = { closes: [], ends: [], redemptions: [], openings: [] }
 
 /** What the batch has locked for its permits. */
 export type PermitState = {
@@ -60,6 +71,7 @@ export type Settled<Made> = Made | { readonly refusal: unknown }
 export type SettledPermits = {
   readonly closes: readonly (Settled<{ readonly run: Draft }> | undefined)[]
   readonly ends: readonly (Settled<{ readonly end: PermitEndBody }> | undefined)[]
+  readonly redemptions: readonly (Settled<{ readonly redeemed: RedemptionLeaf }> | undefined)[]
   readonly openings: readonly (Settled<{ readonly opening: OpeningDraft } | { readonly run: Draft }> | undefined)[]
   readonly movements: readonly TokenMovementRow[]
   /** The windows that moved, as they are afterwards. */
@@ -68,7 +80,7 @@ export type SettledPermits = {
 
 /** Settles the items of a round. An item whose own function throws is refused alone, and moves nothing. */
 export function settlePermitWork(
-  { closes, ends, openings }: PermitWork,
+  { closes, ends, redemptions, openings }: PermitWork,
   state: PermitState,
   tenants: ReadonlyMap<string, TenantHead>,
 ): SettledPermits {
@@ -76,6 +88,7 @@ export function settlePermitWork(
   return {
     closes: closes.map(close => close && alone(() => ({ run: closeIn(book, close) }))),
     ends: ends.map(end => end && alone(() => ({ end: endIn(book, end, tenants.get(end.tenant.tenant_id)?.salt) }))),
+    redemptions: redemptions.map(one => one && alone(() => ({ redeemed: redeemIn(book, one) }))),
     openings: openings.map(opening => opening && alone(() => openIn(book, opening))),
     movements: book.movements,
     windows: [...book.moved.values()],
@@ -102,6 +115,8 @@ function openBook({ permits, windows, counts, now }: PermitState) {
   const moved = new Map<string, TenantWindowRow>()
   /** Permits that this round has closed or ended. */
   const taken = new Set<string>()
+  /** Permits that this round has redeemed. */
+  const redeemed = new Set<string>()
   /** Open permits by owner. */
   const open = new Map([...counts].map(([owner, count]) => [owner, count.open]))
   return {
@@ -138,6 +153,12 @@ function openBook({ permits, windows, counts, now }: PermitState) {
       taken.add(permit_id)
       open.set(owner, (open.get(owner) ?? 0) - 1)
     },
+    /** @returns whether it was not redeemed before */
+    redeem: ({ permit_id, redeemed_at }: LockedPermit): boolean => {
+      if (redeemed_at !== 0 || redeemed.has(permit_id)) return false
+      redeemed.add(permit_id)
+      return true
+    },
     add: (owner: number): void => void open.set(owner, (open.get(owner) ?? 0) + 1),
   }
 }
@@ -146,13 +167,14 @@ type Book = ReturnType<typeof openBook>
 /** @throws PermitRefusal */
 function closeIn(book: Book, { tenant, permit_id, used, settled }: PendingClose): Draft {
   const permit = book.openPermit(permit_id, tenant.owner) ?? refuse("not_open")
-  const { charge_id, reserved, redeemed_at } = permit
+  const { charge_id, reserved } = permit
   const rows = book.follow({ ...keyOf(permit), tenant_id: tenant.tenant_id }, [
     { charge_id, kind: "settle", tokens: Math.min(used, reserved) - reserved },
     ...(used > reserved ? [{ charge_id, kind: "charge" as const, tokens: used - reserved }] : []),
   ])
   const window = { ...windowAfter(permit, rows), tokens: used, reserved }
-  const draft = settled({ window, ...(redeemed_at === 0 ? {} : { redeemed_clock: clock(redeemed_at) }) })
+  const redemption = storedRedemption(permit)
+  const draft = settled({ window, ...(redemption === undefined ? {} : { redemption }) })
   book.enter(rows)
   book.take(permit)
   return draft
@@ -169,14 +191,36 @@ function endIn(book: Book, { tenant, permit_ids, reason }: PendingEnd, tenant_sa
     const permit = book.openPermit(permit_id, tenant.owner)
     if (permit === undefined || (reason === "expired" && permit.close_by >= book.now)) return []
     const { charge_id, reserved, opening_hash, window_seconds } = permit
-    const rows = book.follow({ ...keyOf(permit), tenant_id }, [{ charge_id, kind: "release", tokens: 0 - reserved }])
+    const redemption = storedRedemption(permit)
+    // Who redeemed it has begun the act, so that nobody can tell that nothing was used.
+    const movement =
+      redemption === undefined
+        ? { charge_id, kind: "release" as const, tokens: 0 - reserved }
+        : { charge_id, kind: "settle" as const, tokens: 0 }
+    const rows = book.follow({ ...keyOf(permit), tenant_id }, [movement])
     book.enter(rows)
     book.take(permit)
     const { ordinal, total_after, window_start } = windowAfter(permit, rows)
-    return [{ permit_id, opening_hash, window_seconds, window_start, ordinal, released: reserved, total_after }]
+    const ended = { permit_id, opening_hash, window_seconds, window_start, ordinal, total_after }
+    return [redemption === undefined ? { ...ended, released: reserved } : { ...ended, charged: reserved, redemption }]
   })
   if (openings.length === 0) refuse("not_open")
   return permitEndBody({ tenant_id, tenant_salt, reason, end_clock: clock(book.now), openings })
+}
+
+/**
+ * Expired is a permit whose time has come by the log as well: a clock that is behind extends nothing. One whose key was revoked is to
+ * end. @throws PermitRefusal
+ */
+function redeemIn(book: Book, { owner, permit_id }: PendingRedemption): RedemptionLeaf {
+  const permit = book.openPermit(permit_id, owner) ?? refuse("not_open")
+  const at = Math.max(book.now, permit.opened_at)
+  if (permit.redeemed_at !== 0) refuse("redeemed")
+  if (permit.due_at === 0) refuse("not_open")
+  if (permit.redemption_unknown) refuse("unknown")
+  if (permit.expires_at <= at) refuse("expired")
+  if (!book.redeem(permit)) refuse("redeemed")
+  return redemptionLeaf(permit_id, clock(at))
 }
 
 /** @throws PermitRefusal */

@@ -32,7 +32,6 @@ const FORMS = {
   updateFrom: new RegExp(
     String.raw`^update (?<table>${NAME}) set (?<set>.*?) from ${RECORDSET} as (?<alias>${NAME})\(.*?\) where (?<where>.*)$`,
   ),
-  updateJoined: /^update (?<table>[a-z_]+) set (?<set>[^()]*?) from (?<joined>[a-z_]+) where (?<where>.*)$/,
   /** The array has what the first condition has: it is there for the planner. */
   updateListed: new RegExp(
     String.raw`^with next as \(select \* from ${RECORDSET} as ${NAME}\(.*?\) \) update (?<table>${NAME}) set (?<set>.*?) from next where (?<where>\k<table>\.(?<key>${NAME}) = next\.\k<key>) and \k<table>\.\k<key> = any\(array\(select \k<key> from next\)\)$`,
@@ -80,7 +79,6 @@ function parseForm(text: string): Statement | undefined {
     [FORMS.arrays, insertArrays],
     [FORMS.updateFrom, updateFrom],
     [FORMS.updateListed, updateFrom],
-    [FORMS.updateJoined, updateWhere],
     [FORMS.update, updateWhere],
     [FORMS.select, select],
   ] as const

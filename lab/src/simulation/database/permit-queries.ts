@@ -8,7 +8,7 @@ const COUNTS =
 const DUE =
   /^select permit_id, permit\.owner, tenant_id, due_at = 0 as revoked from permit join tenant on tenant\.owner = permit\.owner where state = 'open' and due_at < greatest\(\$1::bigint, \(select log_time \* 1000 from log_head\)\) order by due_at limit \$2::bigint$/
 const HELD =
-  /^select (?<columns>.*), permit\.opening, permit_end\.document as end_document from permit left join permit_end on permit_end\.owner = permit\.owner and permit_end\.chain_ordinal = permit\.end_ordinal where permit_id = \$1$/
+  /^select (?<columns>.*), permit\.redemption_entry, permit\.opening, permit_end\.document as end_document from permit left join permit_end on permit_end\.owner = permit\.owner and permit_end\.chain_ordinal = permit\.end_ordinal where permit_id = \$1$/
 
 /** The read that a text is; undefined for another statement. */
 export function permitQuery(text: string): Query | undefined {
@@ -63,6 +63,6 @@ const held: Query = (rows, [permitId]) =>
 /** The columns that the store reads. */
 function shown(row: Row): Row {
   const names = columnsOf("permit").replaceAll("permit.", "").split(", ")
-  const all = [...names, "leaf_digest", "log_index", "disclosure_seed", "opening"]
+  const all = [...names, "leaf_digest", "log_index", "disclosure_seed", "redemption_entry", "opening"]
   return Object.fromEntries(all.map(name => [name, row[name] ?? ""]))
 }

@@ -29,6 +29,7 @@ import {
   PERMIT_END_LEAF_VERSION,
   PRE_ANCHOR_LEAF_VERSIONS,
   RECEIPT_LEAF_VERSIONS,
+  REDEMPTION_LEAF_VERSION,
 } from "../vocabulary/versions.ts"
 
 /** The 33 values of leaf v5, before its version marker. */
@@ -122,6 +123,14 @@ export const openingLeafSchema = v.strictObject({
 })
 /** Anchors one opening in its tenant's chain, before the act. */
 export type OpeningLeaf = Shape<typeof openingLeafSchema>
+
+export const redemptionLeafSchema = v.strictObject({
+  leaf_version: v.literal(REDEMPTION_LEAF_VERSION),
+  permit_id: permitIdSchema,
+  redeemed_clock: clockSchema,
+})
+/** Anchors the redemption of a permit. It is a leaf alone: the document that closes or ends the permit has its entry. */
+export type RedemptionLeaf = Shape<typeof redemptionLeafSchema>
 
 export const permitEndLeafSchema = v.strictObject({
   leaf_version: v.literal(PERMIT_END_LEAF_VERSION),
@@ -219,6 +228,7 @@ export type Leaf =
   | ReceiptLeaf
   | CompleteRecordLeaf
   | OpeningLeaf
+  | RedemptionLeaf
   | PermitEndLeaf
   | AdminEventLeaf
   | AttestationLeaf

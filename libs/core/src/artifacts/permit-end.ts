@@ -1,6 +1,6 @@
 /**
- * The end of permits whose runs were not closed: their reservations are released, and no run came of them. docs/formats.md
- * section 7.9.
+ * The end of permits whose runs were not closed. No run came of them. What a permit reserved is released; where the permit was redeemed
+ * the act was begun, and it stays charged. docs/formats.md section 7.9.
  */
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
@@ -15,6 +15,7 @@ import {
 } from "../vocabulary/scalars.ts"
 import { PERMIT_END_KIND } from "../vocabulary/versions.ts"
 import { permitEndLeafSchema } from "./anchor.ts"
+import { type Redemption, redemptionSchema } from "./permit-sections.ts"
 
 /** Openings that one document ends. */
 export const ENDED_OPENINGS_MAX = 256
@@ -23,17 +24,21 @@ export const ENDED_OPENINGS_MAX = 256
 export const END_REASONS = ["expired", "revoked"] as const
 export type EndReason = (typeof END_REASONS)[number]
 
-const endedOpening = v.strictObject({
+const ended = {
   permit_id: permitIdSchema,
   opening_hash: sha256Schema,
   window_seconds: ordinalSchema,
   window_start: clockSchema,
-  /** Number of the movement in its window that releases the reservation. */
+  /** Number of the movement in its window that releases or charges the reservation. */
   ordinal: ordinalSchema,
-  /** Tokens that were reserved. */
-  released: countSchema,
   total_after: countSchema,
-})
+}
+const endedOpening = v.union([
+  /** The tokens that were reserved are given back. */
+  v.strictObject({ ...ended, released: countSchema }),
+  /** The act was begun, and nobody reported it: they stay in the window. */
+  v.strictObject({ ...ended, charged: countSchema, redemption: redemptionSchema }),
+])
 export type EndedOpening = Shape<typeof endedOpening>
 
 export const permitEndSchema = v.strictObject({
@@ -50,6 +55,16 @@ export const permitEndSchema = v.strictObject({
   entry: transparencyLogEntrySchema,
 })
 export type PermitEnd = Shape<typeof permitEndSchema>
+
+/** What an ended opening adds to the total of its window. */
+export const movedBy = (ended: EndedOpening): number => ("released" in ended ? 0 - ended.released : 0)
+
+/** Tokens that an ended opening had reserved. */
+export const reservedBy = (ended: EndedOpening): number => ("released" in ended ? ended.released : ended.charged)
+
+/** The redemption of an ended opening; undefined when it was not redeemed. */
+export const redemptionOf = (ended: EndedOpening): Redemption | undefined =>
+  "released" in ended ? undefined : ended.redemption
 
 /** An end before its own hash. */
 export type PermitEndBody = Omit<PermitEnd, "end_hash" | "leaf" | "entry">

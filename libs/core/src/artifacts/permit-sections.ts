@@ -1,5 +1,6 @@
-/** The two sections that the record of a close has beside those of its opening. docs/formats.md section 2.5. */
+/** The redemption of a permit, and the two sections that the record of a close has beside those of its opening. docs/formats.md sections 2.5 and 7.11. */
 import type { JsonObject } from "@runseal/canonical"
+import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
 import { clockSchema, decimalSchema, permitIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 import { type DeclaredSection, declaredKind } from "./declared-sections.ts"
@@ -14,6 +15,10 @@ export type ActOutcome = (typeof ACT_OUTCOMES)[number]
 export const ACT_FAILURE_CODES = ["NOT_EXECUTED", "EXECUTOR_REFUSED", "EXECUTOR_FAILED", "TIMED_OUT"] as const
 export type ActFailureCode = (typeof ACT_FAILURE_CODES)[number]
 
+/** That a permit was redeemed, and the entry of the leaf that says so: the leaf follows from the permit and this clock. */
+export const redemptionSchema = v.strictObject({ redeemed_clock: clockSchema, entry: transparencyLogEntrySchema })
+export type Redemption = Shape<typeof redemptionSchema>
+
 /** Which opening a run closes, and what became of the act. It is never withheld. */
 export const PERMIT_USE_SCHEMA = section("vfa.permit_use.v1", {
   permit_id: permitIdSchema,
@@ -26,8 +31,8 @@ export const PERMIT_USE_SCHEMA = section("vfa.permit_use.v1", {
   code: v.exactOptional(v.picklist(ACT_FAILURE_CODES)),
   /** Admission clock of the close: the instant at which the run is decided. Never before that of its opening. */
   closed_clock: clockSchema,
-  /** When the permit was redeemed; absent when it was not. */
-  redeemed_clock: v.exactOptional(clockSchema),
+  /** Absent when the permit was not redeemed. */
+  redemption: v.exactOptional(redemptionSchema),
 })
 export type PermitUseSection = Shape<typeof PERMIT_USE_SCHEMA>
 

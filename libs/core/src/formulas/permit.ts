@@ -1,12 +1,21 @@
-/** Preimages of permits: opening, end, and what the record of a close adds to its opening. docs/formats.md sections 2.5, 7.8 and 7.9. */
+/**
+ * Preimages of permits: opening, redemption, end, and what the record of a close adds to its opening. docs/formats.md sections 2.5, 7.8, 7.9
+ * and 7.11.
+ */
 import { decodeHex, digest, hmacSha256Hex } from "@runseal/canonical"
-import type { Anchor, OpeningLeaf, PermitEndLeaf } from "../artifacts/anchor.ts"
+import type { Anchor, OpeningLeaf, PermitEndLeaf, RedemptionLeaf } from "../artifacts/anchor.ts"
 import { declaredKind, type ShownDeclared } from "../artifacts/declared-sections.ts"
 import type { ExportedWindow } from "../artifacts/export-statement.ts"
 import type { Opening, OpeningBody } from "../artifacts/opening.ts"
 import type { PermitEnd, PermitEndBody } from "../artifacts/permit-end.ts"
 import type { ClosingDeclared, PermitUseSection } from "../artifacts/permit-sections.ts"
-import { OPENING_KIND, OPENING_LEAF_VERSION, PERMIT_END_KIND, PERMIT_END_LEAF_VERSION } from "../vocabulary/versions.ts"
+import {
+  OPENING_KIND,
+  OPENING_LEAF_VERSION,
+  PERMIT_END_KIND,
+  PERMIT_END_LEAF_VERSION,
+  REDEMPTION_LEAF_VERSION,
+} from "../vocabulary/versions.ts"
 import { type ChainPlace, leafDigest, sectionHashes } from "./leaves.ts"
 import { type Moment, permitId } from "./moment.ts"
 import type { Unsealed } from "./seal.ts"
@@ -40,6 +49,13 @@ export const opening = (body: OpeningBody, { leaf, entry }: Anchor<OpeningLeaf>)
   entry,
 })
 
+/** The leaf that anchors the redemption of a permit. @param redeemed_clock RFC 3339 */
+export const redemptionLeaf = (permit_id: string, redeemed_clock: string): RedemptionLeaf => ({
+  leaf_version: REDEMPTION_LEAF_VERSION,
+  permit_id,
+  redeemed_clock,
+})
+
 /** An end before its own hash. */
 export const permitEndBody = (facts: Omit<PermitEndBody, "kind">): PermitEndBody => ({
   kind: PERMIT_END_KIND,
@@ -67,12 +83,12 @@ export const permitEnd = (body: PermitEndBody, { leaf, entry }: Anchor<PermitEnd
   entry,
 })
 
-type UseFacts = Pick<PermitUseSection, "outcome" | "code" | "closed_clock" | "redeemed_clock">
+type UseFacts = Pick<PermitUseSection, "outcome" | "code" | "closed_clock" | "redemption">
 
 /** The section that says which opening a run closes. @param facts `closed_clock` is never before the opening's admission clock */
 export const permitUseSection = (
   { permit_id, leaf, entry }: Pick<Opening, "permit_id" | "leaf" | "entry">,
-  { outcome, code, closed_clock, redeemed_clock }: UseFacts,
+  { outcome, code, closed_clock, redemption }: UseFacts,
 ): Unsealed<PermitUseSection> => ({
   kind: "vfa.permit_use.v1",
   permit_id,
@@ -81,7 +97,7 @@ export const permitUseSection = (
   outcome,
   ...(code === undefined ? {} : { code }),
   closed_clock,
-  ...(redeemed_clock === undefined ? {} : { redeemed_clock }),
+  ...(redemption === undefined ? {} : { redemption }),
 })
 
 /** What a close declares, with its own salt. */

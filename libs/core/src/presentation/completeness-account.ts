@@ -43,7 +43,7 @@ function pieceText(piece: ChainPiece | undefined): string {
 
 /** The checks that passed; none for an export that failed. */
 export function passedRows(found: Completeness): readonly AccountRow[] {
-  const { verdict, statement, records, events, openings, ends, outside, open_permits, carried } = found
+  const { verdict, statement, records, events, openings, ends, outside, open_permits, unreported_acts, carried } = found
   if (verdict === COMPLETENESS_VERDICTS.failed || statement === undefined) return []
   const { leaf } = statement
   const piece = chainPiece(leaf)
@@ -63,7 +63,7 @@ export function passedRows(found: Completeness): readonly AccountRow[] {
       : [
           {
             label: "permits",
-            value: `${countOf(openings, "opening")} and ${countOf(ends, "end")} verified; every close and end is of one opening; open: ${open_permits}${carried === 0 ? "" : `; from before the piece, for their closes: ${carried}`}`,
+            value: `${countOf(openings, "opening")} and ${countOf(ends, "end")} verified; every close and end is of one opening; open: ${open_permits}; acts begun and never reported: ${unreported_acts}${carried === 0 ? "" : `; from before the piece, for their closes: ${carried}`}`,
           },
         ]),
     {

@@ -14,7 +14,7 @@ import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import { leafBytes, receiptLeaf } from "../formulas/leaves.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
-import type { Examination, PassedChecks } from "./examination.ts"
+import { collectFindings, type Examination, type PassedChecks } from "./examination.ts"
 import { absent, type CheckId } from "./report.ts"
 
 /** A trust document without keys: every key check fails against it. */
@@ -97,6 +97,13 @@ export function checkAnchor(
   const isPast = isOld && report.integratedTime >= (trust?.leafV7From ?? Number.POSITIVE_INFINITY)
   findings.require(idOf("leaf"), !isPast, `the service writes only leaf v7 since then, this is ${version}`)
   findings.fail(idOf("log_time"), ...logTimeProblems(anchor.leaf, report.integratedTime, clock))
+}
+
+/** The first fault of an anchor whose leaf is known to be right; undefined when it verifies. @param clock RFC 3339: that of what it anchors */
+export function anchorProblem(anchor: Anchor, clock: string, trust: TrustedKeys): string | undefined {
+  const findings = collectFindings()
+  checkAnchor(anchor, { leaf: undefined, clock, reportedAs: "entry" }, { trust, findings })
+  return findings.checks({})[0]?.message
 }
 
 /** Checks the anchor of a receipt, or that the receipt requires none. */

@@ -4,7 +4,7 @@ import type { AdminEvent } from "../artifacts/admin-event.ts"
 import type { Anchor, ChainLeaf } from "../artifacts/anchor.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
-import type { PermitEnd } from "../artifacts/permit-end.ts"
+import { type PermitEnd, redemptionOf } from "../artifacts/permit-end.ts"
 import type { ReadDocument } from "./read-document.ts"
 import { VERDICTS, type Verdict } from "./report.ts"
 
@@ -38,6 +38,13 @@ export const chainAnchor = ({ kind, value }: ChainDocument): Anchor<ChainLeaf> |
 /** The entry that a record has in the log before the one that puts it into its chain. */
 export const firstEntry = ({ kind, value }: ChainDocument): TransparencyLogEntry | undefined =>
   kind === "record" ? (value.anchors.pre_anchor ?? value.anchors.receipt)?.entry : undefined
+
+/** The entries of the redemptions that a document holds. */
+export function redemptionEntries({ kind, value }: ChainDocument): readonly TransparencyLogEntry[] {
+  if (kind === "end") return value.openings.flatMap(ended => redemptionOf(ended)?.entry ?? [])
+  const redemption = kind === "record" ? value.sections.permit?.redemption : undefined
+  return redemption === undefined ? [] : [redemption.entry]
+}
 
 /** The document's own clock: the instant of its decision. */
 export function chainClock({ kind, value }: ChainDocument): string {

@@ -69,6 +69,8 @@ export type Completeness = {
   readonly events: number
   /** Openings of the piece that nothing in it closes or ends. */
   readonly open_permits: number
+  /** Permits of the piece that were redeemed, and ended without a close: acts that were begun and never reported. */
+  readonly unreported_acts: number
   /** Openings from before the piece, which records of it close. */
   readonly carried: number
   /** Documents of the piece that were admitted outside the time asked for: they were sealed among the others. */
@@ -184,6 +186,7 @@ export function foldExport(
         ...(current?.service === undefined ? {} : { service: current.service }),
         ...(documents?.found() ?? { records: 0, openings: 0, ends: 0, events: 0 }),
         open_permits: documents?.open() ?? 0,
+        unreported_acts: documents?.unreported() ?? 0,
         carried: documents?.carried() ?? 0,
         outside: documents?.outside() ?? 0,
         ...(budgets && documents !== undefined ? { windows: documents.windows() } : {}),

@@ -16,7 +16,7 @@ import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
 import { parseDocument, readDocument } from "./read-document.ts"
-import { declaredOutputHash } from "./record-facts.ts"
+import { declaredOutputHash, endFacts } from "./record-facts.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
 
 /** A fact: `label` for people, `key` for programs. */
@@ -135,7 +135,8 @@ function permitSummary({ sections: { permit, envelope, budget_snapshot } }: Bund
     ...line("permit", permit.permit_id),
     ...line("permitted_at", envelope?.admission_clock),
     ...line("opening_entry", permit.opening_log_index),
-    ...line("redeemed_at", permit.redeemed_clock),
+    ...line("redeemed_at", permit.redemption?.redeemed_clock),
+    ...line("redemption_entry", permit.redemption?.entry.logIndex),
     ...line("act", permit.code === undefined ? permit.outcome : `${permit.outcome} (${permit.code})`),
     ...line("closed_at", permit.closed_clock),
     ...line("reserved_tokens", budget_snapshot?.window?.reserved),
@@ -168,24 +169,18 @@ function openingSummary({ sections, reservation, leaf, entry, ...opening }: Open
   ]
 }
 
-function endSummary({
-  tenant_id,
-  reason,
-  end_clock,
-  openings,
-  end_hash,
-  leaf,
-  entry,
-}: PermitEnd): readonly EvidenceLine[] {
+function endSummary(end: PermitEnd): readonly EvidenceLine[] {
+  const { tenant_id, reason, end_clock, openings, end_hash, leaf, entry } = end
+  const { ended } = endFacts(end)
   return [
     ...line("ended_at", end_clock),
     ...line("reason", reason),
     ...line("tenant", tenant_id),
     ...line("permits", openings.length),
-    ...line(
-      "released_tokens",
-      openings.reduce((sum, { released }) => sum + released, 0),
-    ),
+    ...line("released_tokens", ended.released_tokens),
+    ...(ended.redeemed === 0
+      ? []
+      : [...line("redeemed_and_not_closed", ended.redeemed), ...line("charged_tokens", ended.charged_tokens)]),
     ...line("log_entry", entry.logIndex),
     ...line("tenant_ordinal", leaf.tenant_ordinal),
     ...line("end_hash", end_hash),

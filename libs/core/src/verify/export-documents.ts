@@ -2,7 +2,14 @@
 import type { ChainLeaf } from "../artifacts/anchor.ts"
 import { type ChainPiece, chainPiece, type ExportStatement, isWholeChain } from "../artifacts/export-statement.ts"
 import { leafDigest } from "../formulas/leaves.ts"
-import { briefName, type ChainDocument, chainAnchor, chainClock, longName } from "./chain-document.ts"
+import {
+  briefName,
+  type ChainDocument,
+  chainAnchor,
+  chainClock,
+  longName,
+  redemptionEntries,
+} from "./chain-document.ts"
 import { brokenRules } from "./contradictions.ts"
 import { compareDocuments } from "./export-contradictions.ts"
 import type { WindowAccount } from "./export-windows.ts"
@@ -34,6 +41,8 @@ export type DocumentsFold = {
   readonly carried: () => number
   /** Openings of the piece that nothing in it closes or ends. */
   readonly open: () => number
+  /** Permits that were redeemed, and ended without a close: acts that were begun and never reported. */
+  readonly unreported: () => number
   readonly windows: () => readonly WindowAccount[]
 }
 
@@ -56,6 +65,7 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
   let next = piece?.first_ordinal ?? 1
   let before: LastDocument | undefined
   let outside = 0
+  let unreported = 0
 
   const behind = ({ kind }: ChainDocument, ordinal: number): string => {
     if (!gaps.fill(ordinal)) return "is here again"
@@ -71,6 +81,7 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
       if (end) problems.push("ends the piece and was admitted outside the time asked for")
     }
     counts[document.kind]++
+    if (document.kind === "end") unreported += redemptionEntries(document).length
     next = tenant_ordinal + 1
     before = here
     return problems
@@ -117,6 +128,7 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
     outside: () => outside,
     carried: carried.count,
     open: comparison.open,
+    unreported: () => unreported,
     windows: comparison.windows,
   }
 }

@@ -5,7 +5,7 @@
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
-import { type ChainDocument, chainAnchor, firstEntry } from "./chain-document.ts"
+import { type ChainDocument, chainAnchor, firstEntry, redemptionEntries } from "./chain-document.ts"
 
 /** What is wrong with the entries of the next record: ends of sentences. @param name of the record, for later ones */
 type OrderCheck = (document: ChainDocument, name: string) => readonly string[]
@@ -30,12 +30,13 @@ export function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): Ord
   const between = completeEntries()
   let run: { readonly id: number; readonly name: string } | undefined
 
+  const isForked = (view: TreeView): boolean =>
+    [statementTree, firsts.tree, lasts.tree].some(tree => areOfTwoTrees(tree, view))
   /** Adds an entry behind those of its kind. */
   const enter = (track: Track, entered: TransparencyLogEntry, place: Place, what: string): readonly string[] => {
     const view = viewOf(claimOf(entered))
-    const isForked = [statementTree, firsts.tree, lasts.tree].some(tree => areOfTwoTrees(tree, view))
     const forked = `proves itself in another tree than ${track.last?.name ?? statement.name}: the log was forked`
-    const problems = [...indexProblems(place, track.last, what), ...(isForked ? [forked] : [])]
+    const problems = [...indexProblems(place, track.last, what), ...(isForked(view) ? [forked] : [])]
     track.last = place
     track.tree = seenFurther(track.tree, view, place.index)
     return problems
@@ -63,6 +64,11 @@ export function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): Ord
       problems.push(...enter(lasts, last, place, "entry"))
       if (place.index >= statement.index) problems.push("was logged after the statement that counts it")
       between.add(place)
+    }
+    for (const redeemed of redemptionEntries(document)) {
+      times.push(...timeProblems(statement, placeOf(redeemed, `the redemption in ${name}`)))
+      if (isForked(viewOf(claimOf(redeemed))))
+        problems.push("holds a redemption that proves itself in another tree: the log was forked")
     }
     // One time that goes back is enough.
     return [...problems, ...times.slice(0, 1)]

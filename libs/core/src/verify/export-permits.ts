@@ -1,12 +1,12 @@
 /**
- * Compares the openings of a chain with the records that close them and the ends that release them. An opening is closed or ended once, or
+ * Compares the openings of a chain with the records that close them and the ends that release or charge what they reserved. An opening is closed or ended once, or
  * is open when the export is stated.
  */
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { DECLARED_NAMES } from "../artifacts/declared-sections.ts"
 import type { Opening } from "../artifacts/opening.ts"
-import type { EndedOpening, PermitEnd } from "../artifacts/permit-end.ts"
-import type { PermitUseSection } from "../artifacts/permit-sections.ts"
+import { type EndedOpening, type PermitEnd, redemptionOf, reservedBy } from "../artifacts/permit-end.ts"
+import type { PermitUseSection, Redemption } from "../artifacts/permit-sections.ts"
 import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
 import { leafDigest } from "../formulas/leaves.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
@@ -23,6 +23,7 @@ const REMEMBERED_OPENINGS_MAX = 65_536
 type OpenPermit = Pick<Opening, "opening_hash" | "expires_at" | "close_by" | "run_limit" | "reservation"> & {
   readonly leaf_digest: string
   readonly log_index: string
+  readonly admission_clock: string
   readonly redeem_required: boolean
   /** Hashes of everything that a close takes over unchanged. */
   readonly taken_over: string
@@ -94,6 +95,7 @@ function openPermit(opening: Opening, counted: boolean): OpenPermit {
     reservation,
     leaf_digest: leafDigest(leaf),
     log_index: entry.logIndex,
+    admission_clock: opening.sections.envelope.admission_clock,
     redeem_required: opening.redeem_required === true,
     taken_over: takenOver(opening.sections),
     counted,
@@ -119,12 +121,29 @@ function closeRules({ sections }: Bundle, permit: PermitUseSection, opened: Open
       "settles another reservation than that of its opening",
     ],
     [permit.closed_clock <= opened.close_by, `was closed after ${opened.close_by}, until when it could be`],
-    [
-      permit.redeemed_clock === undefined || permit.redeemed_clock <= opened.expires_at,
-      `was redeemed after ${opened.expires_at}, when the permit expired`,
-    ],
+    ...redemptionRules(permit.redemption, opened),
   ]
 }
+
+/** A permit is redeemed behind its opening in the log, and before it expires. */
+const redemptionRules = (
+  redemption: Redemption | undefined,
+  { admission_clock, expires_at, log_index }: OpenPermit,
+  of = "",
+): readonly Rule[] =>
+  redemption === undefined
+    ? []
+    : [
+        [redemption.redeemed_clock >= admission_clock, `has a redemption${of} from before the opening`],
+        [
+          redemption.redeemed_clock <= expires_at,
+          `has a redemption${of} from after ${expires_at}, when the permit expired`,
+        ],
+        [
+          Number(redemption.entry.logIndex) > Number(log_index),
+          `has a redemption${of} that is before the opening in the log`,
+        ],
+      ]
 
 /** Whether a close settles this reservation, in the same window and behind it. */
 const settles = (
@@ -138,25 +157,23 @@ const settles = (
   (window.ordinal ?? 0) > ordinal
 
 /** Nothing ties the act to the permit, so an executor that did not redeem it breaks no rule of the record. */
-const closeNotes = (
-  { outcome, redeemed_clock }: PermitUseSection,
-  { redeem_required }: OpenPermit,
-): readonly string[] =>
-  redeem_required && outcome === "completed" && redeemed_clock === undefined
+const closeNotes = ({ outcome, redemption }: PermitUseSection, { redeem_required }: OpenPermit): readonly string[] =>
+  redeem_required && outcome === "completed" && redemption === undefined
     ? ["the act is reported as completed, and its permit, which had to be redeemed, was not"]
     : []
 
 function endRules({ reason, end_clock }: PermitEnd, ended: EndedOpening, opened: OpenPermit): readonly Rule[] {
   const { tokens, window_seconds, window_start, ordinal = 0 } = opened.reservation
-  const releases =
-    ended.released === tokens &&
+  const settles =
+    reservedBy(ended) === tokens &&
     ended.window_seconds === window_seconds &&
     ended.window_start === window_start &&
     ended.ordinal > ordinal
   const of = `of the permit ${ended.permit_id}`
   return [
     [ended.opening_hash === opened.opening_hash, `names another opening ${of}`],
-    [releases, `releases another reservation than that ${of}`],
+    [settles, `releases or charges another reservation than that ${of}`],
     [reason !== "expired" || end_clock > opened.close_by, `ends before ${opened.close_by} the time ${of}, as expired`],
+    ...redemptionRules(redemptionOf(ended), opened, ` ${of}`),
   ]
 }

@@ -4,6 +4,7 @@
  * between two spans there are movements that are in no document here.
  */
 import type { ExportedWindow } from "../artifacts/export-statement.ts"
+import { movedBy, redemptionOf } from "../artifacts/permit-end.ts"
 import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
 import type { ChainDocument } from "./chain-document.ts"
 
@@ -109,7 +110,10 @@ const keyOf = ({ window_seconds, window_start }: WindowName): string => `${windo
 function movementsOf({ kind, value }: ChainDocument): readonly (readonly [WindowName, Movement])[] {
   if (kind === "event") return []
   if (kind === "end")
-    return value.openings.map(one => [one, { ...one, kind: "release", tokens: -one.released }] as const)
+    return value.openings.map(one => {
+      const kind = redemptionOf(one) === undefined ? "release" : "settle"
+      return [one, { ...one, kind, tokens: movedBy(one) }] as const
+    })
   const window = kind === "opening" ? value.reservation : value.sections.budget_snapshot?.window
   if (window?.ordinal === undefined) return []
   const { ordinal, tokens, reserved, total_after } = window

@@ -3,7 +3,7 @@ import { isSha256Hex } from "@runseal/canonical"
 import type { AdminEvent } from "../artifacts/admin-event.ts"
 import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
-import type { EndReason, PermitEnd } from "../artifacts/permit-end.ts"
+import { type EndReason, type PermitEnd, redemptionOf, reservedBy } from "../artifacts/permit-end.ts"
 import type { ActFailureCode, ActOutcome } from "../artifacts/permit-sections.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { DenyReceipt, Receipt } from "../artifacts/sealed-artifacts.ts"
@@ -58,7 +58,12 @@ export type PermitFacts = {
 export type EndFacts = {
   readonly reason: EndReason
   readonly permits: number
+  /** Of permits that were not redeemed. */
   readonly released_tokens: number
+  /** Permits that were redeemed: their acts were begun, and nobody reported them. */
+  readonly redeemed: number
+  /** Of those. */
+  readonly charged_tokens: number
 }
 
 /** What an admin event states. */
@@ -99,19 +104,26 @@ export function openingFacts({ sections, entry, reservation, ...opening }: Openi
 }
 
 /** The facts of an end. */
-export const endFacts = ({ tenant_id, reason, openings }: PermitEnd): RecordFacts => ({
-  tenant_id,
-  ended: {
-    reason,
-    permits: openings.length,
-    released_tokens: openings.reduce((sum, { released }) => sum + released, 0),
-  },
-})
+export function endFacts({ tenant_id, reason, openings }: PermitEnd): RecordFacts & { readonly ended: EndFacts } {
+  const redeemed = openings.filter(ended => redemptionOf(ended) !== undefined)
+  const tokensOf = (some: PermitEnd["openings"]): number => some.reduce((sum, ended) => sum + reservedBy(ended), 0)
+  const charged_tokens = tokensOf(redeemed)
+  return {
+    tenant_id,
+    ended: {
+      reason,
+      permits: openings.length,
+      released_tokens: tokensOf(openings) - charged_tokens,
+      redeemed: redeemed.length,
+      charged_tokens,
+    },
+  }
+}
 
 /** What the record of a close states of its permit; undefined for any other. */
 function closeFacts({ sections: { permit, envelope, budget_snapshot } }: Bundle): PermitFacts | undefined {
   if (permit === undefined || envelope === undefined) return undefined
-  const { permit_id, opening_log_index: log_index, outcome, code, redeemed_clock, closed_clock: closed_at } = permit
+  const { permit_id, opening_log_index: log_index, outcome, code, redemption, closed_clock: closed_at } = permit
   const { reserved: reserved_tokens = 0, tokens: used_tokens = 0 } = budget_snapshot?.window ?? {}
   return {
     permit_id,
@@ -120,7 +132,7 @@ function closeFacts({ sections: { permit, envelope, budget_snapshot } }: Bundle)
     reserved_tokens,
     outcome,
     ...(code === undefined ? {} : { code }),
-    ...(redeemed_clock === undefined ? {} : { redeemed_at: redeemed_clock }),
+    ...(redemption === undefined ? {} : { redeemed_at: redemption.redeemed_clock }),
     closed_at,
     used_tokens,
   }

@@ -21,9 +21,10 @@ export function checkPlaces({ bundle: { anchors, sections }, findings }: Examine
   if (sections.permit !== undefined && own !== undefined)
     findings.fail(
       complete === undefined ? "inclusion" : "complete_record",
-      ...openingProblems(sections.permit, own, complete),
+      ...permitProblems(sections.permit, own, complete),
     )
-  if (areForked(anchors)) findings.fail(complete === undefined ? "inclusion" : "complete_record", FORKED)
+  if (areForked(anchors, sections.permit?.redemption))
+    findings.fail(complete === undefined ? "inclusion" : "complete_record", FORKED)
   for (const log of outside) if (areForked(log)) findings.fail("outside", FORKED)
 }
 
@@ -74,9 +75,9 @@ function placeProblems({ leaf, entry }: Anchor<CompleteRecordLeaf>, first: Ancho
   ])
 }
 
-/** The opening of a close is in the log and in the chain before it. */
-const openingProblems = (
-  { opening_log_index }: PermitUseSection,
+/** The opening of a close is in the log and in the chain before it, and its redemption is between the two in the log. */
+const permitProblems = (
+  { opening_log_index, redemption }: PermitUseSection,
   first: Anchor,
   complete: Anchor<CompleteRecordLeaf> | undefined,
 ): readonly string[] =>
@@ -87,20 +88,34 @@ const openingProblems = (
       `the close was logged at entry ${first.entry.logIndex}, and its opening only at entry ${opening_log_index}`,
     ],
     [
+      redemption === undefined || isBetween(redemption.entry, Number(opening_log_index), first.entry),
+      "the redemption is not between the opening and the close in the log",
+    ],
+    [
       complete === undefined || complete.leaf.tenant_ordinal > 1,
       "the close is the first of a chain that holds its opening",
     ],
   ])
 
+/** Whether an entry is behind an index and before another entry, which was not logged at an earlier time. */
+export const isBetween = (
+  { logIndex, integratedTime }: TransparencyLogEntry,
+  before: number,
+  behind: TransparencyLogEntry,
+): boolean =>
+  Number(logIndex) > before &&
+  Number(logIndex) < Number(behind.logIndex) &&
+  Number(integratedTime) <= Number(behind.integratedTime)
+
 type Proven = { readonly entry: Pick<TransparencyLogEntry, "inclusionProof" | "canonicalizedBody"> }
 
 /** Whether entries that name one log are proven in trees that cannot be one, as far as their proofs meet. */
-function areForked(slots: Readonly<Partial<Record<Slot, Proven>>>): boolean {
+function areForked(slots: Readonly<Partial<Record<Slot, Proven>>>, redemption?: Proven): boolean {
   const seen: { readonly origin: string; readonly view: TreeView }[] = []
-  for (const { anchor } of slotted(slots)) {
+  for (const { entry } of [...(redemption ? [redemption] : []), ...slotted(slots).map(({ anchor }) => anchor)]) {
     // An outside log may be sharded into several trees, each with an origin of its own.
-    const [origin = ""] = anchor.entry.inclusionProof.checkpoint.envelope.split("\n", 1)
-    const view = viewOf(claimOf(anchor.entry))
+    const [origin = ""] = entry.inclusionProof.checkpoint.envelope.split("\n", 1)
+    const view = viewOf(claimOf(entry))
     if (seen.some(other => other.origin === origin && areOfTwoTrees(other.view, view))) return true
     seen.push({ origin, view })
   }

@@ -1,13 +1,15 @@
 /** Verifies the end of permits that nobody closed, without their openings. docs/formats.md section 7.9. */
+import { areOfTwoTrees, claimOf, viewOf } from "@runseal/log/entries/one-tree"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { EndedOpening, PermitEnd } from "../artifacts/permit-end.ts"
+import { type EndedOpening, movedBy, type PermitEnd, redemptionOf } from "../artifacts/permit-end.ts"
 import { endHash } from "../formulas/permit.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import { isBudgetWindow } from "./budgets.ts"
+import { checkRedemption } from "./close.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
 import { endFacts } from "./record-facts.ts"
-import { chainRules, tenantRule } from "./record-places.ts"
+import { chainRules, isBetween, tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
 /** Verifies an end whose shape is known to be right, against keys from outside it. Never throws. */
@@ -15,7 +17,7 @@ export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]):
   const { leaf, entry, end_clock, end_hash } = end
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
-  findings.fail("decision", ...brokenRules(releaseRules(end)))
+  findings.fail("decision", ...brokenRules(movementRules(end)))
   findings.fail(
     "leaf",
     ...brokenRules([
@@ -25,17 +27,25 @@ export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]):
     ]),
   )
   checkAnchor({ leaf, entry }, { leaf, clock: end_clock }, examination)
+  for (const ended of end.openings) {
+    const redemption = redemptionOf(ended)
+    if (redemption !== undefined) checkRedemption(ended.permit_id, redemption, examination)
+  }
   const isBehind = leaf.tenant_ordinal > end.openings.length
   findings.fail(
     "inclusion",
-    ...brokenRules([...chainRules(leaf, entry), [isBehind, "the end comes before openings that it ends"]]),
+    ...brokenRules([
+      ...chainRules(leaf, entry),
+      [isBehind, "the end comes before openings that it ends"],
+      ...redemptionRules(end),
+    ]),
   )
   return conclude(examination, {
     document: "permit_end",
     good: VERDICTS.permit_end,
     passed: {
       shape: "kinds and fields of the end are as they must be",
-      decision: "what is released follows in each budget window",
+      decision: "what is released or charged follows in each budget window",
       leaf: "the end and its tenant are those of the anchored leaf",
       ...passedEntry(entry),
       log_time: "logged within 600 s of the end's clock",
@@ -48,8 +58,29 @@ export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]):
   })
 }
 
-/** Each opening ends once, and in one window one release follows the other. */
-function releaseRules({ openings, end_clock }: PermitEnd): readonly Rule[] {
+/** The redemptions of ended openings are before the end in the log, each at an entry of its own and in one tree with it. */
+function redemptionRules({ openings, end_clock, entry }: PermitEnd): readonly Rule[] {
+  const redemptions = openings.flatMap(ended => redemptionOf(ended) ?? [])
+  const views = redemptions.map(({ entry: redeemed }) => viewOf(claimOf(redeemed)))
+  const tree = viewOf(claimOf(entry))
+  const indices = redemptions.map(({ entry: { logIndex } }) => logIndex)
+  return [
+    [redemptions.every(({ redeemed_clock }) => redeemed_clock <= end_clock), "a permit was redeemed after it ended"],
+    [
+      // Before a redemption are the log's birth and its opening.
+      redemptions.every(({ entry: redeemed }) => isBetween(redeemed, 1, entry)),
+      "a redemption is not before the end in the log",
+    ],
+    [new Set(indices).size === indices.length, "two redemptions are one log entry"],
+    [
+      !views.some(view => areOfTwoTrees(tree, view)),
+      "a redemption and the end prove themselves in two trees: the log was forked",
+    ],
+  ]
+}
+
+/** Each opening ends once, and in one window one movement follows the other. */
+function movementRules({ openings, end_clock }: PermitEnd): readonly Rule[] {
   const distinct = (values: readonly string[]): boolean => new Set(values).size === values.length
   const last = new Map<string, EndedOpening>()
   const follows = openings.every(ended => {
@@ -61,14 +92,19 @@ function releaseRules({ openings, end_clock }: PermitEnd): readonly Rule[] {
   return [
     [distinct(openings.map(({ permit_id }) => permit_id)), "a permit ends twice"],
     [distinct(openings.map(({ opening_hash }) => opening_hash)), "an opening ends twice"],
-    [follows, "the releases of a window do not follow each other"],
+    [follows, "the movements of a window do not follow each other"],
     // The reservation is a movement before.
-    [openings.every(({ ordinal }) => ordinal > 1), "a release is the first movement of its window"],
-    [openings.every(isBudgetWindow), "a release is of no budget window"],
-    [openings.every(({ window_start }) => window_start <= end_clock), "a release is of a window that begins later"],
+    [openings.every(({ ordinal }) => ordinal > 1), "the movement of an ended permit is the first of its window"],
+    [openings.every(isBudgetWindow), "the movement of an ended permit is of no budget window"],
+    [
+      openings.every(({ window_start }) => window_start <= end_clock),
+      "the movement of an ended permit is of a window that begins later",
+    ],
   ]
 }
 
-/** A release at the next ordinal takes the window from the total of the one before; others may have moved it between two that are apart. */
-const isAfter = ({ ordinal, released, total_after }: EndedOpening, before: EndedOpening): boolean =>
-  ordinal === before.ordinal + 1 ? total_after === before.total_after - released : ordinal > before.ordinal
+/** A movement at the next ordinal takes the window from the total of the one before; others may have moved it between two that are apart. */
+const isAfter = (ended: EndedOpening, before: EndedOpening): boolean =>
+  ended.ordinal === before.ordinal + 1
+    ? ended.total_after === before.total_after + movedBy(ended)
+    : ended.ordinal > before.ordinal

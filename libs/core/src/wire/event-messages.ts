@@ -82,7 +82,13 @@ const openingDataSchema = v.strictObject({
 const endDataSchema = v.strictObject({
   ...sealedIn,
   reason: v.picklist(END_REASONS),
-  permits: v.array(v.strictObject({ permit_id: permitIdSchema, released_tokens: countSchema })),
+  permits: v.array(
+    v.union([
+      v.strictObject({ permit_id: permitIdSchema, released_tokens: countSchema }),
+      /** It was redeemed: the act was begun, and nobody reported it. */
+      v.strictObject({ permit_id: permitIdSchema, charged_tokens: countSchema, redeemed_at: clockSchema }),
+    ]),
+  ),
   end_hash: sha256Schema,
 })
 

@@ -6,8 +6,8 @@ import base64
 from dataclasses import dataclass
 from typing import Any
 
-from .forms import HASH, fits
-from .json_text import Unreadable, canonical, parse
+from .forms import HASH, fits, seconds
+from .json_text import Unreadable, canonical, digest, parse
 from .keys import key_id, pem_of, verifies, verifies_hash
 from .merkle import Tree, leaf_hash, root_of
 from .notes import read_checkpoint, read_note
@@ -116,6 +116,25 @@ def _path(entry: Json) -> tuple[bytes, int, int, list[bytes]]:
 
 def _root(entry: Json) -> bytes | None:
     return root_of(*_path(entry))
+
+
+def redemption_problem(permit_id: str, redemption: Json, trust: Trust) -> str | None:
+    """Why the redemption of a permit is not anchored as it says, or None."""
+    entry, clock = redemption["entry"], redemption["redeemed_clock"]
+    leaf = {"leaf_version": "vfa.redemption_leaf.v1", "permit_id": permit_id, "redeemed_clock": clock}
+    problem = anchor_problem(entry, digest(leaf), trust)
+    if problem is not None:
+        return f"The redemption: {problem[1]}"
+    if entry["logIndex"] == "0":
+        return "Entry 0 is the log's birth, and no redemption."
+    late = time_problem(entry, seconds(clock))
+    return None if late is None else f"The redemption: {late}"
+
+
+def is_between(entry: Json, before: int, behind: Json) -> bool:
+    """Whether an entry is behind an index and before another entry, which was not logged at an earlier time."""
+    in_order = before < int(entry["logIndex"]) < int(behind["logIndex"])
+    return in_order and int(entry["integratedTime"]) <= int(behind["integratedTime"])
 
 
 def of_one_tree(tree: Tree, entry: Json) -> bool:

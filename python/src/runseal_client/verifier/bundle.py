@@ -6,7 +6,16 @@ import re
 from typing import Any
 
 from . import shapes
-from .anchor import anchor_problem, entry_problem, inclusion_problem, of_one_tree, read_body, time_problem
+from .anchor import (
+    anchor_problem,
+    entry_problem,
+    inclusion_problem,
+    is_between,
+    of_one_tree,
+    read_body,
+    redemption_problem,
+    time_problem,
+)
 from .bundle_shape import read_bundle, refused_gate, shape_problem, wanted_sections
 from .checks import ANCHORED, COMPLETE, FAILED, UNANCHORED, Checks, Outcome
 from .decisions import (
@@ -294,6 +303,8 @@ class BundleVerification:
         checks = self.checks
         if self.first is None:
             checks.results.pop("leaf", None)
+            if "redemption" in self.sections.get("permit", {}):
+                checks.run("inclusion", self._redemption_problem)
             if self.receipt is not None and "anchor_required" in self.receipt:
                 checks.put("entry", "The receipt requires a log entry, and has none; the refusal itself is valid.")
             return
@@ -301,8 +312,9 @@ class BundleVerification:
         checks.run("leaf", lambda: self._leaf_problem(entry))
         checks.run("entry", lambda: entry_problem(entry, self.trust))
         checks.run("inclusion", lambda: inclusion_problem(entry, self.trust))
+        checks.run("inclusion", self._redemption_problem)
         if "complete_record" not in self.anchors:
-            checks.run("inclusion", lambda: self._opening_problem([entry]))
+            checks.run("inclusion", lambda: self._permit_problem([entry]))
         checks.run("log_time", lambda: self._time_problem(entry))
 
     def _leaf_problem(self, entry: Json) -> str | None:
@@ -369,21 +381,32 @@ class BundleVerification:
             if inclusion_problem(first, self.trust) is None:
                 entries.insert(0, first)
         tree = Tree()
-        if not all([of_one_tree(tree, each) for each in entries]) or not tree.agrees():
+        redeemed = [permit["redemption"]["entry"]] if permit is not None and "redemption" in permit else []
+        if not all([of_one_tree(tree, each) for each in [*redeemed, *entries]]) or not tree.agrees():
             return "Its entries are in two trees."
         if permit is not None and self.anchors["complete_record"]["leaf"]["tenant_ordinal"] == 1:
             return "Its opening is a document of its chain before it."
-        return self._opening_problem(entries)
+        return self._permit_problem(entries)
 
-    def _opening_problem(self, entries: list[Json]) -> str | None:
+    def _redemption_problem(self) -> str | None:
+        permit = self.sections.get("permit", {})
+        if "redemption" not in permit:
+            return None
+        return redemption_problem(permit["permit_id"], permit["redemption"], self.trust)
+
+    def _permit_problem(self, entries: list[Json]) -> str | None:
         permit = self.sections.get("permit")
         if permit is None:
             return None
         opening = int(permit["opening_log_index"])
         if opening == 0:
             return "Entry 0 is the log's birth, and no opening."
-        before = opening < min(int(each["logIndex"]) for each in entries)
-        return None if before else "The opening's entry is not before it."
+        first = min(entries, key=lambda each: int(each["logIndex"]))
+        if opening >= int(first["logIndex"]):
+            return "The opening's entry is not before it."
+        if "redemption" in permit and not is_between(permit["redemption"]["entry"], opening, first):
+            return "The redemption's entry is not between those of the opening and the close."
+        return None
 
 
 def verify_bundle(document: Json, trust: Trust) -> Outcome:

@@ -56,6 +56,12 @@ class Chained:
         return int(self.entries[-1]["logIndex"])
 
     @property
+    def redemptions(self) -> list[Json]:
+        """The entries of the redemptions in it."""
+        holders = [self.sections.get("permit", {}), *(self.facts["openings"] if self.kind == "end" else [])]
+        return [each["redemption"]["entry"] for each in holders if "redemption" in each]
+
+    @property
     def sections(self) -> Json:
         """Its sections; none of an end or an event."""
         found: Json = self.facts.get("sections", {})
@@ -83,7 +89,7 @@ def _releases(end: Json) -> list[Movement]:
         Movement(
             (each["window_start"], each["window_seconds"]),
             each["ordinal"],
-            each["total_after"] + each["released"],
+            each["total_after"] + each.get("released", 0),
             each["total_after"],
         )
         for each in end["openings"]
@@ -156,9 +162,19 @@ def close_problem(close: Chained, opening: Chained) -> str | None:
         return "settles another reservation"
     if close.clock > milliseconds(opening.facts["close_by"]):
         return f"was closed after {opening.facts['close_by']}"
-    redeemed = permit.get("redeemed_clock")
-    if redeemed is not None and milliseconds(redeemed) > milliseconds(opening.facts["expires_at"]):
-        return f"was redeemed after {opening.facts['expires_at']}"
+    return _redemption_problem(permit, opening)
+
+
+def _redemption_problem(holder: Json, opening: Chained) -> str | None:
+    if "redemption" not in holder:
+        return None
+    redeemed, entry = milliseconds(holder["redemption"]["redeemed_clock"]), holder["redemption"]["entry"]
+    if redeemed < milliseconds(opening.sections["envelope"]["admission_clock"]):
+        return "has a redemption from before the opening"
+    if redeemed > milliseconds(opening.facts["expires_at"]):
+        return f"has a redemption from after {opening.facts['expires_at']}"
+    if int(entry["logIndex"]) <= opening.index:
+        return "has a redemption that is before the opening in the log"
     return None
 
 
@@ -169,13 +185,14 @@ def release_problem(end: Chained, released: Json, opening: Chained) -> str | Non
         return "comes before its opening"
     if released["opening_hash"] != opening.facts["opening_hash"]:
         return "names another opening of the permit"
-    window = (released["window_seconds"], released["window_start"], released["released"])
+    tokens = released["charged"] if "charged" in released else released["released"]
+    window = (released["window_seconds"], released["window_start"], tokens)
     wanted = (reserved["window_seconds"], reserved["window_start"], reserved["tokens"])
     if window != wanted or released["ordinal"] <= reserved["ordinal"]:
         return "releases another reservation"
     if end.facts["reason"] == "expired" and end.clock <= milliseconds(opening.facts["close_by"]):
         return f"ends the permit before {opening.facts['close_by']}"
-    return None
+    return _redemption_problem(released, opening)
 
 
 def missing_fields(document: Chained) -> list[str]:

@@ -34,7 +34,8 @@ _COUNTED = {"record": "records", "opening": "openings", "end": "ends", "event": 
 
 @dataclass
 class ExportOutcome:
-    """What is to be said of an export. `windows` are the budget windows with the movements that are here."""
+    """What is to be said of an export. `windows` are the budget windows with the movements that are here. `unreported_acts` were begun under
+    permits that were redeemed and ended without a close."""
 
     verdict: str
     problems: list[str]
@@ -44,6 +45,7 @@ class ExportOutcome:
     service: str | None = None
     # Codes of LIMITATIONS that a document of it has.
     limitations: tuple[str, ...] = ()
+    unreported_acts: int = 0
 
 
 @dataclass
@@ -64,6 +66,7 @@ class _Export:
         self.limitations: set[str] = set()
         self.counts = dict.fromkeys(_COUNTED.values(), 0)
         self.windows: dict[Window, dict[int, Movement]] = {}
+        self.unreported = 0
         self._order = LogOrder()
         self._permits: dict[str, _Permit] = {}
         self._ids: dict[tuple[str, str], str] = {}
@@ -96,6 +99,11 @@ class _Export:
             return
         for entry in document.entries:
             self._log(entry, str(document))
+        for entry in document.redemptions:
+            if not self._order.has_in_tree(entry):
+                self.problem(f"{document} holds a redemption that is proven in another tree")
+        if document.kind == "end":
+            self.unreported += len(document.redemptions)
         self._known_once(document)
         if self._is_opening_from_before(document):
             self._place_before(document)
@@ -343,4 +351,5 @@ def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
         export.windows,
         export.trust.service,
         tuple(code for code in LIMITATIONS if code in export.limitations),
+        export.unreported,
     )

@@ -199,10 +199,11 @@ def permit_problem(record: Json) -> str | None:
         return "The permit is of another opening."
     if ("code" in permit) != (permit["outcome"] == "failed"):
         return "A code is there exactly when the act failed."
-    clocks = [envelope["admission_clock"], permit.get("redeemed_clock"), permit["closed_clock"]]
-    times = [milliseconds(each) for each in clocks if each is not None]
-    if times != sorted(times):
-        return "The clocks of the permit are not in their order."
+    admitted, later = milliseconds(envelope["admission_clock"]), [permit["closed_clock"]]
+    if "redemption" in permit:
+        later.append(permit["redemption"]["redeemed_clock"])
+    if any(milliseconds(each) < admitted for each in later):
+        return "The permit was closed or redeemed before it was opened."
     for name, added in sections["closing"].get("declared", {}).items():
         if set(added) & set(declared_of(sections, name)):
             return "The closing declares again what the opening declares."

@@ -35,6 +35,10 @@ class LogOrder:
             return f"{name} makes the log's time go back"
         return None
 
+    def has_in_tree(self, entry: Json) -> bool:
+        """Whether an entry, which verifies, is of the tree of those before it."""
+        return of_one_tree(self._tree, entry)
+
     def agrees(self) -> bool:
         """Whether all proofs together are of one tree."""
         return self._tree.agrees()

@@ -6,7 +6,15 @@ from typing import Any
 
 from . import forms as f
 from . import shapes
-from .anchor import entry_problem, inclusion_problem, read_body, time_problem
+from .anchor import (
+    entry_problem,
+    inclusion_problem,
+    is_between,
+    of_one_tree,
+    read_body,
+    redemption_problem,
+    time_problem,
+)
 from .bundle import declared_problem, envelope_problem, hashes_problem, payload_problem
 from .checks import FAILED, Checks, Outcome
 from .decisions import evaluation_problem, token_of, window_problem
@@ -15,6 +23,7 @@ from .forms import HASH, array, constant, integer, milliseconds, record, seconds
 from .json_text import digest, same, without
 from .kernels import declared_of, is_withheld
 from .manifests import tenant_commitment
+from .merkle import Tree
 from .trust import Trust
 
 Json = dict[str, Any]
@@ -46,6 +55,22 @@ _OPENING = record(
     },
     {"redeem_required": constant(True)},
 )
+_ENDED: dict[str, f.Form] = {
+    "permit_id": f.PERMIT_ID,
+    "opening_hash": HASH,
+    "window_seconds": integer(1),
+    "window_start": f.clock,
+    "ordinal": integer(1),
+    "total_after": f.COUNT,
+}
+_RELEASED = record({**_ENDED, "released": f.COUNT})
+_CHARGED = record({**_ENDED, "charged": f.COUNT, "redemption": shapes.REDEMPTION})
+
+
+def _ended(value: Any, path: str) -> None:
+    (_CHARGED if isinstance(value, dict) and "charged" in value else _RELEASED)(value, path)
+
+
 _END = record(
     {
         "kind": constant("vfa.permit_end.v1"),
@@ -54,17 +79,7 @@ _END = record(
         "reason": constant("expired", "revoked"),
         "end_clock": f.clock,
         "openings": array(
-            record(
-                {
-                    "permit_id": f.PERMIT_ID,
-                    "opening_hash": HASH,
-                    "window_seconds": integer(1),
-                    "window_start": f.clock,
-                    "ordinal": integer(1),
-                    "released": f.COUNT,
-                    "total_after": f.COUNT,
-                }
-            ),
+            _ended,
             1,
             256,
         ),
@@ -173,6 +188,28 @@ def verify_opening(document: Json, trust: Trust) -> Outcome:
     )
 
 
+def _redemptions_problem(document: Json, trust: Trust) -> str | None:
+    redeemed = [each for each in document["openings"] if "redemption" in each]
+    tree = Tree()
+    for each in redeemed:
+        redemption = each["redemption"]
+        problem = redemption_problem(each["permit_id"], redemption, trust)
+        if problem is not None:
+            return problem
+        if milliseconds(redemption["redeemed_clock"]) > milliseconds(document["end_clock"]):
+            return "A permit was redeemed after it ended."
+        if not is_between(redemption["entry"], 1, document["entry"]):
+            return "A redemption is not before the end in the log."
+        if not of_one_tree(tree, redemption["entry"]):
+            return "The redemptions are in two trees."
+    if len({each["redemption"]["entry"]["logIndex"] for each in redeemed}) != len(redeemed):
+        return "Two redemptions are one log entry."
+    if redeemed and inclusion_problem(document["entry"], trust) is None:
+        if not of_one_tree(tree, document["entry"]) or not tree.agrees():
+            return "A redemption and the end are in two trees."
+    return None
+
+
 def _end_decision(document: Json) -> str | None:
     openings = document["openings"]
     if any(len({each[name] for each in openings}) != len(openings) for name in ("permit_id", "opening_hash")):
@@ -187,7 +224,11 @@ def _end_decision(document: Json) -> str | None:
             return "The numbers of a window do not rise."
         if milliseconds(each["window_start"]) % (each["window_seconds"] * 1000):
             return "A window begins at another time."
-        if before is not None and number == before[0] + 1 and each["total_after"] + each["released"] != before[1]:
+        if (
+            before is not None
+            and number == before[0] + 1
+            and each["total_after"] + each.get("released", 0) != before[1]
+        ):
             return "The totals of a window do not follow from each other."
         last[window] = (number, each["total_after"])
     return None
@@ -207,6 +248,7 @@ def verify_end(document: Json, trust: Trust) -> Outcome:
     checks.run("decision", lambda: _end_decision(document))
     checks.run("leaf", lambda: _end_leaf(document))
     anchored(document, document["end_clock"], checks, trust)
+    checks.run("inclusion", lambda: _redemptions_problem(document, trust))
     if document["leaf"]["tenant_ordinal"] <= len(document["openings"]):
         checks.put("inclusion", "The chain has fewer documents before it than it ends openings.")
     failed = checks.first_failure() is not None

@@ -99,6 +99,26 @@ WINDOW: Mapping[str, Form] = {
     "tokens": COUNT,
     "total_after": COUNT,
 }
+ENTRY = record(
+    {
+        "canonicalizedBody": f.base64_of(),
+        "logIndex": f.decimal,
+        "logId": record({"keyId": f.base64_of(32)}),
+        "kindVersion": record({"kind": TEXT, "version": TEXT}),
+        "integratedTime": f.decimal,
+        "inclusionPromise": record({"signedEntryTimestamp": f.base64_of()}),
+        "inclusionProof": record(
+            {
+                "logIndex": f.decimal,
+                "rootHash": f.base64_of(32),
+                "treeSize": f.decimal,
+                "hashes": array(f.base64_of(32), 0, 64),
+                "checkpoint": record({"envelope": TEXT}),
+            }
+        ),
+    }
+)
+REDEMPTION = record({"redeemed_clock": f.clock, "entry": ENTRY})
 SECTIONS: Mapping[str, Form] = {
     "payload": record(
         {"kind": constant("vfa.payload.v1"), "payload_hash": HASH, "payload_bytes": COUNT, "hash": HASH},
@@ -148,7 +168,7 @@ SECTIONS: Mapping[str, Form] = {
             "closed_clock": f.clock,
             "hash": HASH,
         },
-        {"code": constant(*FAILURE_CODES), "redeemed_clock": f.clock},
+        {"code": constant(*FAILURE_CODES), "redemption": REDEMPTION},
     ),
     "closing": _optional_form(
         record(
@@ -349,22 +369,3 @@ RECEIPT_CLOCKS = {
     "aivp_t4_halt_receipt": "halt_clock",
     "attestation_gap_receipt": "gap_clock",
 }
-ENTRY = record(
-    {
-        "canonicalizedBody": f.base64_of(),
-        "logIndex": f.decimal,
-        "logId": record({"keyId": f.base64_of(32)}),
-        "kindVersion": record({"kind": TEXT, "version": TEXT}),
-        "integratedTime": f.decimal,
-        "inclusionPromise": record({"signedEntryTimestamp": f.base64_of()}),
-        "inclusionProof": record(
-            {
-                "logIndex": f.decimal,
-                "rootHash": f.base64_of(32),
-                "treeSize": f.decimal,
-                "hashes": array(f.base64_of(32), 0, 64),
-                "checkpoint": record({"envelope": TEXT}),
-            }
-        ),
-    }
-)

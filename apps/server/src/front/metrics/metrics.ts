@@ -55,6 +55,7 @@ function createCounters(registry: Registry): Counters {
   const runs = counter("runseal_runs_total", "Runs sealed and acknowledged, by outcome.", "outcome")
   const attestations = counter("runseal_attestations_total", "Attestations anchored and acknowledged.")
   const openings = counter("runseal_permits_total", "Permits opened and acknowledged.")
+  const redemptions = counter("runseal_permit_redemptions_total", "Permits redeemed: each is an entry of the log.")
   const ends = counter("runseal_permit_ends_total", "Documents sealed that end permits without a close.")
   const events = counter("runseal_admin_events_total", "Actions of administrators, sealed.")
   const sealing = histogram(
@@ -105,6 +106,7 @@ function createCounters(registry: Registry): Counters {
       sealing.observe(seconds)
       if (kind === "attestation") attestations.inc()
       else if (kind === "opening") openings.inc()
+      else if (kind === "redemption") redemptions.inc()
       else if (kind === "permit_end") ends.inc()
       else if (kind === "admin_event") events.inc()
       else runs.inc({ outcome: kind })

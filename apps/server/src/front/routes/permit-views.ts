@@ -9,6 +9,7 @@ import type * as v from "valibot"
 import type { Deps } from "../../deps.ts"
 import { permitNotOpen } from "../../http-error.ts"
 import type { FoundPermit, PermitSummary as PermitRow } from "../../store/tables/permit-reads.ts"
+import { storedRedemption } from "../../store/tables/permits-table.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
@@ -52,8 +53,8 @@ export function closedPermit(found: FoundPermit, tenant: Tenant): ClosedPermit {
   const opening = storedOpening(found)
   if (found.state !== "open" || opening === undefined) throw permitNotOpen()
   const seed = Buffer.from(found.disclosure_seed).toString("hex")
-  const redemption = found.redeemed_at === 0 ? {} : { redeemed_clock: timestamp(found.redeemed_at) }
-  return { tenant, opening, seed, ...redemption }
+  const redemption = storedRedemption(found)
+  return { tenant, opening, seed, ...(redemption === undefined ? {} : { redemption }) }
 }
 
 /** @throws Error when a stored text is not such a document: the database was changed from outside */

@@ -49,13 +49,14 @@ export const permitPart: Part = ({ bundle }) => {
     ]
   if (permit === undefined || envelope === undefined) return []
   const { reserved = 0, tokens = 0 } = budget?.window ?? {}
+  const { redemption } = permit
   return [
     remark(WHOSE_WORD),
     ...facts([
       fact("Permit", mono(permit.permit_id)),
       fact("Permitted at", timeOr(envelope.admission_clock)),
       fact("Opening", line("log entry ", mono(permit.opening_log_index))),
-      fact("Redeemed", permit.redeemed_clock === undefined ? muted("no") : timeOr(permit.redeemed_clock)),
+      fact("Redeemed", redemption === undefined ? muted("no") : timeOr(redemption.redeemed_clock)),
       ...actFacts(bundle),
       fact("Closed at", timeOr(permit.closed_clock)),
       fact("Reserved", countOf(reserved, "token")),

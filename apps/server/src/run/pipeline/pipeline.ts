@@ -142,9 +142,9 @@ type Unsettled = {
 }
 
 async function toSettlement(run: ClosingRun, context: PermitContext): Promise<Unsettled> {
-  const { base, envelope, closing, decided, spending, facts, redeemed_clock } = run
+  const { base, envelope, closing, decided, spending, facts, redemption } = run
   const { seal } = facts.texts
-  const permit = run.permitUse(redeemed_clock)
+  const permit = run.permitUse(redemption)
   const texts = closingTexts(decided, closing, context)
   const policy = await outcomeOf(() => pepgGate({ envelope, permit }, decided, base.payload, texts, context, seal))
   const kernels = kernelsOf(inputs => inStage("DKEC", () => dkec(inputs, seal), facts.texts))
@@ -161,12 +161,12 @@ async function toSettlement(run: ClosingRun, context: PermitContext): Promise<Un
 function settle(
   run: ClosingRun,
   { policy, review, kernels }: Unsettled,
-  { window, redeemed_clock }: Settlement,
+  { window, redemption }: Settlement,
   context: PermitContext,
 ): Draft {
   const { base, envelope, transport, closing, spending } = run
   const { seal } = run.facts.texts
-  const permit = run.permitUse(redeemed_clock)
+  const permit = run.permitUse(redemption)
   const budget_snapshot = snapshotOf(run, run, window)
   const budget = (): BudgetSnapshotSection => budget_snapshot
   const journal = openJournal({ ...base, envelope, transport, permit, closing, budget_snapshot })

@@ -78,7 +78,7 @@ export function listPermits(
 
 /** A permit with its sealed documents, as RFC 8785 texts. */
 export type FoundPermit = PermitSummary &
-  Pick<PermitRow, "leaf_digest" | "log_index" | "disclosure_seed"> & {
+  Pick<PermitRow, "leaf_digest" | "log_index" | "disclosure_seed" | "redemption_entry"> & {
     /** Absent for a refused one. */
     readonly opening?: string
     /** The document that ended it. */
@@ -86,12 +86,13 @@ export type FoundPermit = PermitSummary &
   }
 
 type StoredPermit = PermitSummary &
-  Pick<PermitRow, "leaf_digest" | "log_index" | "disclosure_seed"> & {
+  Pick<PermitRow, "leaf_digest" | "log_index" | "disclosure_seed" | "redemption_entry"> & {
     readonly opening: Uint8Array
     readonly end_document: Uint8Array | null
   }
 
-const STORED = `select ${columnsOf("permit")}, permit.leaf_digest, permit.log_index, permit.disclosure_seed, permit.opening,
+const STORED = `select ${columnsOf("permit")}, permit.leaf_digest, permit.log_index, permit.disclosure_seed,
+    permit.redemption_entry, permit.opening,
     permit_end.document as end_document
   from permit left join permit_end
     on permit_end.owner = permit.owner and permit_end.chain_ordinal = permit.end_ordinal`

@@ -32,6 +32,8 @@ const permit = (number: number): NewPermitRow => ({
   due_at: 3,
   redeem_required: false,
   redeemed_at: 0,
+  redemption_entry: "",
+  redemption_unknown: false,
   run_id: 0,
   end_ordinal: 0,
   chain_ordinal: number,

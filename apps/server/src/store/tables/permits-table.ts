@@ -1,12 +1,15 @@
 /**
  * Permits: what may be acted on, and what became of it. A row is written in the transaction that seals the opening, or the run that
- * was refused instead; a close and an end change it in theirs. Only the redemption is written by itself.
+ * was refused instead; a redemption, a close and an end change it in theirs.
  */
+import { parseStrictJson } from "@runseal/canonical"
+import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { type Redemption, redemptionSchema } from "@runseal/core/artifacts/permit-sections"
 import type { PermitState } from "@runseal/core/wire/permit-requests"
 import { sql as fragment } from "drizzle-orm"
 import { boolean, index, pgTable, text, unique, uniqueIndex } from "drizzle-orm/pg-core"
 import { insertRows } from "../driver/insert-rows.ts"
-import type { Sink, Tx } from "../driver/session.ts"
+import type { Tx } from "../driver/session.ts"
 import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
 
 export const permit = pgTable(
@@ -40,6 +43,10 @@ export const permit = pgTable(
     redeem_required: boolean().notNull(),
     /** 0 = not redeemed. */
     redeemed_at: number(),
+    /** Log entry of the redemption, RFC 8785; "" = not redeemed. */
+    redemption_entry: text().notNull().default(""),
+    /** Whether a redemption may have been lost with a folder of heads: then it is never redeemed. */
+    redemption_unknown: boolean().notNull().default(false),
     /** The run that closed it, or that was refused; 0 before a close and after an end. */
     run_id: number(),
     /** Ordinal of the end document in the owner's chain; 0 = none. */
@@ -92,8 +99,13 @@ export type LockedPermit = Pick<
   | "window_start"
   | "cap"
   | "reserved"
+  | "opened_at"
+  | "expires_at"
   | "close_by"
+  | "due_at"
   | "redeemed_at"
+  | "redemption_entry"
+  | "redemption_unknown"
   | "opening_hash"
 >
 
@@ -107,8 +119,8 @@ export async function lockPermits(
 ): Promise<ReadonlyMap<string, LockedPermit>> {
   if (permitIds.length === 0) return new Map()
   const rows = await sql<LockedPermit[]>`
-    select permit_id, owner, state, charge_id, window_seconds, window_start, cap, reserved, close_by,
-      redeemed_at, opening_hash
+    select permit_id, owner, state, charge_id, window_seconds, window_start, cap, reserved, opened_at, expires_at, close_by,
+      due_at, redeemed_at, redemption_entry, redemption_unknown, opening_hash
     from permit where permit_id = any(array(select json_array_elements_text(${JSON.stringify(permitIds)}::text::json)))
     order by permit_id collate "C"
     for update`
@@ -159,18 +171,35 @@ export async function settlePermits({ sql }: Tx, outcomes: readonly PermitOutcom
     where permit.permit_id = next.permit_id and permit.permit_id = any(array(select permit_id from next))`
 }
 
-/**
- * Redeems a permit once for all, in one statement. Expired is one whose time has come by the log as well: a clock that is behind
- * extends nothing.
- * @param at milliseconds since the epoch
- * @returns whether it was this call that redeemed it: an open permit that is neither redeemed nor expired
- */
-export function redeemPermit(sink: Sink, permitId: string, at: number): Promise<boolean> {
-  return sink.write(async ({ sql }) => {
-    const { count } = await sql`
-      update permit set redeemed_at = ${at}::bigint from log_head
-      where permit_id = ${permitId} and state = 'open' and redeemed_at = 0 and due_at > 0
-        and opened_at <= ${at}::bigint and expires_at > ${at}::bigint and expires_at > log_time * 1000`
-    return count === 1
-  })
+/** The redemption that a row holds; undefined when there is none. @throws Error when the database was changed from outside */
+export function storedRedemption({
+  permit_id,
+  redeemed_at,
+  redemption_entry,
+}: PermitRedemption): Redemption | undefined {
+  if (redeemed_at === 0) return undefined
+  const redemption = { redeemed_clock: new Date(redeemed_at).toISOString(), entry: parseStrictJson(redemption_entry) }
+  const stored = parseExact(redemptionSchema, redemption)
+  if (!stored.ok) throw new Error(`the stored redemption of ${permit_id} is unreadable`)
+  return stored.value
+}
+
+/** The redemption of a permit, and its entry in the log. */
+export type PermitRedemption = Pick<PermitRow, "permit_id" | "redeemed_at" | "redemption_entry">
+
+/** Writes the redemptions of permits that this transaction has locked and found open and not redeemed. */
+export async function redeemPermits({ sql }: Tx, redemptions: readonly PermitRedemption[]): Promise<void> {
+  if (redemptions.length === 0) return
+  await sql`
+    with next as (
+      select * from json_to_recordset(${JSON.stringify(redemptions)}::text::json)
+        as redemption(permit_id text, redeemed_at bigint, redemption_entry text)
+    )
+    update permit set redeemed_at = next.redeemed_at, redemption_entry = next.redemption_entry from next
+    where permit.permit_id = next.permit_id and permit.permit_id = any(array(select permit_id from next))`
+}
+
+/** Notes of all permits that could still be redeemed that they may have been, in a record that is lost. */
+export async function doubtRedemptions({ sql }: Tx): Promise<void> {
+  await sql`update permit set redemption_unknown = true where state = 'open' and redeemed_at = 0`
 }

@@ -9,6 +9,7 @@ import {
   CLOSING_PARTS,
   type ClosingDeclared,
   type PermitUseSection,
+  type Redemption,
 } from "@runseal/core/artifacts/permit-sections"
 import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
 import { type DeclaredSources, declaredView } from "@runseal/core/derivation/v1/declared-view"
@@ -39,8 +40,8 @@ export type Closing = {
   readonly seed: string
   /** RFC 3339: the admission of the close, never before that of its opening. */
   readonly closed_clock: string
-  /** RFC 3339; absent while the permit is not redeemed. */
-  readonly redeemed_clock?: string
+  /** Absent while the permit is not redeemed. */
+  readonly redemption?: Redemption
 }
 
 /** A close before its first gate. Stages DOG and DTL are those of its opening. */
@@ -49,12 +50,12 @@ export type ClosingRun = Passage & {
   readonly transport: TransportSection
   readonly closing: ShownDeclared
   /** As it is known before the settlement. */
-  readonly redeemed_clock: string | undefined
-  /** The section that names the permit, for a time of its redemption. */
-  readonly permitUse: (redeemed_clock: string | undefined) => PermitUseSection
+  readonly redemption: Redemption | undefined
+  /** The section that names the permit, with its redemption. */
+  readonly permitUse: (redemption: Redemption | undefined) => PermitUseSection
 }
 
-export function closingRun({ tenant, act, opening, seed, closed_clock, redeemed_clock }: Closing): ClosingRun {
+export function closingRun({ tenant, act, opening, seed, closed_clock, redemption: known }: Closing): ClosingRun {
   const texts = writtenTexts()
   const { envelope, policy_evaluation: _evaluation, mcd_finding: _finding, ...received } = opening.sections
   const { outcome, code, ai_output_text } = act
@@ -72,14 +73,17 @@ export function closingRun({ tenant, act, opening, seed, closed_clock, redeemed_
     base: { ...received, payload: texts.seal(closedPayloadSection(received.payload, ai_output_text)) },
     envelope,
     transport: texts.seal(transportSection(envelope)),
-    redeemed_clock,
+    redemption: known,
     closing,
-    permitUse: redeemed => {
-      // Redeemed while this close was already on its way: not later than the close, by the clock of its record.
-      const redemption =
-        redeemed === undefined ? {} : { redeemed_clock: redeemed < closed_clock ? redeemed : closed_clock }
-      return texts.seal(permitUseSection(opening, { outcome, ...failed, closed_clock, ...redemption }))
-    },
+    permitUse: redemption =>
+      texts.seal(
+        permitUseSection(opening, {
+          outcome,
+          ...failed,
+          closed_clock,
+          ...(redemption === undefined ? {} : { redemption }),
+        }),
+      ),
   }
 }
 
@@ -93,7 +97,7 @@ export const closedInputs = (
 /** Runs the kernels of a close. */
 export type RunKernels = (inputs: ReturnType<typeof closedInputs>) => Executed
 
-/** The same, and the result again for the same permit section: all that may change of the inputs is the time of its redemption. */
+/** The same, and the result again for the same permit section: all that may change of the inputs is its redemption. */
 export function kernelsOf(run: RunKernels): RunKernels {
   let last: { readonly hash: string; readonly made: Executed } | undefined
   return inputs => {

@@ -4,6 +4,7 @@
  */
 import type { WrittenTexts } from "@runseal/canonical"
 import type { OpeningBody } from "@runseal/core/artifacts/opening"
+import type { Redemption } from "@runseal/core/artifacts/permit-sections"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import type { Moment } from "@runseal/core/formulas/moment"
 import type { Tenant } from "@runseal/core/wire/submission"
@@ -74,8 +75,8 @@ export type PendingClose = {
 export type Settlement = {
   /** After the last movement of the close. `tokens`: used; `reserved`: of the opening. */
   readonly window: BudgetWindow
-  /** RFC 3339; absent when the permit was not redeemed. */
-  readonly redeemed_clock?: string
+  /** Absent when the permit was not redeemed. */
+  readonly redemption?: Redemption
 }
 
 /**
@@ -84,8 +85,18 @@ export type Settlement = {
  * - `too_many_open`: its key has OPEN_PERMITS_MAX of them
  * - `overflow`: the window's total would pass 2^53−1
  * - `revoked`: the key was revoked meanwhile
+ * - `redeemed`: it was redeemed before
+ * - `expired`: its time to act is over
+ * - `unknown`: it may have been redeemed, in a record that is lost
  */
-export type PermitRefusalReason = "not_open" | "too_many_open" | "overflow" | "revoked"
+export type PermitRefusalReason =
+  | "not_open"
+  | "too_many_open"
+  | "overflow"
+  | "revoked"
+  | "redeemed"
+  | "expired"
+  | "unknown"
 
 /** Thrown to the caller of the sealer. */
 export class PermitRefusal extends Error {
