@@ -81,7 +81,7 @@ eachDatabase("a permit that was redeemed and that nobody closes", open => {
   const service = standingService(() => ({ open, config: { windowTokenBudget: 1000 } }))
 
   test("keeps its tokens: its end says that the act was begun", async () => {
-    const reserving = { ...ONCE, reserve_tokens: 900 }
+    const reserving = { ...ONCE, reserve_tokens: 900, close_within_seconds: 300 }
     const { body } = await opened(service(), reserving)
     const id = textAt(body, "permit_id")
     const redeemed = await service().post(`/permits/${id}/redeem`, { permit: textAt(body, "permit") })
@@ -95,7 +95,10 @@ eachDatabase("a permit that was redeemed and that nobody closes", open => {
         { permit_id: id, charged: 900, total_after: 900, redemption: { redeemed_clock: redeemed.body.redeemed_at } },
       ],
     })
-    expectRefused(await service().post("/permits", asking(reserving)), 422)
+    expect(await service().post("/permits", asking(reserving))).toMatchObject({
+      status: 422,
+      body: { error_stage: "MACC" },
+    })
   })
 })
 

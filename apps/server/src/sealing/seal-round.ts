@@ -13,6 +13,7 @@ import {
   type AppendedLeaf,
   anchorOf,
   appendLeafEntry,
+  type EntryCheckpoint,
   type LogIdentity,
   type SignedLeaf,
   signHead,
@@ -214,10 +215,13 @@ async function appendFirstLeaves(
     ...run,
     first: written && append(written.leaf),
   }))
-  const c1 = signHead(context.log, log, start.time)
+  // Only where a run has a first leaf. Otherwise the head is that of the batch before, under which a redemption may be proven: no head gets
+  // a second signature, so that every signature in a text is the one that was returned for its message (decision 0155).
+  let c1: EntryCheckpoint | undefined
+  const firstHead = (): EntryCheckpoint => (c1 ??= signHead(context.log, log, start.time))
   const anchored = await runSteps(appendedRuns, failed.runs, "LEDGER", ({ first, ...run }) => ({
     ...run,
-    anchor: first === undefined ? undefined : anchorOf(context.log, log, first, c1),
+    anchor: first === undefined ? undefined : anchorOf(context.log, log, first, firstHead()),
   }))
   return { runs: anchored, statements: appendedStatements, attestations: attestationLeaves }
 }
