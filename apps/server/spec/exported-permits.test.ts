@@ -56,7 +56,7 @@ const [OPENING, END] = ["vfa.opening.v1", "vfa.permit_end.v1"]
 eachDatabase("an export with a permit that was redeemed and not closed", openDatabase => {
   const service = standingService(() => ({ open: openDatabase }))
 
-  test("is complete, and counts the act that was begun and never reported", async () => {
+  test("is complete, and counts the act that was started and never reported", async () => {
     const { body } = await opened(service(), { redeem_required: true, close_within_seconds: 300 })
     const permit = textAt(body, "permit")
     expect((await service().post(`/permits/${textAt(body, "permit_id")}/redeem`, { permit })).status).toBe(200)

@@ -80,7 +80,7 @@ eachDatabase("the redemption of a permit", open => {
 eachDatabase("a permit that was redeemed and that nobody closes", open => {
   const service = standingService(() => ({ open, config: { windowTokenBudget: 1000 } }))
 
-  test("keeps its tokens: its end says that the act was begun", async () => {
+  test("keeps its tokens: its end says that the act was started", async () => {
     const reserving = { ...ONCE, reserve_tokens: 900, close_within_seconds: 300 }
     const { body } = await opened(service(), reserving)
     const id = textAt(body, "permit_id")

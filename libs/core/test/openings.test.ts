@@ -84,12 +84,12 @@ describe("an end", () => {
     ])
   })
 
-  test("says which acts were begun and never reported, and what stays charged for them", () => {
+  test("says which acts were started and never reported, and what stays charged for them", () => {
     const redeemed = redeemPermit(deployment, openPermit(deployment), "2026-01-15T12:03:00.000Z")
     const end = endPermits(deployment, [openPermit(deployment, { reserve_tokens: 7 }), redeemed])
     expect(report(end).verdict).toBe(VERDICTS.permit_end)
     expect(permitTexts(report(end).facts ?? {})).toEqual([
-      "2 permits ended without a close: nobody closed in time. 7 tokens released. 1 was redeemed: its act was begun and never reported; 2000 tokens stay charged.",
+      "2 permits ended without a close: nobody closed in time. 7 tokens released. 1 was redeemed: its act was started and never reported; 2000 tokens stay charged.",
     ])
   })
 

@@ -126,7 +126,7 @@ export const INDEX_FILES: ReadonlySet<string> = new Set([
   "libs/sdk/src/index.ts",
 ])
 
-/** Lines a source may have. */
-export const MAX_LINES = 300
+/** Lines a source may have. A file is one idea, read from top to bottom: a smaller limit cuts ideas in pieces that one reader needs together. */
+export const MAX_LINES = 600
 /** Lines a test may have. */
 export const MAX_TEST_LINES = 500

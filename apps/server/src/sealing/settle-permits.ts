@@ -192,7 +192,7 @@ function endIn(book: Book, { tenant, permit_ids, reason }: PendingEnd, tenant_sa
     if (permit === undefined || (reason === "expired" && permit.close_by >= book.now)) return []
     const { charge_id, reserved, opening_hash, window_seconds } = permit
     const redemption = storedRedemption(permit)
-    // Who redeemed it has begun the act, so that nobody can tell that nothing was used.
+    // Who redeemed it has started the act, so that nobody can tell that nothing was used.
     const movement =
       redemption === undefined
         ? { charge_id, kind: "release" as const, tokens: 0 - reserved }

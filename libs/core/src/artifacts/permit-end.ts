@@ -1,6 +1,6 @@
 /**
  * The end of permits whose runs were not closed. No run came of them. What a permit reserved is released; where the permit was redeemed
- * the act was begun, and it stays charged. docs/formats.md section 7.9.
+ * the act was started, and it stays charged. docs/formats.md section 7.9.
  */
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
@@ -36,7 +36,7 @@ const ended = {
 const endedOpening = v.union([
   /** The tokens that were reserved are given back. */
   v.strictObject({ ...ended, released: countSchema }),
-  /** The act was begun, and nobody reported it: they stay in the window. */
+  /** The act was started, and nobody reported it: they stay in the window. */
   v.strictObject({ ...ended, charged: countSchema, redemption: redemptionSchema }),
 ])
 export type EndedOpening = Shape<typeof endedOpening>

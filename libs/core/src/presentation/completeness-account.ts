@@ -63,7 +63,7 @@ export function passedRows(found: Completeness): readonly AccountRow[] {
       : [
           {
             label: "permits",
-            value: `${countOf(openings, "opening")} and ${countOf(ends, "end")} verified; every close and end is of one opening; open: ${open_permits}; acts begun and never reported: ${unreported_acts}${carried === 0 ? "" : `; from before the piece, for their closes: ${carried}`}`,
+            value: `${countOf(openings, "opening")} and ${countOf(ends, "end")} verified; every close and end is of one opening; open: ${open_permits}; acts started and never reported: ${unreported_acts}${carried === 0 ? "" : `; from before the piece, for their closes: ${carried}`}`,
           },
         ]),
     {

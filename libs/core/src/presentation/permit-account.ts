@@ -68,7 +68,7 @@ function usedTexts({
 export function endText({ reason, permits, released_tokens, redeemed, charged_tokens }: EndFacts): string {
   const what = permits === 1 ? "1 permit ended without a close" : `${permits} permits ended without a close`
   const why = reason === "expired" ? "nobody closed in time" : "the API key was revoked"
-  const begun = redeemed === 1 ? "1 was redeemed: its act was" : `${redeemed} were redeemed: their acts were`
-  const kept = redeemed === 0 ? "" : ` ${begun} begun and never reported; ${charged_tokens} tokens stay charged.`
-  return `${what}: ${why}. ${released_tokens} tokens released.${kept}`
+  const who = redeemed === 1 ? "1 was redeemed: its act was" : `${redeemed} were redeemed: their acts were`
+  const charged = redeemed === 0 ? "" : ` ${who} started and never reported; ${charged_tokens} tokens stay charged.`
+  return `${what}: ${why}. ${released_tokens} tokens released.${charged}`
 }

@@ -69,7 +69,7 @@ export type Completeness = {
   readonly events: number
   /** Openings of the piece that nothing in it closes or ends. */
   readonly open_permits: number
-  /** Permits of the piece that were redeemed, and ended without a close: acts that were begun and never reported. */
+  /** Permits of the piece that were redeemed, and ended without a close: acts that were started and never reported. */
   readonly unreported_acts: number
   /** Openings from before the piece, which records of it close. */
   readonly carried: number

@@ -41,7 +41,7 @@ export type DocumentsFold = {
   readonly carried: () => number
   /** Openings of the piece that nothing in it closes or ends. */
   readonly open: () => number
-  /** Permits that were redeemed, and ended without a close: acts that were begun and never reported. */
+  /** Permits that were redeemed, and ended without a close: acts that were started and never reported. */
   readonly unreported: () => number
   readonly windows: () => readonly WindowAccount[]
 }

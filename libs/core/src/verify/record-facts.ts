@@ -60,7 +60,7 @@ export type EndFacts = {
   readonly permits: number
   /** Of permits that were not redeemed. */
   readonly released_tokens: number
-  /** Permits that were redeemed: their acts were begun, and nobody reported them. */
+  /** Permits that were redeemed: their acts were started, and nobody reported them. */
   readonly redeemed: number
   /** Of those. */
   readonly charged_tokens: number

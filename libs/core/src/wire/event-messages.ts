@@ -85,7 +85,7 @@ const endDataSchema = v.strictObject({
   permits: v.array(
     v.union([
       v.strictObject({ permit_id: permitIdSchema, released_tokens: countSchema }),
-      /** It was redeemed: the act was begun, and nobody reported it. */
+      /** It was redeemed: the act was started, and nobody reported it. */
       v.strictObject({ permit_id: permitIdSchema, charged_tokens: countSchema, redeemed_at: clockSchema }),
     ]),
   ),

@@ -209,7 +209,7 @@ def _complete(trust: Sequence[Trust], options: argparse.Namespace) -> int:
     if not options.quiet:
         lines = [f"Document   export, trusted by the trust document of {outcome.service}"]
         lines += [f"  {count} {name}" for name, count in outcome.counts.items() if count]
-        lines += [f"  {outcome.unreported_acts} acts begun and never reported"] if outcome.unreported_acts else []
+        lines += [f"  {outcome.unreported_acts} acts started and never reported"] if outcome.unreported_acts else []
         for (start, length), moved in sorted(outcome.windows.items()):
             last, missing = max(moved), max(moved) - len(moved)
             lines.append(f"Window     {start}, {length} s: movement {last} leaves {moved[last].after} tokens")

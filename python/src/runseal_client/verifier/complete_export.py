@@ -34,7 +34,7 @@ _COUNTED = {"record": "records", "opening": "openings", "end": "ends", "event": 
 
 @dataclass
 class ExportOutcome:
-    """What is to be said of an export. `windows` are the budget windows with the movements that are here. `unreported_acts` were begun under
+    """What is to be said of an export. `windows` are the budget windows with the movements that are here. `unreported_acts` were started under
     permits that were redeemed and ended without a close."""
 
     verdict: str
