@@ -1,4 +1,5 @@
 /** *Permits*: decisions before an act, and what became of them. */
+import type { PermitEnd } from "@runseal/core/artifacts/permit-end"
 import { adminPermitRecordSchema, adminPermitsPageSchema } from "@runseal/core/wire/admin-answers"
 import {
   type PermitRecord,
@@ -108,7 +109,7 @@ export async function permitPage(visit: Visit): Promise<Response> {
     ["Act until", time(found.expires_at)],
     ["Close by", time(found.close_by)],
     ["Redeemed", redeemed_at === undefined ? "no" : time(redeemed_at)],
-    ["Ended", end?.reason],
+    ["Ended", end && endText(end, id)],
     ["Run", run_id === undefined ? undefined : html`<a href="/console/runs/${run_id}">Run ${run_id}</a>`],
     [
       "Documents",
@@ -116,4 +117,13 @@ export async function permitPage(visit: Visit): Promise<Response> {
     ],
   ])}</section>`
   return show(visit, { title: `Permit ${short}`, body })
+}
+
+/** How a permit ended, and what became of its tokens. */
+function endText({ reason, openings }: PermitEnd, permitId: string): string {
+  const ended = openings.find(({ permit_id }) => permit_id === permitId)
+  if (ended === undefined) return reason
+  return "released" in ended
+    ? `${reason}; ${number(ended.released)} tokens released`
+    : `${reason}; redeemed, so the act was started, and nobody reported it: ${number(ended.charged)} tokens stay charged`
 }
