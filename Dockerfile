@@ -11,9 +11,9 @@ RUN npm ci \
   && RUNSEAL_SOURCE_REVISION="${SOURCE_REVISION}" npm run pack -- /packages \
   && mkdir /app \
   && tar -xzf /packages/runseal-server-*.tgz -C /app --strip-components=1
-# Exactly the packages of the lock file; the files of Swagger UI are part of the server package.
+# Exactly the packages of the lock file; the files of Swagger UI and drizzle-orm are part of the server package.
 RUN npm ci --omit=dev --ignore-scripts --workspace @runseal/server \
-  && rm -rf node_modules/@runseal node_modules/.bin node_modules/swagger-ui-dist node_modules/@scarf/scarf \
+  && rm -rf node_modules/@runseal node_modules/.bin node_modules/drizzle-orm node_modules/swagger-ui-dist node_modules/@scarf/scarf \
   && mv node_modules /app/node_modules
 
 FROM ${NODE_IMAGE}

@@ -35,7 +35,7 @@ class Service:
 
     def start(self) -> None:
         """Starts it and waits until it is ready."""
-        program = REPOSITORY / "apps/server/src/main.ts"
+        program = REPOSITORY / "apps/server/bin/runseal-server.js"
         log = (self._folder / "service.log").open("ab")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RUNSEAL_")}
         command = [str(NODE), str(program), "--port", str(self.port), "--data-dir", str(self._folder / "data")]

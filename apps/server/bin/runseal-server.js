@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 /**
- * Starts the service: from its sources in a checkout, from the compiled modules in a package. Checks the version of Node first: an old
- * one could not parse the modules, and its error would not say why.
+ * Starts the service as it was built; in a checkout only if it was built of the present sources, and else those. Checks the version of Node
+ * first: an old one could not parse the modules, and its error would not say why.
  */
 import { existsSync, readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { fileURLToPath } from "node:url"
 
 const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
 const NEEDED = /(\d+)\.(\d+)/.exec(engines.node).slice(1).map(Number)
@@ -16,5 +18,13 @@ if (found[0] < NEEDED[0] || (found[0] === NEEDED[0] && found[1] < NEEDED[1])) {
   process.exitCode = 1
 } else {
   const source = new URL("../src/main.ts", import.meta.url)
-  await import((existsSync(source) ? source : new URL("../dist/server/main.js", import.meta.url)).href)
+  const built = new URL("../dist/bundle/main.js", import.meta.url)
+  await import((isFresh(source) ? built : source).href)
+}
+
+/** A published package has no sources beside it, and what was built is always fresh. */
+function isFresh(source) {
+  if (!existsSync(source)) return true
+  const stamp = fileURLToPath(new URL("../dist/bundle/sources.json", import.meta.url))
+  return createRequire(import.meta.url)("../../../tools/src/packing/is-fresh.cjs").isFresh(stamp)
 }

@@ -1,88 +1,17 @@
-/** The server process: options, start, signals, stop. */
-import { join } from "node:path"
-import { readDeliveries } from "./abroad/deliveries/destination-states.ts"
-import { createApp } from "./app.ts"
-import { boot, prepare, type Service } from "./boot.ts"
-import { CONNECTION_LIMITS, type Listening, listen, tryToListen } from "./front/http/listen.ts"
-import { createMetrics, listenForMetrics, type Metrics } from "./front/metrics/metrics.ts"
-import { runCommand } from "./operator-commands.ts"
-import { type Config, originWarning, readConfig } from "./options/config.ts"
-import { misspeltVariables } from "./options/misspelt-variables.ts"
+/**
+ * The server process: its options, then a command or the service. What is loaded before the options are read is little, so that
+ * the embedded database loads and compiles beside the modules of the service.
+ */
+import { readConfig } from "./options/config.ts"
 import { readSecretFiles, removeSecrets, SECRET_VARIABLES } from "./options/secrets.ts"
 import { StartupError } from "./options/startup-error.ts"
-import { readTracesSettings, type TracesSettings } from "./options/traces-settings.ts"
-import { createLogger, errorFacts } from "./process-log.ts"
-import { type Database, openDatabase, openStandby } from "./store/driver/database.ts"
-import type { IfMissing } from "./store/driver/server-start.ts"
-import { StoreError } from "./store/driver/store-errors.ts"
-import type { Telemetry } from "./telemetry.ts"
-import type { Traces } from "./traces/open-traces.ts"
-
-function openStore(
-  { database, dataDir }: Config,
-  log: (sentence: string) => void,
-  ifMissing: IfMissing = "make",
-): Promise<Database> {
-  const place =
-    database === undefined
-      ? ({ kind: "pglite", dataDir: join(dataDir, "db") } as const)
-      : ({ kind: "postgres", ...database } as const)
-  return openDatabase(place, log, ifMissing)
-}
-
-/** Traces of this service, whose packages are loaded only for them. */
-async function startTraces(settings: TracesSettings | undefined, telemetry: Telemetry): Promise<Traces | undefined> {
-  if (settings === undefined) return undefined
-  const { openTraces } = await import("./traces/open-traces.ts")
-  return openTraces(settings, telemetry)
-}
+import { readTracesSettings } from "./options/traces-settings.ts"
+import { loadPglite } from "./store/driver/pglite/load-pglite.ts"
 
 /** The process that started this one, read before it can end. */
 const PARENT = process.ppid
 
 const printToOperator = (sentence: string): void => void process.stderr.write(`runseal: ${sentence}\n`)
-
-type Listeners = { readonly callers: Listening; readonly metrics: Listening | undefined }
-
-/** Starts the metrics first, so that they are there as soon as the service answers. */
-async function startListening(
-  { host, port, metricsHost, metricsPort, baseUrl, keepAliveTimeout }: Config,
-  service: Service,
-  metrics?: Metrics,
-): Promise<Listeners> {
-  const { deps } = service
-  metrics?.read({
-    waiting: deps.sealingQueue,
-    readiness: deps.readiness,
-    openPermits: deps.permitEnds.openPermits,
-    outside: deps.outside?.standing,
-    deliveries: () => readDeliveries(deps.db, deps.nowMs()),
-  })
-  const watched =
-    metrics === undefined || metricsPort === undefined
-      ? undefined
-      : await listenForMetrics(metrics, { metricsHost, port: metricsPort, baseUrl })
-  try {
-    const callers = await listen({
-      fetch: createApp(deps).fetch,
-      host,
-      port,
-      baseUrl,
-      limits: { ...CONNECTION_LIMITS, keepAliveMs: 1000 * keepAliveTimeout },
-      reportMisfit: deps.telemetry.clientMisfit,
-    })
-    return { callers, metrics: watched }
-  } catch (error) {
-    await watched?.stop()
-    throw error
-  }
-}
-
-/** @throws StartupError for a port that cannot be used */
-async function refuseUsedPorts({ host, port, metricsHost, metricsPort }: Config): Promise<void> {
-  await tryToListen(host, port)
-  if (metricsPort !== undefined) await tryToListen(metricsHost, metricsPort)
-}
 
 async function main(): Promise<void> {
   readSecretFiles(process.env)
@@ -92,88 +21,18 @@ async function main(): Promise<void> {
   for (const name of removeSecrets(process.env, SECRET_VARIABLES))
     printToOperator(`${name} stays readable in /proc/${process.pid}/environ; give ${name}_FILE in its place`)
   if ("ended" in config) return
-  if (await runCommand(config, ifMissing => openStore(config, printToOperator, ifMissing))) return
-  const logger = createLogger(config.logLevel)
-  // Both refuse a start before anything is made.
-  const prepared = prepare(config)
-  await refuseUsedPorts(config)
-  const warning = originWarning(config)
-  if (warning !== undefined) logger.warn(warning)
-  for (const misspelt of misspeltVariables(process.env)) logger.warn(misspelt)
-  const db = await openStore(config, sentence => logger.info(sentence))
-  const standby =
-    config.database?.readUrl === undefined
-      ? undefined
-      : openStandby({ ...config.database, url: config.database.readUrl })
-  const metrics = config.metricsPort === undefined ? undefined : createMetrics()
-  const service = await boot({
-    config,
-    prepared,
-    db,
-    standby,
-    logger,
-    nowMs: Date.now,
-    counters: metrics?.counters,
-  }).catch(async (error: unknown) => {
-    await db.close()
-    throw error
-  })
-  const traces = await startTraces(tracesSettings, service.deps.telemetry)
-  const listeners = await startListening(config, service, metrics).catch(async (error: unknown) => {
-    await service.close()
-    throw error
-  })
-  if (listeners.metrics !== undefined) logger.info({ url: listeners.metrics.url }, "metrics")
-  logger.info({ url: listeners.callers.url, log: service.deps.logOrigin }, "listening")
-  let stopping = false
-  const stop = async (signal: string): Promise<void> => {
-    if (stopping) return
-    stopping = true
-    logger.info({ signal }, "stopping")
-    await listeners.callers.stop()
-    await service.close()
-    await traces?.close()
-    await listeners.metrics?.stop()
-    logger.info("stopped")
-  }
-  const stopFor = (reason: string): void => {
-    stop(reason).catch((error: unknown) => {
-      logger.error({ err: error }, "the stop failed")
-      process.exitCode = 1
-    })
-  }
-  process.on("SIGHUP", () => void service.reloadPolicy())
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopFor(signal))
-  if (NPM_STARTS.has(process.env.npm_lifecycle_event ?? "")) whenParentEnds(() => stopFor("npm ended"))
+  const loaded = config.database === undefined && config.policyCommand === undefined ? loadPglite() : undefined
+  const { serve } = await import("./service-process.ts")
+  await serve({ config, traces: tracesSettings, loaded, parent: PARENT, printToOperator })
 }
 
-/** Commands of npm that run the service in the foreground: `npm start` and `npx`. */
-const NPM_STARTS: ReadonlySet<string> = new Set(["start", "npx"])
-const PARENT_POLL_MS = 1000
-
-/** npm that is killed, and the shell of npx that gets a signal, end without their child. Polled: no signal reports the end of a parent. */
-function whenParentEnds(stop: () => void): void {
-  const timer = setInterval(() => {
-    if (process.ppid === PARENT) return
-    clearInterval(timer)
-    stop()
-  }, PARENT_POLL_MS)
-  timer.unref()
-}
-
-const LOCKED = "Another process keeps a lock in the database; try again."
-
-/** A refused start is one sentence, and so is a database that is out of reach; anything else is a bug, printed as the process log prints one. */
-function sentenceFor(error: unknown): string {
-  if (error instanceof StartupError) return error.message
-  if (error instanceof StoreError && error.sqlstate === "55P03") return LOCKED
-  if (error instanceof StoreError && ["unavailable", "outcome_unknown"].includes(error.code)) return error.message
-  return `a bug: ${JSON.stringify(errorFacts(error))}`
-}
+/** A refused start is one sentence. */
+const sentenceOf = async (error: unknown): Promise<string> =>
+  error instanceof StartupError ? error.message : (await import("./service-process.ts")).sentenceFor(error)
 
 try {
   await main()
 } catch (error) {
-  printToOperator(sentenceFor(error))
+  printToOperator(await sentenceOf(error))
   process.exitCode = 1
 }

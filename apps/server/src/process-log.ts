@@ -49,8 +49,9 @@ const framesOf = ({ stack = "", message }: Error): readonly string[] =>
     .split("\n")
     .slice(1)
 
-/** A frame of this service's own code, installed as a package or not. */
-const OWN_FRAME = /^ +at .*\/(?:apps|libs|@runseal)\/([\w-]+)\/(?:src|dist)\/([\w./-]+):(\d+):\d+\)?$/
+/** A frame of this service's own code, installed as a package or not, and not of the library that is bundled with it. */
+const OWN_FRAME =
+  /^ +at .*\/(?:apps|libs|@runseal)\/([\w-]+)\/(?:src|dist)\/(?!bundle\/drizzle-orm\/)([\w./-]+):(\d+):\d+\)?$/
 
 /** `<package>/<file>:<line>`, or nothing. */
 const placeIn = (frame: string): readonly string[] => {

@@ -24,22 +24,17 @@ const stamp = join(home, "dist/sources.json")
 const source = join(home, "src/main.ts")
 
 /**
- * Whether the built file was made of exactly the present sources (build/make-verifier.node.ts). A published package has no
- * sources beside it, and its built file is always fresh. A file that cannot be read is not.
+ * Whether the built file may run. A published package has no sources beside it, and its built file is always fresh; in a checkout it is
+ * when it was made of the present sources, and where that is not known it is not.
  */
 function isFresh() {
   if (!existsSync(source)) return existsSync(built)
   try {
-    const { sources, sources_digest, built_digest } = JSON.parse(readFileSync(stamp, "utf8"))
-    const found = sources.map(path => `${digestOf(join(home, path))} ${path}\n`).join("")
-    return hash("sha256", found) === sources_digest && digestOf(built) === built_digest
+    return require("../../../tools/src/packing/is-fresh.cjs").isFresh(stamp)
   } catch {
     return false
   }
 }
-
-/** @param {string} path */
-const digestOf = path => hash("sha256", readFileSync(path))
 
 /** Runs that update the cache: later ones compile few new functions, and each write costs some milliseconds. */
 const CACHING_RUNS = 8

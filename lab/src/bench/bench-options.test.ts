@@ -24,6 +24,7 @@ test.each([
   [["--minutes", "0"], "--minutes is a whole number from 1 to 240."],
   [["--minutes", "241"], "--minutes is a whole number from 1 to 240."],
   [["--minutes", "ten"], "--minutes is a whole number from 1 to 240."],
+  [["--against", "HEAD", "--write"], "--write stores what is measured of this checkout alone: leave --against out."],
   [["--fast"], expect.stringContaining("--fast")],
 ])("%j is refused in a sentence", (argv, misuse) => {
   expect(readOptions(argv, PARTS)).toEqual({ misuse })

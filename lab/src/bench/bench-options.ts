@@ -7,6 +7,8 @@ export type Options = {
   readonly help: boolean
   /** Whether others' programs are measured too. */
   readonly peers: boolean
+  /** A commit to measure in turn with this checkout. */
+  readonly against?: string
   /** Minutes of the part `memory`. */
   readonly minutes: number
   /** Names of parts; empty: all but those that run only by name. */
@@ -28,6 +30,7 @@ export function readOptions(argv: readonly string[], known: readonly string[]): 
         write: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
         peers: { type: "boolean", default: false },
+        against: { type: "string" },
         minutes: { type: "string", default: USUAL_MINUTES },
       },
     })
@@ -36,7 +39,10 @@ export function readOptions(argv: readonly string[], known: readonly string[]): 
     const minutes = Number(values.minutes)
     if (!Number.isSafeInteger(minutes) || minutes < 1 || minutes > MAX_MINUTES)
       return { misuse: `--minutes is a whole number from 1 to ${MAX_MINUTES}.` }
-    return { ...values, minutes, parts }
+    const { against, ...flags } = values
+    if (against !== undefined && values.write)
+      return { misuse: "--write stores what is measured of this checkout alone: leave --against out." }
+    return { ...flags, ...(against === undefined ? {} : { against }), minutes, parts }
   } catch (error) {
     return { misuse: error instanceof Error ? error.message : "The options were not understood (see --help)." }
   }

@@ -1,6 +1,7 @@
 /** The parameters of every part of the bench, such as how long it measures. */
 import type { Section } from "./page.ts"
 import type { DatabaseServer } from "./servers/database-server.ts"
+import type { OtherCommit } from "./servers/other-commit.ts"
 
 export type Plan = {
   /** Callers in rotation, so that they do not all share one budget and one chain. */
@@ -20,6 +21,8 @@ export type Plan = {
   readonly sustainedSeconds: number
   /** Runs that reads are measured on: enough for a full tile of the log. */
   readonly storedRuns: number
+  /** Rounds of starts, and of two commits in turn. */
+  readonly startRounds: number
   /** Minutes under load in which memory is sampled. */
   readonly memoryMinutes: number
 }
@@ -37,6 +40,7 @@ export const WHOLE: Omit<Plan, "memoryMinutes"> = {
   rounds: 3,
   sustainedSeconds: 60,
   storedRuns: 2400,
+  startRounds: 10,
 }
 
 export const QUICK: Omit<Plan, "memoryMinutes"> = {
@@ -49,6 +53,7 @@ export const QUICK: Omit<Plan, "memoryMinutes"> = {
   rounds: 1,
   sustainedSeconds: 0,
   storedRuns: 500,
+  startRounds: 1,
 }
 
 export type Bench = {
@@ -57,6 +62,8 @@ export type Bench = {
   readonly database: DatabaseServer | undefined
   /** Whether others' programs are measured too, which are downloaded and built. */
   readonly peers: boolean
+  /** A commit that is measured in turn with this checkout. */
+  readonly against: OtherCommit | undefined
   /** Prints a line of progress. */
   readonly say: (line: string) => void
 }

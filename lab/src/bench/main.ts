@@ -5,13 +5,15 @@ import { type Bench, type Part, QUICK, WHOLE } from "./bench-plan.ts"
 import { keepOnPage, type Measured, machine, markdown } from "./page.ts"
 import { PARTS } from "./parts/all.ts"
 import { startDatabaseServer } from "./servers/database-server.ts"
+import { checkOut } from "./servers/other-commit.ts"
 
-const HELP = `npm run bench -- [--quick] [--write] [--peers] [--minutes <number>] [part …]
+const HELP = `npm run bench -- [--quick] [--write] [--peers] [--minutes <number>] [--against <commit>] [part …]
 
   --quick             shorter counts, fewer kinds of load: orientation in about two minutes
   --write             writes the tables of the measured parts into docs/performance.md; those of other parts stay
   --peers             measures a Tessera POSIX log too: Go downloads and builds it
   --minutes <number>  how long memory is sampled (default: 10)
+  --against <commit>  measures that commit in turn with this checkout: parts start, execute and permits
 
 ${PARTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join("\n")}
 
@@ -56,11 +58,12 @@ async function main(argv: readonly string[]): Promise<void> {
   if ("absent" in started) say(`${started.absent}: what needs PostgreSQL is left out`)
   // Each part is measured the same way, alone or among the others.
   const command = options.quick ? "npm run bench -- --quick" : "npm run bench"
+  const against = options.against === undefined ? undefined : checkOut(options.against)
   const plan = { ...(options.quick ? QUICK : WHOLE), memoryMinutes: options.minutes }
   try {
     await measureAll(
       chosen,
-      { plan, database, peers: options.peers, say },
+      { plan, database, peers: options.peers, against, say },
       `\`${command}\` on ${machine(database?.version)}`,
       measured => {
         if (options.write) keepOnPage(measured, "performance.md")
@@ -68,6 +71,7 @@ async function main(argv: readonly string[]): Promise<void> {
     )
   } finally {
     await database?.stop()
+    against?.remove()
   }
 }
 

@@ -14,7 +14,7 @@ const SHOWN_LINES = 12
 
 export const ROOT: string = fileURLToPath(new URL("../../../", import.meta.url))
 /** The service, from the repository's root. */
-export const SERVICE = "apps/server/src/main.ts"
+export const SERVICE = "apps/server/bin/runseal-server.js"
 
 export type RunningServer = {
   /** Address without a final slash. */

@@ -13,7 +13,7 @@ if (words.length > 1 || words[0]?.startsWith("-")) {
   process.stderr.write("pack: nothing but one folder is accepted\n")
   process.exitCode = 1
 } else {
-  for (const { file } of packAll(resolve(words[0] ?? "dist/packages"))) {
+  for (const { file } of await packAll(resolve(words[0] ?? "dist/packages"))) {
     const digest = sha256Hex(readFileSync(file))
     process.stdout.write(`${digest}  ${relative(process.cwd(), file)}  ${statSync(file).size} bytes\n`)
   }

@@ -12,7 +12,7 @@ import { type Compiled, compile } from "./compile.ts"
 import { isOwn, pathsOf, pathUnder, type Target, type Targets, type Workspace } from "./workspaces.ts"
 
 /** Condition of an import target that only a package uses, not a checkout. */
-const SHIPPED = "shipped"
+export const SHIPPED = "shipped"
 const CONDITIONS: ReadonlySet<string> = new Set([SHIPPED])
 
 export type Modules = {
@@ -41,11 +41,6 @@ export function writeModules(
   const sources = repositoryPaths().filter(path => folders.some(folder => path.startsWith(folder)) && isSource(path))
   const compiled = compile(sources)
   const resolve = resolverOf(workspaces)
-  const write = (place: string, bytes: string | Uint8Array): void => {
-    const file = join(packageFolder, place)
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, bytes)
-  }
   const writeModule = (from: string): void => {
     const relink = (text: string): string =>
       withReferences(text, name => {
@@ -54,15 +49,27 @@ export function writeModules(
         // The address of a folder needs its final slash.
         return relativeTo(placeInPackage(from), placeInPackage(target)) + (name.endsWith("/") ? "/" : "")
       })
-    write(placeInPackage(from), relink(compiled.script(from)))
-    if (declarations) write(placeInPackage(from).replace(/\.js$/, ".d.ts"), relink(compiled.declarations(from)))
+    write(packageFolder, placeInPackage(from), relink(compiled.script(from)))
+    if (declarations)
+      write(packageFolder, placeInPackage(from).replace(/\.js$/, ".d.ts"), relink(compiled.declarations(from)))
   }
   const all = sources.filter(path => path.startsWith(folders[0] ?? ""))
   const names = (path: string): readonly string[] => (isSource(path) ? namedBy(path, compiled, declarations) : [])
   for (const path of reachable(entries ?? all, names, resolve)) {
     if (isSource(path)) writeModule(path)
-    else for (const [file, bytes] of filesAt(path, generated)) write(placeInPackage(file), bytes)
+    else writeFiles(packageFolder, path, generated)
   }
+}
+
+/** Writes a file, or all files of a folder, that a module names. @throws Error when there is none */
+export function writeFiles(packageFolder: string, path: string, generated: Generated): void {
+  for (const [file, bytes] of filesAt(path, generated)) write(packageFolder, placeInPackage(file), bytes)
+}
+
+function write(packageFolder: string, place: string, bytes: string | Uint8Array): void {
+  const file = join(packageFolder, place)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, bytes)
 }
 
 const isSource = (path: string): boolean => /(?<!\.d)\.ts$/.test(path) && !isTest(path)
@@ -131,7 +138,7 @@ function exported({ manifest }: Workspace, name: string): string | undefined {
   return target === undefined ? undefined : pathUnder(target, CONDITIONS)?.replace("*", name.slice("./".length))
 }
 
-function relativeTo(from: string, to: string): string {
+export function relativeTo(from: string, to: string): string {
   const path = posix.relative(posix.dirname(from), to)
   return path.startsWith(".") ? path : `./${path}`
 }
@@ -169,9 +176,12 @@ export function referencesIn(text: string): readonly string[] {
 }
 
 /** The text with each of these names replaced. */
-export function withReferences(text: string, renamed: (name: string) => string): string {
-  return [MODULE_NAME, ADDRESS].reduce(
-    (before, pattern) => before.replace(pattern, (_, opening: string, name: string) => `${opening}"${renamed(name)}"`),
-    text,
-  )
-}
+export const withReferences = (text: string, renamed: (name: string) => string): string =>
+  withAddresses(replaced(text, MODULE_NAME, renamed), renamed)
+
+/** The text with the names in its `new URL("…", import.meta.url)` replaced. */
+export const withAddresses = (text: string, renamed: (name: string) => string): string =>
+  replaced(text, ADDRESS, renamed)
+
+const replaced = (text: string, pattern: RegExp, renamed: (name: string) => string): string =>
+  text.replace(pattern, (_, opening: string, name: string) => `${opening}"${renamed(name)}"`)

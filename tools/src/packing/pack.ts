@@ -14,18 +14,20 @@ export type Packed = { readonly manifest: PublishedManifest; readonly file: stri
  * @param destination a folder, created if it does not exist
  * @throws Error when one could not be built
  */
-export function packAll(destination: string): readonly Packed[] {
+export async function packAll(destination: string): Promise<readonly Packed[]> {
   mkdirSync(destination, { recursive: true })
-  return STAGES.map(({ workspace, stage }) => {
+  const packed: Packed[] = []
+  for (const { workspace, stage } of STAGES) {
     const folder = mkdtempSync(join(tmpdir(), `runseal-${basename(workspace)}-`))
     try {
-      stage(folder)
+      await stage(folder)
       setModes(folder)
-      return { manifest: manifestIn(folder), file: pack(folder, destination) }
+      packed.push({ manifest: manifestIn(folder), file: pack(folder, destination) })
     } finally {
       rmSync(folder, { recursive: true })
     }
-  })
+  }
+  return packed
 }
 
 /** npm packs the modes of files, which depend on the umask; it sets times and owners itself. */

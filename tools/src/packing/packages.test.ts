@@ -42,7 +42,7 @@ let trust: string
 
 beforeAll(async () => {
   place = mkdtempSync(join(tmpdir(), "runseal-packed-"))
-  packed = packAll(place)
+  packed = await packAll(place)
   for (const { manifest, file } of packed) {
     mkdirSync(unpacked(manifest.name), { recursive: true })
     unpack(file, unpacked(manifest.name))

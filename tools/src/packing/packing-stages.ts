@@ -1,15 +1,35 @@
 /** The seven packages, each as a folder that npm packs unchanged. */
 import { execFileSync } from "node:child_process"
-import { chmodSync, copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { ASSET_NAMES } from "@runseal/console/assets/asset-names"
 import { SWAGGER_UI_FILES } from "@runseal/server/front/discovery/docs-page"
+import { readOrMakeTemplate } from "@runseal/server/store/driver/database"
 import { ROOT, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
 import { npm } from "../supply-chain/npm.ts"
-import { type Modules, mergedImports, writeModules } from "./modules.ts"
+import { bundleServer } from "./bundle-server.ts"
+import {
+  type Modules,
+  mergedImports,
+  placeInPackage,
+  relativeTo,
+  SHIPPED,
+  writeFiles,
+  writeModules,
+} from "./modules.ts"
 import { licenceOf, licencesOf, sourceRevision, writePapers } from "./papers.ts"
 import { foreignDependencies, publishedManifest } from "./published-manifest.ts"
-import { readWorkspace, withDependencies } from "./workspaces.ts"
+import { readWorkspace, type Targets, type Workspace, withDependencies } from "./workspaces.ts"
 
 const VERIFIER = "apps/verifier-cli"
 const SDK = "libs/sdk"
@@ -22,7 +42,10 @@ const MCP = "apps/mcp"
 const CONSOLE = "apps/console"
 
 /** The published workspaces, and how the folder of each is built. */
-export const STAGES: readonly { readonly workspace: string; readonly stage: (folder: string) => void }[] = [
+export const STAGES: readonly {
+  readonly workspace: string
+  readonly stage: (folder: string) => void | Promise<void>
+}[] = [
   { workspace: VERIFIER, stage: stageVerifier },
   { workspace: SDK, stage: stageSdk },
   { workspace: PERMIT, stage: folder => stageModules(folder, PERMIT, { declarations: true }) },
@@ -51,8 +74,8 @@ function stageSdk(folder: string): void {
   writePapers(folder, JSON.parse(readFileSync(join(folder, "package.json"), "utf8")), "docs/sdk.md")
 }
 
-/** The service: its modules, what they read, the pages of /verify and /docs, the scripts and styles of /console. */
-function stageServer(folder: string): void {
+/** The service: its bundle, what that reads, the template of its database, the pages of /verify and /docs, the scripts and styles of /console. */
+async function stageServer(folder: string): Promise<void> {
   runBuild("@runseal/verify-page")
   runBuild("@runseal/console")
   const page = `${PAGE}/dist/verify.html`
@@ -70,9 +93,17 @@ function stageServer(folder: string): void {
       name => [`${SERVER}/src/front/discovery/swagger-ui/${name}`, installed(SWAGGER_UI, name)] as const,
     ),
   ])
-  const entries = [`${SERVER}/src/main.ts`]
-  const shipped = { packages: SHIPPED_FILES_OF, licences: `${licencesOf(PAGE)}\n\n${licenceOf(SWAGGER_UI)}` }
-  stageModules(folder, SERVER, { declarations: false, entries, generated }, shipped)
+  await readOrMakeTemplate()
+  for (const name of readdirSync(join(ROOT, TEMPLATE)))
+    generated.set(`${TEMPLATE}/${name}`, readFileSync(join(ROOT, TEMPLATE, name)))
+  const { named } = await bundleServer({
+    folder: join(folder, "dist/bundle"),
+    conditions: [SHIPPED],
+    place: path => relativeTo("dist/bundle/main.js", placeInPackage(path)),
+  })
+  for (const path of named) writeFiles(folder, path, generated)
+  const licences = [licencesOf(PAGE), ...SHIPPED_FILES_OF.map(licenceOf)].join("\n\n")
+  writeManifest(folder, SERVER, withDependencies(SERVER), { packages: SHIPPED_FILES_OF, licences })
   for (const file of Object.values(readWorkspace(SERVER).manifest.bin ?? {})) copyProgram(SERVER, file, folder)
 }
 
@@ -85,6 +116,7 @@ function stageMcp(folder: string): void {
 }
 
 const SWAGGER_UI = "swagger-ui-dist"
+const TEMPLATE = `${SERVER}/dist/template`
 const installed = (name: string, file: string): Uint8Array => readFileSync(join(ROOT, "node_modules", name, file))
 
 /** Packages whose files are packed with ours, and the licences of all third-party code in the package. */
@@ -99,11 +131,21 @@ function stageModules(
 ): void {
   const modules = { workspaces: withDependencies(workspace, Object.keys(published)), ...how }
   writeModules(folder, modules)
-  const required = Object.entries(foreignDependencies(modules.workspaces, shipped?.packages))
+  writeManifest(folder, workspace, modules.workspaces, shipped, { imports: mergedImports(modules), published })
+}
+
+function writeManifest(
+  folder: string,
+  workspace: string,
+  workspaces: readonly Workspace[],
+  shipped: Shipped | undefined,
+  { imports, published }: { readonly imports?: Targets; readonly published?: Readonly<Record<string, string>> } = {},
+): void {
+  const required = Object.entries(foreignDependencies(workspaces, shipped?.packages))
   const code = globSync("dist/**/*.js", { cwd: folder }).map(path => readFileSync(join(folder, path), "utf8"))
   const isNamed = (dependency: string): boolean => code.some(text => text.includes(`"${dependency}`))
   const additions = {
-    imports: mergedImports(modules),
+    ...(imports === undefined ? {} : { imports }),
     // A workspace below may require what none of the modules that are packed here names.
     dependencies: { ...Object.fromEntries(required.filter(([dependency]) => isNamed(dependency))), ...published },
   }

@@ -20,13 +20,18 @@ const withoutPages = (text: string): string => text.replace(/\[([^\]]+)\]\((?!ht
 export const licencesOf = (workspace: string): string =>
   runtimePackages(readLockfile(), workspace).map(licenceOf).join("\n\n")
 
-/** The same for one installed package. @throws Error when it has no licence file */
+/** The licence of this project, whose text is in every package. */
+const OWN_LICENCE = "Apache-2.0"
+
+/** The same for one installed package. @throws Error when it has no licence file and another licence than this project */
 export function licenceOf(name: string): string {
   const folder = join(ROOT, "node_modules", name)
+  const { version, license } = readLockfile()[`node_modules/${name}`] ?? {}
   const files = readdirSync(folder).filter(entry => /^(?:licen[cs]e|notice)(?:\.|$)/i.test(entry))
-  if (files.length === 0) throw new Error(`${name} is bundled and has no licence file.`)
+  if (files.length === 0 && license !== OWN_LICENCE) throw new Error(`${name} is bundled and has no licence file.`)
   const texts = files.map(file => readFileSync(join(folder, file), "utf8"))
-  return [`${name} ${readLockfile()[`node_modules/${name}`]?.version}`, ...texts].join("\n\n")
+  const words = texts.length > 0 ? texts : [`${OWN_LICENCE}. Its text is in the file LICENSE.`]
+  return [`${name} ${version}`, ...words].join("\n\n")
 }
 
 const git = (...words: readonly string[]): string | undefined => {

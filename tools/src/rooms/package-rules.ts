@@ -32,9 +32,10 @@ export const PACKAGE_RULES: readonly PackageRule[] = [
     name: "hashing",
     modules: /^(?:node:crypto|crypto|@noble\/hashes\b.*)$/,
     names: /^(?:createHash|hash|sha\d+|default|\*)$/,
-    // The verifier's starting file compares the sources before it loads any of them.
+    // Starting files compare the sources before they load any of them.
     only: [
       "apps/verifier-cli/bin",
+      "tools/src/packing/is-fresh.cjs",
       CANONICAL,
       FORMULAS,
       LOG,

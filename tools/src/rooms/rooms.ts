@@ -87,6 +87,8 @@ export const ROOMS: readonly Room[] = [
   { path: PERMIT, enters: LIBS, testsEnter: ["libs/core/test", EXECUTOR] },
   { path: SDK, enters: [...LIBS, PERMIT], testsEnter: ["libs/core/test"] },
   { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test", "libs/log/test"] },
+  // A checkout's alone: what is built is held against its sources in one way for verifier and service.
+  ...["bin", "build"].map(folder => ({ path: `apps/verifier-cli/${folder}`, enters: ["tools/src/packing"] })),
 
   { path: VERIFY_PAGE, enters: LIBS },
 

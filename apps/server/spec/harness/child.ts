@@ -9,7 +9,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { expectDescribed } from "./described.ts"
 import type { Answer } from "./read-answer.ts"
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
+const MAIN = fileURLToPath(new URL("../../bin/runseal-server.js", import.meta.url))
 /** A cold start makes the database; on a busy machine that takes its time. */
 const START_DEADLINE_MS = 150_000
 

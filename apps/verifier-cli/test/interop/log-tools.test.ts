@@ -57,7 +57,7 @@ type Running = { readonly url: string; readonly end: () => Promise<void> }
 
 async function startService(folder: string, options: readonly string[]): Promise<Running> {
   const files = ["--data-dir", join(folder, "data"), "--anonymous-rate-limit", "1000000"]
-  const main = join(ROOT, "apps/server/src/main.ts")
+  const main = join(ROOT, "apps/server/bin/runseal-server.js")
   const child = spawn(process.execPath, [main, "--port", "0", ...files, ...options], {
     stdio: ["ignore", "pipe", "inherit"],
   })

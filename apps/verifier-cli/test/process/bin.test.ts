@@ -142,7 +142,7 @@ test("a cache folder that cannot be made only makes it slower", async () => {
 
 /** A checkout in which the verifier was built, as far as the starting file sees it; gives the package's folder. */
 function checkout(): string {
-  for (const part of ["libs", "node_modules"]) symlinkSync(join(PACKAGE, "../..", part), join(folder, part))
+  for (const part of ["libs", "node_modules", "tools"]) symlinkSync(join(PACKAGE, "../..", part), join(folder, part))
   const own = join(folder, "apps/verifier-cli")
   for (const part of ["src", "build", "bin"]) cpSync(join(PACKAGE, part), join(own, part), { recursive: true })
   copyFileSync(join(PACKAGE, "package.json"), join(own, "package.json"))

@@ -7,6 +7,7 @@ import { permits } from "./permit-rates.ts"
 import { reads } from "./reads.ts"
 import { reports } from "./reports.ts"
 import { embedded, processes } from "./several.ts"
+import { start } from "./start-times.ts"
 import { verification } from "./verification-rates.ts"
 
 export const PARTS: readonly Part[] = [
@@ -18,5 +19,6 @@ export const PARTS: readonly Part[] = [
   reads,
   reports,
   verification,
+  start,
   memory,
 ]

@@ -22,6 +22,7 @@ import {
   saturatedAndHalf,
   times,
 } from "./loads.ts"
+import { measureTwo } from "./two-commits.ts"
 
 const MEBIBYTE = 2 ** 20
 /** Runs whose canonical texts are counted. */
@@ -30,7 +31,13 @@ const COUNTED_RUNS = 640
 export const execute: Part = {
   name: "execute",
   about: "runs a second on PostgreSQL, against the ceiling",
-  run: async bench => (bench.database === undefined ? [] : measureExecute(bench, bench.database)),
+  run: async bench => {
+    const { database, against } = bench
+    if (database === undefined) return []
+    return against === undefined
+      ? measureExecute(bench, database)
+      : [await measureTwo(bench, { database, against, what: "POST /execute" })]
+  },
 }
 
 async function measureExecute(bench: Bench, database: DatabaseServer): Promise<readonly Section[]> {

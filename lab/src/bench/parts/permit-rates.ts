@@ -5,11 +5,21 @@ import type { Section } from "../page.ts"
 import { openDeployment } from "../servers/bench-deployment.ts"
 import type { DatabaseServer } from "../servers/database-server.ts"
 import { inRounds, inTurn, joined, loadSection, loads, lockNote, type Side, times } from "./loads.ts"
+import { measureTwo } from "./two-commits.ts"
 
 export const permits: Part = {
   name: "permits",
   about: "permits and closes a second on PostgreSQL, beside POST /execute",
-  run: async bench => (bench.database === undefined ? [] : [await measurePermits(bench, bench.database)]),
+  run: async bench => {
+    const { database, against } = bench
+    if (database === undefined) return []
+    const what = "A permit and its close"
+    return [
+      against === undefined
+        ? await measurePermits(bench, database)
+        : await measureTwo(bench, { database, against, what, changes: { requests: PERMITS } }),
+    ]
+  },
 }
 
 async function measurePermits(bench: Bench, database: DatabaseServer): Promise<Section> {

@@ -8,6 +8,8 @@ import { SERVICE } from "../../../../tools/src/demo/server-process.ts"
 import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
 import { type PROBES, type ServerProcess, startServer } from "./measured-server.ts"
 
+const SOURCES = "apps/server/src/main.ts"
+
 /** Limits that no bench reaches, so that no request is refused. */
 const BEYOND_REACH = "1000000000"
 const NO_LIMITS = [
@@ -34,8 +36,14 @@ export type Deployment = {
 /**
  * @param keys of callers, as many as are to be in rotation
  * @param server absent: the embedded database in the deployment's folder
+ * @param root absolute path of the checkout whose service is started; absent: this one
  */
-export async function openDeployment(name: string, keys: number, server?: DatabaseServer): Promise<Deployment> {
+export async function openDeployment(
+  name: string,
+  keys: number,
+  server?: DatabaseServer,
+  root = "",
+): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), "runseal-bench-"))
   const clear = (): void => rmSync(folder, { recursive: true, force: true })
   process.once("exit", clear)
@@ -43,7 +51,7 @@ export async function openDeployment(name: string, keys: number, server?: Databa
   const secrets: string[] = []
   return {
     start: async probe => {
-      const started = await startService(folder, url, probe)
+      const started = await startService(folder, url, probe, root)
       if (secrets.length === 0) secrets.push(...(await mintKeys(started.url, keys)))
       return started
     },
@@ -63,9 +71,12 @@ export const startService = (
   folder: string,
   databaseUrl?: string,
   probe?: keyof typeof PROBES,
+  root = "",
 ): Promise<ServerProcess> => {
   const database = databaseUrl === undefined ? [] : ["--database-url", databaseUrl]
-  return startServer(SERVICE, [...OPTIONS, "--data-dir", folder, ...database], probe)
+  // Texts are counted in a module of its own, which a bundle has not.
+  const script = probe === "texts" ? SOURCES : SERVICE
+  return startServer(join(root, script), [...OPTIONS, "--data-dir", folder, ...database], probe)
 }
 
 /** Makes customer keys in production tier, on a service that has no keys yet. @returns their secrets */

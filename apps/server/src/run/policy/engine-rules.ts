@@ -1,5 +1,5 @@
 /** Rules that the engine has parsed, under names of which there are few: it forgets none, but replaces what it has under a name. */
-import { preparsePolicySet } from "@cedar-policy/cedar-wasm/nodejs"
+import { cedar } from "./cedar-engine.ts"
 import { PolicyError } from "./policy-document.ts"
 
 /** Policies that are decided by at a time: the one in force, those of before for runs admitted then, and a candidate. */
@@ -23,7 +23,7 @@ export function ruleSetOf({ policy_hash, texts }: EngineRules): string {
   const [oldest] = names.size < NAMES_MAX ? [] : names.entries()
   const name = known ?? oldest?.[1] ?? `rules-${names.size}`
   if (known === undefined) {
-    const { type } = preparsePolicySet(name, { staticPolicies: { ...texts } })
+    const { type } = cedar().preparsePolicySet(name, { staticPolicies: { ...texts } })
     if (type === "failure") throw new PolicyError("The engine does not accept the rules together.")
     if (oldest !== undefined) names.delete(oldest[0])
   }

@@ -1,6 +1,7 @@
 /** Evaluation of a compiled policy. Doubt denies: an engine that reports any error has not decided. */
-import { type AuthorizationAnswer, statefulIsAuthorized } from "@cedar-policy/cedar-wasm/nodejs"
+import type { AuthorizationAnswer } from "@cedar-policy/cedar-wasm/nodejs"
 import { ENGINE_RULE_ID } from "@runseal/core/vocabulary/decision-codes"
+import { cedar } from "./cedar-engine.ts"
 import { ruleSetOf } from "./engine-rules.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
 import { failed, type PolicyDecision, ruled } from "./policy-decision.ts"
@@ -28,7 +29,9 @@ export function evaluatePolicy(policy: CompiledPolicy, input: PolicyInput): Poli
   }
   try {
     const request = cedarRequest(input)
-    return readAnswer(statefulIsAuthorized({ ...request, preparsedPolicySetId: ruleSetOf(policy), entities: [] }))
+    return readAnswer(
+      cedar().statefulIsAuthorized({ ...request, preparsedPolicySetId: ruleSetOf(policy), entities: [] }),
+    )
   } catch {
     // The engine refuses what it cannot read (a lone surrogate, say) by throwing; its message may quote the request.
     return failed(ENGINE_RULE_ID)

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs"
+import { getCedarSDKVersion } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { MAX_RULES } from "@runseal/core/vocabulary/decision-codes"
 import { MAX_CONDITION_LENGTH } from "@runseal/core/wire/policy-document-schema"
@@ -224,4 +225,12 @@ describe("the example policies", () => {
   test.each(readdirSync(folder))("%s loads", file => {
     expect(loadPolicy(parseStrictJson(readFileSync(new URL(file, folder)))).policy_hash).toMatch(/^[0-9a-f]{64}$/)
   })
+})
+
+test("the built-in policy is decided without the engine as the engine decides it, and names the engine's version", () => {
+  const builtIn = loadPolicy()
+  // Under another name it is another policy, which the engine judges.
+  const judged = loadPolicy(parseStrictJson(JSON.stringify({ ...BUILT_IN_POLICY, policy_name: "Another" })))
+  expect([judged.texts, judged.fixed_decision]).toEqual([builtIn.texts, builtIn.fixed_decision])
+  expect(builtIn.preimage).toMatchObject({ engine_version: getCedarSDKVersion() })
 })

@@ -2,16 +2,12 @@
  * Policy document → preparsed Cedar policy set. Whatever could surprise at evaluation is refused here, when it is loaded:
  * an expression that is more than one expression or too deep, an unknown attribute, a rule that can never apply, rules that take long.
  */
-import {
-  getCedarSDKVersion,
-  type PolicyJson,
-  policySetTextToParts,
-  policyToJson,
-  validate,
-} from "@cedar-policy/cedar-wasm/nodejs"
+import { isDeepStrictEqual } from "node:util"
+import type { PolicyJson } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
+import { cedar } from "./cedar-engine.ts"
 import { conditionDepth, MAX_CONDITION_DEPTH } from "./condition-depth.ts"
 import { conditionFault } from "./condition-fault.ts"
 import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
@@ -22,6 +18,8 @@ import { boundSteps } from "./rule-steps.ts"
 
 /** The engine named in every policy hash: another engine may read the same rules differently. */
 const POLICY_ENGINE = "cedar-wasm"
+/** As the engine says it; it is not loaded for this. */
+const POLICY_ENGINE_VERSION = "4.13.0"
 
 /** A policy ready to evaluate. `policy_hash` is the digest of `policyPreimage`. */
 export interface CompiledPolicy extends EngineRules {
@@ -51,7 +49,7 @@ export function policyPreimage(document: PolicyDocument, scan: SignatureScan = D
     rules: document.rules.toSorted(byId).map(rule => ({ ...rule })),
     signature_scan: scan,
     engine: POLICY_ENGINE,
-    engine_version: getCedarSDKVersion(),
+    engine_version: POLICY_ENGINE_VERSION,
   }
 }
 
@@ -84,12 +82,12 @@ function parseRule(rule: PolicyRule): PolicyJson {
     throw new PolicyError(`Rule "${rule.id}" is nested too deeply: split it, or compare with a set of values.`)
   }
   const text = cedarText(rule)
-  const parts = policySetTextToParts(text)
+  const parts = cedar().policySetTextToParts(text)
   if (parts.type === "failure") {
     const fault = conditionFault(parts.errors[0], conditionOf(rule))
     throw new PolicyError(`Rule "${rule.id}" is not a Cedar expression: ${fault}.`)
   }
-  const parsed = policyToJson(text)
+  const parsed = cedar().policyToJson(text)
   const single = parts.policies.length === 1 && parts.policy_templates.length === 0
   if (!single || parsed.type === "failure" || !isOurShape(parsed.json, rule)) {
     throw new PolicyError(`Rule "${rule.id}" must be one Cedar expression, without clauses or statements of its own.`)
@@ -99,7 +97,7 @@ function parseRule(rule: PolicyRule): PolicyJson {
 
 /** Strict validation against the request's schema. Warnings refuse too: a rule that never applies is a mistake. */
 function validateRules(rules: readonly PolicyRule[], policies: Record<string, string>): void {
-  const answer = validate({
+  const answer = cedar().validate({
     validationSettings: { mode: "strict" },
     schema: CEDAR_SCHEMA,
     policies: { staticPolicies: policies },
@@ -133,13 +131,17 @@ function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyD
  */
 export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): CompiledPolicy {
   const document = json === undefined ? BUILT_IN_POLICY : parsePolicyDocument(json)
-  const parsed = document.rules.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
-  boundSteps(parsed)
   const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
-  validateRules(document.rules, texts)
   const preimage = policyPreimage(document, scan)
   const policy_hash = digest(preimage)
-  ruleSetOf({ policy_hash, texts })
+  // The built-in policy has no condition, so it is decided without the engine, and no start waits until that is loaded.
+  const judged = isDeepStrictEqual(document, BUILT_IN_POLICY) ? [] : document.rules
+  const parsed = judged.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
+  boundSteps(parsed)
+  if (judged.length > 0) {
+    validateRules(judged, texts)
+    ruleSetOf({ policy_hash, texts })
+  }
   return {
     policy_id: document.policy_id,
     policy_name: document.policy_name,

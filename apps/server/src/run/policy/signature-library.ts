@@ -2,6 +2,7 @@
  * The Malicious Code Defense signatures, compiled once. The library is data under `signature-library.json`; its
  * digest is sealed with every decision, so a verdict names the exact signatures that were looked for.
  */
+import { setImmediate } from "node:timers/promises"
 import { digest, isJsonValue } from "@runseal/canonical"
 import {
   ATTESTED_FIELDS,
@@ -130,27 +131,77 @@ export const matches = (pattern: RE2JS, text: string): boolean => searchForms(te
 const bySeverityThenId = (a: Omit<Signature, "rank">, b: Omit<Signature, "rank">): number =>
   MCD_SEVERITIES.indexOf(b.severity) - MCD_SEVERITIES.indexOf(a.severity) || (a.id < b.id ? -1 : 1)
 
+/** What `make` gives, made when it is asked for first. */
+function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+function patternSignature({ pattern, ...facts }: Signature & { readonly pattern: string }): PatternSignature {
+  const compiled = lazily(() => RE2JS.compile(pattern))
+  return {
+    ...facts,
+    get pattern() {
+      return compiled()
+    },
+  }
+}
+
+function triggersOf(texts: readonly string[]): RE2Set {
+  const triggers = new RE2Set(RE2Set.UNANCHORED, 0, TRIGGER_AUTOMATON_BYTES)
+  for (const text of texts) triggers.add(text)
+  triggers.compile()
+  return triggers
+}
+
 /**
- * Compiles a signature library, by default the one shipped.
- * @throws Error when the document is not one (a shipped file that does not load is a bug)
+ * Reads a signature library, by default the one shipped. Patterns are compiled when they are first searched for, or by `warmUp`.
+ * @throws Error when the document is not one, and later for a pattern that is none (a shipped file that does not load is a bug)
  */
 export function compileSignatureLibrary(document: unknown = builtInDocument): SignatureLibrary {
   if (!isJsonValue(document)) throw new Error("The signature library is not JSON.")
   const { signatures } = v.parse(documentSchema, document)
-  const triggers = new RE2Set(RE2Set.UNANCHORED, 0, TRIGGER_AUTOMATON_BYTES)
+  const texts: string[] = []
   const patterns: PatternSignature[] = []
   const payloads: PayloadSignature[] = []
   signatures.toSorted(bySeverityThenId).forEach((signature, rank) => {
     const { id, category, severity } = signature
     if ("pattern" in signature) {
-      triggers.add(signature.trigger)
-      patterns.push({ id, category, severity, rank, pattern: RE2JS.compile(signature.pattern) })
+      texts.push(signature.trigger)
+      patterns.push(patternSignature({ id, category, severity, rank, pattern: signature.pattern }))
     } else {
       payloads.push({ id, category, severity, rank, sha256: signature.sha256, size_bytes: signature.size_bytes })
     }
   })
-  triggers.compile()
-  const ids = new Set(signatures.map(({ id }) => id))
-  const harmless_names = new Set(FIELD_NAMES.filter(name => !patterns.some(({ pattern }) => matches(pattern, name))))
-  return { library_hash: digest(document), count: signatures.length, ids, patterns, triggers, payloads, harmless_names }
+  const triggers = lazily(() => triggersOf(texts))
+  const harmless = lazily(
+    () => new Set(FIELD_NAMES.filter(name => !patterns.some(({ pattern }) => matches(pattern, name)))),
+  )
+  return {
+    library_hash: digest(document),
+    count: signatures.length,
+    ids: new Set(signatures.map(({ id }) => id)),
+    patterns,
+    payloads,
+    get triggers() {
+      return triggers()
+    },
+    get harmless_names() {
+      return harmless()
+    },
+  }
+}
+
+/** Compiles what a scan needs, before the first one. Requests are answered in between. */
+export async function warmUp(library: SignatureLibrary): Promise<void> {
+  for (const signature of library.patterns) {
+    matches(signature.pattern, "")
+    await setImmediate()
+  }
+  library.triggers.match("")
+  await setImmediate()
+  library.harmless_names.has("")
 }

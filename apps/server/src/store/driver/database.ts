@@ -1,11 +1,16 @@
 /** Opens the database the store works on: embedded in a folder, embedded in memory, or a PostgreSQL server. */
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import type { Worker } from "node:worker_threads"
 import type postgres from "postgres"
+import { whenSlow } from "../../options/slow-step.ts"
 import { type CommitGate, createCommitGate, OPEN_GATE } from "./commit-gate.ts"
 import { type Connection, type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
 import { knownMigrations, migrateDatabase } from "./migrate.ts"
+import { expand } from "./pglite/cluster-archive.ts"
 import { lockFolder, prepareCluster, refuseMissing } from "./pglite/folder.ts"
 import { type PgliteThread, startPglite } from "./pglite/pglite-thread.ts"
-import { templateOf } from "./pglite/template.ts"
+import { ensureTemplate, templateName } from "./pglite/template.ts"
 import { pgliteClient } from "./postgres-client.ts"
 import type { Log } from "./server-checks.ts"
 import { type IfMissing, openServerPool, openStandbyPool, type ServerPlace } from "./server-start.ts"
@@ -15,7 +20,8 @@ import { type Opening, runRead, runStatement, runTransaction, runTransactionFrom
 import { waitWithin } from "./wait-limit.ts"
 
 type DatabaseOptions =
-  | { readonly kind: "pglite"; readonly dataDir: string }
+  /** `loaded` is a PGlite thread that waits for its database. */
+  | { readonly kind: "pglite"; readonly dataDir: string; readonly loaded?: Worker | undefined }
   /** Gone with the process: for tests and trials. */
   | { readonly kind: "memory" }
   | ({ readonly kind: "postgres" } & ServerPlace)
@@ -68,7 +74,7 @@ export async function openDatabase(
   switch (options.kind) {
     case "pglite":
       if (ifMissing === "refuse") refuseMissing(options.dataDir)
-      return openFolder(options.dataDir, log)
+      return openFolder(options, log)
     case "memory":
       return openMemory()
     case "postgres":
@@ -85,11 +91,15 @@ async function openServer(place: ServerPlace, log: Log, ifMissing: IfMissing): P
   return databaseOver("postgres", pool, async () => {}, createCommitGate(pool))
 }
 
-async function openFolder(dataDir: string, log: Log): Promise<Database> {
+type InFolder = Extract<DatabaseOptions, { readonly kind: "pglite" }>
+
+async function openFolder({ dataDir, loaded }: InFolder, log: Log): Promise<Database> {
   const lock = lockFolder(dataDir)
   try {
-    const clusterDir = await prepareCluster(dataDir, log)
-    const thread = await startPglite({ kind: "folder", clusterDir }, log)
+    const making = prepareCluster(dataDir, readOrMakeTemplate)
+    const clusterDir = await whenSlow(making, () => log(`Making the database in ${dataDir}.`))
+    const opening = startPglite({ kind: "folder", clusterDir }, log, loaded)
+    const thread = await whenSlow(opening, () => log(`Opening the database in ${dataDir}.`))
     return await openThread("pglite", thread, lock.release)
   } catch (error) {
     lock.release()
@@ -98,12 +108,19 @@ async function openFolder(dataDir: string, log: Log): Promise<Database> {
 }
 
 async function openMemory(): Promise<Database> {
-  const template = templateOf(knownMigrations())
-  const thread = await startPglite({ kind: "memory", template: template.tar })
-  const database = await openThread("memory", thread, () => {})
-  if (template.tar === undefined) template.store(await thread.dump())
-  return database
+  const thread = await startPglite({ kind: "memory", template: expand(await readOrMakeTemplate()) })
+  return openThread("memory", thread, () => {})
 }
+
+/** The template of this release's database. In a checkout whose build is older than its migrations it is made, which takes some seconds. */
+export const readOrMakeTemplate = (): Promise<Uint8Array> =>
+  ensureTemplate(templateName(knownMigrations()), async folder => {
+    const clusterDir = join(folder, "postgres")
+    mkdirSync(clusterDir)
+    const made = await openThread("pglite", await startPglite({ kind: "folder", clusterDir }), () => {})
+    await made.close()
+    return clusterDir
+  })
 
 async function openThread(kind: Database["kind"], thread: PgliteThread, ended: () => void): Promise<Database> {
   const pool = createConnectionPool(1, pgliteClient(thread.connect))

@@ -1,21 +1,12 @@
 /** The data folder of the embedded database: its lock, the check of its version, and its creation. */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from "node:fs"
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { isFullDisk, isSystemError, StartupError } from "../../../options/startup-error.ts"
 import { type FileLock, lockFile } from "../file-lock.ts"
 import { makeFolder } from "../make-folder.ts"
+import { entriesOf, expand, writeSynced } from "./cluster-archive.ts"
 import { damaged, lacksRoom, noRoom } from "./folder-trouble.ts"
-import { startPglite } from "./pglite-thread.ts"
+import { withOwnIdentifier } from "./own-identifier.ts"
 
 /** PostgreSQL's major version inside PGlite 0.5; a major version reads no other's files. */
 const POSTGRES_MAJOR = "18"
@@ -60,22 +51,20 @@ const unusable = (dataDir: string, cause: unknown): StartupError =>
 /**
  * The folder of a cluster this release can open, made when there is none yet. A cluster is made beside its place and
  * moved there only when all of it is on disk; what an interrupted start left unfinished is made anew.
+ * @param template the archive of the cluster that a new one is made of
  * @throws StartupError for a folder that cannot be used and for a cluster of another major version
  */
-export async function prepareCluster(dataDir: string, log: (sentence: string) => void): Promise<string> {
+export async function prepareCluster(dataDir: string, template: () => Promise<Uint8Array>): Promise<string> {
   try {
-    return await usableCluster(dataDir, log)
+    return await usableCluster(dataDir, template)
   } catch (error) {
     throw isSystemError(error) ? unusable(dataDir, error) : error
   }
 }
 
-async function usableCluster(dataDir: string, log: (sentence: string) => void): Promise<string> {
+async function usableCluster(dataDir: string, template: () => Promise<Uint8Array>): Promise<string> {
   const clusterDir = join(dataDir, CLUSTER)
-  if (!existsSync(clusterDir)) {
-    log(`Making the database in ${dataDir}, which takes a few seconds once.`)
-    await makeCluster(dataDir, clusterDir)
-  }
+  if (!existsSync(clusterDir)) await makeCluster(dataDir, clusterDir, await template())
   const major = readFileSync(join(clusterDir, "PG_VERSION"), "utf8").trim()
   if (!/^\d+$/.test(major)) throw new StartupError(damaged(dataDir))
   if (major !== POSTGRES_MAJOR) {
@@ -86,24 +75,13 @@ async function usableCluster(dataDir: string, log: (sentence: string) => void): 
   return clusterDir
 }
 
-async function makeCluster(dataDir: string, clusterDir: string): Promise<void> {
+async function makeCluster(dataDir: string, clusterDir: string, template: Uint8Array): Promise<void> {
   const unfinished = join(dataDir, UNFINISHED_CLUSTER)
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { mode: 0o700 })
-  const thread = await startPglite({ kind: "folder", clusterDir: unfinished })
-  await thread.close()
-  syncTree(unfinished)
+  await writeSynced(unfinished, withOwnIdentifier(entriesOf(expand(template)), Date.now()))
   renameSync(unfinished, clusterDir)
   syncPath(dataDir)
-}
-
-function syncTree(folder: string): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) syncTree(path)
-    else syncPath(path)
-  }
-  syncPath(folder)
 }
 
 function syncPath(path: string): void {

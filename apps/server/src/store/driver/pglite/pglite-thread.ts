@@ -2,10 +2,11 @@
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Duplex } from "node:stream"
-import { Worker } from "node:worker_threads"
+import type { Worker } from "node:worker_threads"
 import { StartupError } from "../../../options/startup-error.ts"
 import { connectionClosed } from "../store-errors.ts"
 import { damaged, lacksRoom, noRoom } from "./folder-trouble.ts"
+import { loadPglite } from "./load-pglite.ts"
 import type { PgliteReply, PgliteRequest, PgliteStart } from "./messages.ts"
 
 const LOST = "The embedded database stopped."
@@ -16,8 +17,6 @@ export const RESTART_EVERY_MS = 1000
 export type PgliteThread = {
   /** A connection to the one backend. A second one may follow when the first has closed; it starts with a clean session. */
   readonly connect: () => Duplex
-  /** The data folder as a tar file. Only while no query runs. */
-  readonly dump: () => Promise<Uint8Array>
   /** Shuts the database down cleanly and ends the thread. */
   readonly close: () => Promise<void>
 }
@@ -27,13 +26,15 @@ export type PgliteThread = {
  * everything under way fails; the next connection starts it anew on the same files, and its recovery brings back whatever was
  * committed. One in memory stays lost.
  * @param log called when the database is lost, and with the result of starting it anew
+ * @param loaded a thread that waits for its database; absent: a new one
  * @throws StartupError when it cannot be opened
  */
 export async function startPglite(
   start: PgliteStart,
   log: (sentence: string) => void = () => {},
+  loaded?: Worker,
 ): Promise<PgliteThread> {
-  let thread = await startThread(start)
+  let thread = await startThread(start, loaded)
   let triedAt = performance.now()
   let starting: Promise<Thread> | undefined
 
@@ -55,11 +56,6 @@ export async function startPglite(
       const connected = current()
       return pgliteSocket(async bytes => (await connected).ask({ kind: "frontend", bytes }))
     },
-    dump: async () => {
-      const reply = await thread.ask({ kind: "dump" })
-      if (reply.kind !== "dumped") throw new Error("The embedded database gave no dump.")
-      return reply.tar
-    },
     close: async () => (await (starting ?? thread)).close(),
   }
 }
@@ -77,8 +73,8 @@ type Thread = {
   readonly close: () => Promise<void>
 }
 
-async function startThread(start: PgliteStart): Promise<Thread> {
-  const worker = new Worker(new URL("./thread.ts", import.meta.url), { workerData: start, execArgv: [] })
+async function startThread(start: PgliteStart, worker = loadPglite()): Promise<Thread> {
+  worker.ref()
   const ended = new Promise<void>(resolve => worker.once("exit", () => resolve()))
   const send = (request: PgliteRequest): void => worker.postMessage(request)
   // Replies come in the order of the requests; a lost thread answers everything that still waits.
@@ -99,6 +95,7 @@ async function startThread(start: PgliteStart): Promise<Thread> {
   worker.on("error", () => lose(LOST))
   worker.once("exit", () => lose(LOST))
 
+  send({ kind: "open", start })
   const ready = await next()
   if (ready.kind === "failed") throw new StartupError(refusal(start, ready.reason))
   return {

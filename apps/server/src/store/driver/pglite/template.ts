@@ -1,59 +1,59 @@
 /**
- * A copy of the empty, migrated database in memory, cached between starts: loading it takes a tenth of making one. It is
- * used for databases in memory alone, and is in a folder that only this user can write.
+ * The empty, migrated database of this release as a closed cluster in one file: a start that unpacks it saves initdb and all migrations.
+ * `npm run build` makes it beside the built service. It is trusted as the code beside it is, and named by what it was made of: one of
+ * other migrations is not found, and the database is made step by step.
  */
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir, userInfo } from "node:os"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { sha256Hex } from "@runseal/canonical"
+import { packFolder } from "./cluster-archive.ts"
 
-/** Mode bits of others than the owner. */
-const OTHERS = 0o077
+const FOLDER = fileURLToPath(new URL("../../../../dist/template/", import.meta.url))
 
-type Template = {
-  /** The cached copy, a tar file of a data folder; undefined when there is none. */
-  readonly tar: Uint8Array<ArrayBuffer> | undefined
-  /** Caches a copy for the next start, in place of any older one. After a failure the next start takes longer, no more. */
-  readonly store: (tar: Uint8Array) => void
+/** Raised when packFolder writes other bytes, or the cluster is made with other settings. */
+const FORM = "1"
+
+/** What names a template: the installed PGlite and the migrations, in order. */
+export function templateName(migrations: readonly { readonly hash: string }[]): string {
+  const pglite = readFileSync(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")), "utf8")
+  const { version }: { readonly version: string } = JSON.parse(pglite)
+  return `${sha256Hex([FORM, version, ...migrations.map(({ hash }) => hash)].join("\n"))}.tar.zst`
 }
 
-/** The template of the database these migrations make with the installed PGlite. */
-export function templateOf(migrations: readonly { readonly hash: string }[]): Template {
+/** The template of that name, as packFolder packed it; undefined where it was not made. */
+export function readTemplate(name: string): Uint8Array | undefined {
   try {
-    const folder = privateFolder()
-    const made = readFileSync(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")), "utf8")
-    const name = `${sha256Hex([made, ...migrations.map(({ hash }) => hash)].join("\n"))}.tar`
-    return { tar: readIfPresent(join(folder, name)), store: tar => store(folder, name, tar) }
-  } catch {
-    return { tar: undefined, store: () => {} }
-  }
-}
-
-function privateFolder(): string {
-  const { uid } = userInfo()
-  const folder = join(tmpdir(), `runseal-template-${uid}`)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const found = lstatSync(folder)
-  const ours = found.isDirectory() && found.uid === uid && (found.mode & OTHERS) === 0
-  if (!ours) throw new Error("The template folder is not this user's alone.")
-  return folder
-}
-
-function readIfPresent(path: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return new Uint8Array(readFileSync(path))
+    return readFileSync(join(FOLDER, name))
   } catch {
     return undefined
   }
 }
 
-function store(folder: string, name: string, tar: Uint8Array): void {
+/** Makes it if it is not there. @param make makes a closed cluster in a new folder, and gives the folder of the cluster */
+export async function ensureTemplate(name: string, make: (folder: string) => Promise<string>): Promise<Uint8Array> {
+  const found = readTemplate(name)
+  if (found !== undefined) return found
+  const place = mkdtempSync(join(tmpdir(), "runseal-template-"))
   try {
-    for (const older of readdirSync(folder)) rmSync(join(folder, older), { force: true })
-    // No other process ever sees a half-written copy.
-    const unfinished = join(folder, `${name}.${process.pid}`)
-    writeFileSync(unfinished, tar, { mode: 0o600 })
-    renameSync(unfinished, join(folder, name))
+    const made = packFolder(await make(place))
+    store(name, made)
+    return made
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+/** In place of any older one. Where it cannot be stored, as in a package that is not this user's, the next start takes as long. */
+function store(name: string, made: Uint8Array): void {
+  try {
+    mkdirSync(FOLDER, { recursive: true })
+    // No other process ever sees a half-written file.
+    const unfinished = join(FOLDER, `${name}.${process.pid}`)
+    writeFileSync(unfinished, made)
+    renameSync(unfinished, join(FOLDER, name))
+    for (const older of readdirSync(FOLDER)) if (!older.startsWith(name)) rmSync(join(FOLDER, older), { force: true })
   } catch {
     return
   }

@@ -3,7 +3,8 @@
  * companion processes. Checkpoints are run here. There is no vacuum: this schema needs none (rows updated in place are pruned as
  * they are read) within two thousand million writing transactions.
  */
-import { type MessagePort, parentPort, workerData } from "node:worker_threads"
+import { readFile } from "node:fs/promises"
+import { type MessagePort, parentPort } from "node:worker_threads"
 import { PGlite, protocol } from "@electric-sql/pglite"
 import { DURABLE_START_PARAMS, durableFiles, isWalSegment } from "./durable-files.ts"
 import { isStartup, withoutTerminate } from "./frontend-messages.ts"
@@ -24,6 +25,11 @@ const RESET_SESSION = ["ROLLBACK", "DISCARD ALL"]
 /** Longest delay of a timer of Node, in milliseconds. Node fires a longer one at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
+/** Compiled while the main thread still loads its modules. */
+const pgliteWasmModule = await WebAssembly.compile(
+  await readFile(new URL("pglite.wasm", import.meta.resolve("@electric-sql/pglite"))),
+)
+
 /** What file layer and backend reported since the last check. */
 const health: { failure?: string; syncs: number; readonly walSegments: Set<string> } = {
   syncs: 0,
@@ -33,7 +39,7 @@ const health: { failure?: string; syncs: number; readonly walSegments: Set<strin
 async function openPglite(start: PgliteStart): Promise<PGlite> {
   if (start.kind === "memory") {
     const { template } = start
-    return PGlite.create(template === undefined ? {} : { loadDataDir: new Blob([template]) })
+    return PGlite.create({ pgliteWasmModule, loadDataDir: new Blob([template]) })
   }
   const fs = durableFiles(start.clusterDir, {
     synced: path => {
@@ -44,7 +50,7 @@ async function openPglite(start: PgliteStart): Promise<PGlite> {
       health.failure = "A file of the data folder could not be synced to disk."
     },
   })
-  const pglite = await PGlite.create({ fs, startParams: [...DURABLE_START_PARAMS] })
+  const pglite = await PGlite.create({ fs, pgliteWasmModule, startParams: [...DURABLE_START_PARAMS] })
   if (health.syncs === 0) throw new Error("PGlite did not sync its files at start.")
   return pglite
 }
@@ -96,43 +102,33 @@ async function checkpointWhenDue(pglite: PGlite): Promise<void> {
   health.walSegments.clear()
 }
 
-async function dump(pglite: PGlite): Promise<Uint8Array<ArrayBuffer>> {
-  await runStatements(pglite, ["CHECKPOINT"])
-  const tar = await pglite.dumpDataDir("none")
-  return new Uint8Array(await tar.arrayBuffer())
-}
-
-async function serve(port: MessagePort, start: PgliteStart): Promise<void> {
+function serve(port: MessagePort): void {
   boundTimers()
   const reply = (message: PgliteReply, transfer: readonly ArrayBuffer[] = []): void =>
     port.postMessage(message, transfer)
-  const answer = async (pglite: PGlite, request: PgliteRequest): Promise<void> => {
-    if (request.kind === "close") {
-      await pglite.close()
-      port.close()
-    } else if (request.kind === "dump") {
-      const tar = await dump(pglite)
-      reply({ kind: "dumped", tar }, [tar.buffer])
-    } else {
-      if (isStartup(request.bytes)) await runStatements(pglite, RESET_SESSION)
-      const bytes = await exchange(pglite, withoutTerminate(request.bytes))
-      reply({ kind: "backend", bytes }, [bytes.buffer])
-      await checkpointWhenDue(pglite)
+  let opened: PGlite | undefined
+  const answer = async (request: PgliteRequest): Promise<void> => {
+    if (request.kind === "open") {
+      opened = await openPglite(request.start)
+      watchForCrashes(opened)
+      return reply({ kind: "ready" })
     }
+    if (request.kind === "close") {
+      await opened?.close()
+      return port.close()
+    }
+    if (opened === undefined) throw new Error("The embedded database is not open.")
+    if (isStartup(request.bytes)) await runStatements(opened, RESET_SESSION)
+    const bytes = await exchange(opened, withoutTerminate(request.bytes))
+    reply({ kind: "backend", bytes }, [bytes.buffer])
+    await checkpointWhenDue(opened)
   }
   const fail = (error: unknown): void =>
     reply({ kind: "failed", reason: error instanceof Error ? error.message : "The embedded database stopped." })
-  try {
-    const pglite = await openPglite(start)
-    watchForCrashes(pglite)
-    let last = Promise.resolve()
-    port.on("message", (request: PgliteRequest) => {
-      last = last.then(() => answer(pglite, request)).catch(fail)
-    })
-    reply({ kind: "ready" })
-  } catch (error) {
-    fail(error)
-  }
+  let last = Promise.resolve()
+  port.on("message", (request: PgliteRequest) => {
+    last = last.then(() => answer(request)).catch(fail)
+  })
 }
 
-if (parentPort !== null) await serve(parentPort, workerData)
+if (parentPort !== null) serve(parentPort)
