@@ -49,7 +49,7 @@ export const ERROR_CODES = {
   not_published: { status: 404, meaning: "No run is published under this address." },
   method_not_allowed: { status: 405, meaning: "The endpoint has no such method. The header Allow lists those it has." },
   not_acceptable: { status: 406, meaning: "Accept-Encoding allows no form in which the answer is sent." },
-  request_timeout: { status: 408, meaning: "The request did not arrive before the timeout." },
+  request_timeout: { status: 408, meaning: "The request did not arrive before the timeout, or nothing of its body for 10 s." },
   idempotency_key_reused: { status: 409, meaning: "The idempotency key was used with another body." },
   request_in_progress: {
     status: 409,
