@@ -147,6 +147,19 @@ def test_a_published_run_is_read_without_a_key(admin: Runseal) -> None:
     admin.unpublish(run.run_id)
 
 
+def test_a_shared_run_is_read_without_a_key_until_its_link_is_revoked(admin: Runseal) -> None:
+    run = admin.execute(RUN)
+    link = admin.share(run.run_id, expires_in_seconds=60)
+    with Runseal(_url(admin)) as anybody:
+        assert anybody.shared_bundle(link.token) == admin.bundle(run.run_id)
+        assert anybody.shared_report(link.token, "brief").startswith(b"%PDF")
+        assert [share.share_id for share in admin.shares(run=run.run_id).shares] == [link.share_id]
+        admin.revoke_share(link.share_id)
+        with pytest.raises(RunsealError) as caught:
+            anybody.shared_bundle(link.token)
+    assert caught.value.code == "not_shared"
+
+
 def test_an_answer_that_is_too_large_is_not_kept(admin: Runseal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runseal_client.transport.MAX_ANSWER_BYTES", 100)
     with pytest.raises(RunsealError) as caught:

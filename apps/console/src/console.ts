@@ -15,7 +15,7 @@ import { logPage } from "./pages/log-page.ts"
 import { overviewPage } from "./pages/overview-page.ts"
 import { permitPage, permitsPage } from "./pages/permits-page.ts"
 import { policiesPage, policyForm } from "./pages/policies-page.ts"
-import { runPage, runPublication } from "./pages/run-page.ts"
+import { runPage, runSharing } from "./pages/run-page.ts"
 import { runsFile } from "./pages/runs-download.ts"
 import { runsPage } from "./pages/runs-page.ts"
 import { signIn, signInPage, signOut } from "./pages/sign-in-page.ts"
@@ -54,7 +54,7 @@ const PAGES: Readonly<Record<string, Page>> = {
 
 /** Forms that change something. */
 const FORMS: Readonly<Record<string, Page>> = {
-  "/console/runs/:id{\\d{1,16}}": runPublication,
+  "/console/runs/:id{\\d{1,16}}": runSharing,
   "/console/policies": policyForm,
   "/console/keys": newKey,
   "/console/keys/:id{\\d{1,16}}": keyAction,

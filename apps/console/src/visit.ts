@@ -75,6 +75,9 @@ export const seesAll = ({ session }: Visit): boolean => session.scope !== "custo
 /** Whether the visitor may change what administrators change. */
 export const administers = ({ session }: Visit): boolean => session.scope === "admin"
 
+/** Whether the visitor may share what it reads. */
+export const shares = ({ session }: Visit): boolean => session.scope === "admin" || session.share === true
+
 /** A wrong filter is refused: without it a list would show everything. */
 export const wrongFilter = (error: string): ApiRefusal =>
   new ApiRefusal({ status: 400, code: "invalid_parameter", error })

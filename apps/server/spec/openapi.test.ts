@@ -86,9 +86,10 @@ describe("the document", () => {
 
   test("asks for a key where the door does", async () => {
     for (const { method, template, operation } of ENDPOINTS) {
-      const open = /^\/($|health|ready|version|openapi|docs|verify|console|log|public|\.well-known)|bundle\.json$/.test(
-        template,
-      )
+      const open =
+        /^\/($|health|ready|version|openapi|docs|verify|console|log|public|shared|\.well-known)|bundle\.json$/.test(
+          template,
+        )
       // The credential of a redemption is the permit itself, that of a sign-in the key in its body.
       const inBody = template === "/permits/{id}/redeem" || (template === "/session" && method === "POST")
       expect(operation.security, template).toEqual(open || inBody ? [] : [{ service_key: [] }, { session: [] }, {}])

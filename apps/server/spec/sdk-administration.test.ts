@@ -77,6 +77,16 @@ eachDatabase("the SDK", open => {
     await expect(admin.revokeKey(999)).rejects.toBeInstanceOf(NotFoundError)
   })
 
+  test("share, shares, revokeShare: a link works without a key until it is revoked", async () => {
+    const run = await admin.execute(RUN)
+    const { url, share_id } = await admin.share(run.run_id, { expires_in_seconds: 60 })
+    const bundle = new URL(`${url}/bundle.json`).pathname
+    expect((await service().request(bundle)).status).toBe(200)
+    expect((await admin.shares({ run: run.run_id })).shares).toMatchObject([{ share_id, run_id: run.run_id }])
+    expect(await admin.revokeShare(share_id)).toEqual({ ok: true, share_id, revoked: true })
+    expect((await service().request(bundle)).status).toBe(404)
+  })
+
   test("publish, publicBundle, publicStatement, unpublish: both are read without a key and verify offline", async () => {
     const run = await admin.execute(RUN)
     const { token, url } = await admin.publish(run.run_id)

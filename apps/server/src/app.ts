@@ -39,6 +39,7 @@ import { redeemRoutes } from "./front/routes/redeem-routes.ts"
 import { publicStatementRoutes } from "./front/routes/run-statement-route.ts"
 import { runRoutes } from "./front/routes/runs-routes.ts"
 import { sessionRoutes } from "./front/routes/session-routes.ts"
+import { sharedRecordRoutes, shareRoutes } from "./front/routes/shares-routes.ts"
 import { verifyPageRoutes } from "./front/routes/verify-page-route.ts"
 import { errorAnswer, HttpError, helpLink, unavailable } from "./http-error.ts"
 import { SignerFailure } from "./keys/remote-signer.ts"
@@ -56,12 +57,13 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   logRoutes,
   publicBundleRoutes,
   publicStatementRoutes,
+  sharedRecordRoutes,
   redeemRoutes,
   sessionRoutes,
   verifyPageRoutes,
   discoveryRoutes,
 ]
-/** Under /admin/: for admin keys and auditors, and for the anonymous caller of open mode. They only read. */
+/** Under /admin/: for admin keys and auditors, and for the anonymous caller of open mode. They only read; sharing asks for the right to it itself. */
 const READER_ROUTES: readonly Routes[] = [
   adminRunRoutes,
   adminPermitRoutes,
@@ -71,6 +73,7 @@ const READER_ROUTES: readonly Routes[] = [
   policyHistoryRoutes,
   eventRoutes,
   deliveryRoutes,
+  shareRoutes,
 ]
 /** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
 const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, policyRoutes, publicationRoutes, destinationRoutes]

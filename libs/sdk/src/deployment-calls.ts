@@ -20,8 +20,18 @@ import {
 } from "@runseal/core/wire/admin-answers"
 import { type OverviewAnswer, type OverviewRange, overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
 import type { PermitState } from "@runseal/core/wire/permit-requests"
+import {
+  type MadeShare,
+  madeShareSchema,
+  type RevokedShare,
+  revokedShareSchema,
+  type ShareRequest,
+  type SharesPage,
+  sharesPageSchema,
+} from "@runseal/core/wire/share-messages"
 import { as, permitPath, query, received, runPath } from "./calls.ts"
 import type { RunFilters } from "./list-pages.ts"
+import { jsonText } from "./plain-json.ts"
 import type { Received } from "./read-reply.ts"
 import { type RunReads, runReads } from "./run-reads.ts"
 import { type CallOptions, integerWithin } from "./settings.ts"
@@ -51,6 +61,15 @@ export type DeploymentCalls = {
   ) => Promise<AdminPermitsPage>
   /** What is published. */
   readonly published: (filters?: OfKey & Paged<number>, options?: CallOptions) => Promise<PublicationsPage>
+  /** Shares a run for some days under a link that needs no key: a day where no time is given. The token is in this answer alone. Never retried. */
+  readonly share: (runId: number, request?: ShareRequest, options?: CallOptions) => Promise<MadeShare>
+  /** What is shared now. */
+  readonly shares: (
+    filters?: OfKey & Paged<number> & { readonly run?: number | undefined },
+    options?: CallOptions,
+  ) => Promise<SharesPage>
+  /** Ends a link at once. */
+  readonly revokeShare: (shareId: number, options?: CallOptions) => Promise<RevokedShare>
   /** What every key has used. */
   readonly usage: (options?: CallOptions) => Promise<UsageAnswer>
   /** Runs by outcome over time, what denied them, and how the log grew: over 7 days where no range is given. */
@@ -84,6 +103,16 @@ export const deploymentCalls = (send: Send): DeploymentCalls => ({
     await send({ path: `/admin/permits${query(filters)}`, repeatable: true }, as(adminPermitsPageSchema), options),
   published: async (filters = {}, options) =>
     await send({ path: `/admin/published${query(filters)}`, repeatable: true }, as(publicationsPageSchema), options),
+  share: async (runId, request = {}, options) => {
+    const path = `/admin${runPath(runId)}/share`
+    return await send({ path, body: jsonText(request), repeatable: false }, as(madeShareSchema, 201), options)
+  },
+  shares: async (filters = {}, options) =>
+    await send({ path: `/admin/shares${query(filters)}`, repeatable: true }, as(sharesPageSchema), options),
+  revokeShare: async (shareId, options) => {
+    const path = `/admin/shares/${integerWithin("The link's number", shareId, 1, Number.MAX_SAFE_INTEGER)}`
+    return await send({ method: "DELETE", path, repeatable: true }, as(revokedShareSchema), options)
+  },
   usage: options => send({ path: "/admin/usage", repeatable: true }, as(usageAnswerSchema), options),
   overview: async (range, options) =>
     await send({ path: `/admin/overview${query({ range })}`, repeatable: true }, as(overviewAnswerSchema), options),

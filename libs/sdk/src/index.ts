@@ -89,6 +89,7 @@ export type {
   VerifyAnswer,
 } from "@runseal/core/wire/run-summaries"
 export type { HealthAnswer } from "@runseal/core/wire/service-answers"
+export type { MadeShare, RevokedShare, Share, ShareRequest, SharesPage } from "@runseal/core/wire/share-messages"
 export type { DsseEnvelope } from "@runseal/log/entries/dsse"
 export type { Checkpoint } from "@runseal/log/notes/checkpoint"
 /** Also at `@runseal/permit`, for those who act and need no client. */

@@ -48,6 +48,24 @@ def unpublish(run_id: int) -> Call[m.Answer]:
     return Call("POST", f"/admin/runs/{run_id}/unpublish", m.Answer, again=True)
 
 
+def share(run_id: int, expires_in_seconds: int = 86_400) -> Call[a.NewShare]:
+    """Shares a run under a link that needs no key, for seven days at most. The token is in the answer alone; never retried."""
+    return Call("POST", f"/admin/runs/{run_id}/share", a.NewShare, {"expires_in_seconds": expires_in_seconds})
+
+
+def shares(
+    limit: int = 50, before: int | None = None, key: int | None = None, run: int | None = None
+) -> Call[a.SharePage]:
+    """The links that work now, newest first."""
+    query = given({"limit": limit, "before": before, "key": key, "run": run})
+    return Call("GET", "/admin/shares", a.SharePage, query=query)
+
+
+def revoke_share(share_id: int) -> Call[m.Answer]:
+    """Ends a link at once."""
+    return Call("DELETE", f"/admin/shares/{share_id}", m.Answer, again=True)
+
+
 def policies(limit: int = 50, before: int | None = None) -> Call[a.PolicyPage]:
     """Every policy that was in force, newest first."""
     return Call("GET", "/admin/policies", a.PolicyPage, query=given({"limit": limit, "before": before}))

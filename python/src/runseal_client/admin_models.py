@@ -52,6 +52,7 @@ class Key(Answer):
     window_token_budget: int | None = None
     rate_limit: int | None = None
     reads: list[int] | None = None
+    share: bool | None = None
     claim: dict[str, Any] | None = None
 
 
@@ -91,6 +92,36 @@ class PublishedPage(Answer):
 
     limit: int
     published: list[PublishedRun]
+    next: int | None = None
+
+
+class NewShare(Answer):
+    """A link under which a run is read without a key; the token is shown in this answer alone."""
+
+    share_id: int
+    run_id: int
+    token: str = Field(repr=False)
+    url: str = Field(repr=False)
+    expires_at: str
+
+
+class Share(Answer):
+    """A link that works now."""
+
+    share_id: int
+    run_id: int
+    key_id: int
+    outcome_kind: str
+    made_by: int
+    made_at: str
+    expires_at: str
+
+
+class SharePage(Answer):
+    """Links, newest first; `next` is `before` of the next page."""
+
+    limit: int
+    shares: list[Share]
     next: int | None = None
 
 

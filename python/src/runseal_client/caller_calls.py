@@ -110,6 +110,16 @@ def public_statement(token: str) -> Call[bytes]:
     return Call("GET", f"/public/runs/{segment(token)}/statement.intoto.json", bytes)
 
 
+def shared_bundle(token: str) -> Call[bytes]:
+    """The record of a shared run; needs no key."""
+    return Call("GET", f"/shared/{segment(token)}/bundle.json", bytes)
+
+
+def shared_report(token: str, format: ReportFormat | None = None) -> Call[bytes]:
+    """The report of a shared run as a PDF; needs no key."""
+    return Call("GET", f"/shared/{segment(token)}/report.pdf", bytes, query=given({"format": format}))
+
+
 def open_session(key: str) -> Call[m.Session]:
     """Opens a session of a key; the cookie stays in this client. A program that has a key needs none."""
     return Call("POST", "/session", m.Session, {"key": key})

@@ -28,14 +28,15 @@ export const newKeyForm = (
 <label>Scope<select name="scope"><option value="">customer</option><option value="auditor">auditor, reads only</option><option value="admin">administrator</option></select></label>
 <label>Tier<select name="tier"><option value="">usual: trial for a customer</option><option>trial</option><option>production</option></select></label></div>
 <details><summary>Limits, expiry and notes</summary>${settings({})}
-<div class="fields"><label class="wide">An auditor reads the runs of keys<input name="reads" placeholder="all, or ids such as 2, 5" autocomplete="off"></label></div></details>
+<div class="fields"><label class="wide">An auditor reads the runs of keys<input name="reads" placeholder="all, or ids such as 2, 5" autocomplete="off"></label>
+<label class="check"><input type="checkbox" name="share" value="yes"> An auditor shares what it reads</label></div></details>
 <p class="buttons"><button>Make a key</button></p></form>`
 
 export const changeKeyForm = (
   key: ListedKey,
   csrf: string | undefined,
 ): Markup => html`<form method="post" action="/console/keys/${key.id}">${formTokens(csrf)}<input type="hidden" name="action" value="change">
-<div class="fields"><label>Name<input name="name" required maxlength="128" value="${verbatim(key.name.replace(/^customer:/, ""))}"></label></div>${settings(key)}
+<div class="fields"><label>Name<input name="name" required maxlength="128" value="${verbatim(key.name.replace(/^customer:/, ""))}"></label></div>${settings(key)}${key.scope === "auditor" ? html`<label class="check"><input type="checkbox" name="share" value="yes" ${key.share === true ? html`checked` : ""}> It shares what it reads</label><input type="hidden" name="shares" value="asked">` : ""}
 <p class="buttons"><button>Save</button></p></form>`
 
 export const rotateForm = (
@@ -84,7 +85,13 @@ export const newKeyRequest = (field: Field): object => ({
           .split(/[\s,]+/)
           .map(typed),
       }),
+  ...(field("share") === "" ? {} : { share: true }),
   ...settingsOf(field, undefined),
 })
 
-export const changeKeyRequest = (field: Field): object => ({ name: field("name"), ...settingsOf(field, null) })
+export const changeKeyRequest = (field: Field): object => ({
+  name: field("name"),
+  ...settingsOf(field, null),
+  // A box that is not ticked is not sent.
+  ...(field("shares") === "" ? {} : { share: field("share") !== "" }),
+})

@@ -84,6 +84,7 @@ const keyFacts = (key: ListedKey): Markup =>
     ["Tokens of a window", key.window_token_budget === undefined ? undefined : number(key.window_token_budget)],
     ["Requests a minute", key.rate_limit === undefined ? undefined : number(key.rate_limit)],
     ["Reads the runs of", key.reads?.map(one => `key ${one}`).join(", ")],
+    ["Shares", key.share === true ? "what it reads" : undefined],
     ["Notes", key.notes],
   ])
 

@@ -12,13 +12,14 @@ import { type Publication, publicationsPageSchema } from "@runseal/core/wire/adm
 import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/key-requests"
 import { policiesPageSchema } from "@runseal/core/wire/policy-requests"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
+import { madeShareSchema, revokedShareSchema, type Share, sharesPageSchema } from "@runseal/core/wire/share-messages"
 import { isRefusal } from "../api.ts"
 import { duration } from "../parts/duration.ts"
 import { address, plural, shortHash, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { SIGNS, toneOf } from "../parts/outcome-names.ts"
 import { facts, formTokens, meter, readable, whole } from "../parts/pieces.ts"
-import { administers, answerForm, formOf, seesAll, show, type Visit } from "../visit.ts"
+import { administers, answerForm, formOf, seesAll, shares, show, type Visit } from "../visit.ts"
 import { timeline } from "./run-timeline.ts"
 
 const pathOf = (id: string | number): string => `/console/runs/${id}`
@@ -29,7 +30,8 @@ const recordsOf = (visit: Visit): string => (seesAll(visit) ? "/admin/runs" : "/
 export async function runPage(visit: Visit): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
   const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
-  const published = await publicationOf(visit, bundle.run.run_id)
+  const { run_id } = bundle.run
+  const [published, shared] = await Promise.all([publicationOf(visit, run_id), sharesOf(visit, run_id)])
   const title = titleOf(bundle)
   const body = html`${outcome(bundle, title, await denyingRule(visit, bundle))}
 ${visit.news ?? ""}
@@ -41,7 +43,7 @@ ${section("Verified in this browser", verification(visit, bundle))}
 ${section("Facts", runFacts(visit, bundle))}
 ${budgets(visit, bundle)}
 ${section("Log entries", anchors(bundle))}
-${section("Hand it on", handOn(visit, bundle, published))}
+${section("Hand it on", handOn(visit, bundle, { published, shared }))}
 </div></div>`
   return show(visit, { title, body, islands: ["run.js"] })
 }
@@ -206,22 +208,57 @@ async function publicationOf(visit: Visit, id: number): Promise<Publication | un
 const pageOf = (bundleUrl: string): string => bundleUrl.replace(/\/bundle\.json$/, "")
 
 /** An administrator publishes its own runs, and those of open mode that it was given; it withdraws any. */
-function handOn(visit: Visit, bundle: Bundle, published: Publication | undefined): Markup {
+function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut): Markup {
   const { run } = bundle
   const isOwn = [0, visit.session.key_id].includes(keyOf(bundle))
   const publish = administers(visit)
     ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${formTokens(visit.session.csrf_token)}${published === undefined ? (isOwn ? html`<button name="action" value="publish">Publish</button>` : "") : html`<button name="action" value="unpublish" class="plain">Withdraw</button>`}</form>
-<p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} Published, everybody with its address reads and verifies the record.${isOwn ? "" : " Only the key that made it publishes it."}</p>`
+<p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} ${isOwn || published !== undefined ? "Published, everybody with its address reads and verifies the record." : "Only the key that made a run publishes it. Share it instead."}</p>`
     : ""
   return html`<ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
-${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${publish}`
+${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${shared === undefined ? "" : sharing(run.run_id, shared, visit)}${publish}`
 }
 
-/** Publishes or withdraws the run. */
-export async function runPublication(visit: Visit): Promise<Response> {
+/** How a run is published and shared; undefined: it is not, or the visitor may not. */
+type GivenOut = { readonly published: Publication | undefined; readonly shared: readonly Share[] | undefined }
+
+/** Links to the run that work; undefined for visitors who may not share. */
+async function sharesOf(visit: Visit, run: number): Promise<readonly Share[] | undefined> {
+  if (!shares(visit)) return undefined
+  return (await visit.api.get(address("/admin/shares", { run, limit: SHARES_SHOWN }), sharesPageSchema)).shares
+}
+/** Newest links that the page of a run shows. */
+const SHARES_SHOWN = 20
+
+const sharing = (id: number, shared: readonly Share[], visit: Visit): Markup =>
+  html`<h3>Share it</h3><p class="quiet">A link to record and report, which works without a key until its time is over or it is ended here.</p>
+<form method="post" action="${pathOf(id)}" class="row">${formTokens(visit.session.csrf_token)}<label>It works for<select name="expires_in_seconds"><option value="86400">a day</option><option value="3600">an hour</option><option value="259200">3 days</option><option value="604800">7 days</option></select></label><button name="action" value="share">Make a link</button></form>
+${shared.length === 0 ? "" : html`<ul class="plain-list">${shared.map(one => sharedLink(one, visit))}</ul>`}`
+
+/** A link without its token, which nobody can show again. An auditor ends its own. */
+const sharedLink = ({ share_id, run_id, made_by, expires_at }: Share, visit: Visit): Markup =>
+  html`<li><form method="post" action="${pathOf(run_id)}" class="row">${formTokens(visit.session.csrf_token)}<input type="hidden" name="share" value="${share_id}">Link ${share_id}, made by key ${made_by}, works until ${time(expires_at)} ${administers(visit) || made_by === visit.session.key_id ? html`<button name="action" value="unshare" class="plain">End it</button>` : ""}</form></li>`
+
+/** Publishes, withdraws or shares the run, or ends a link to it. */
+export async function runSharing(visit: Visit): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
-  const action = (await formOf(visit.c))("action")
+  const field = await formOf(visit.c)
+  const action = field("action")
   const answer = { path: pathOf(id), page: runPage }
+  if (action === "share") {
+    const request = { expires_in_seconds: Number(field("expires_in_seconds")) }
+    return answerForm(visit, await visit.api.change("POST", `/admin/runs/${id}/share`, madeShareSchema, request), {
+      ...answer,
+      news: ({ url }) => ({ tone: "good", text: "Whoever has this link reads the run.", secret: url }),
+    })
+  }
+  if (action === "unshare") {
+    const path = `/admin/shares/${encodeURIComponent(field("share"))}`
+    return answerForm(visit, await visit.api.change("DELETE", path, revokedShareSchema), {
+      ...answer,
+      news: ({ share_id }) => ({ tone: "good", text: `Nothing is read under link ${share_id} any more.` }),
+    })
+  }
   if (action === "unpublish")
     return answerForm(visit, await visit.api.change("POST", `/admin/runs/${id}/unpublish`, unpublishedRunSchema), {
       ...answer,

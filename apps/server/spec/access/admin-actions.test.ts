@@ -47,6 +47,8 @@ const ACTS: readonly Act[] = [
   ["DELETE /admin/keys/{id}", () => `/admin/keys/${key}`, () => ({}), "key.revoke"],
   ["POST /admin/runs/{id}/publish", () => `/admin/runs/${run}/publish`, () => ({}), "run.publish"],
   ["POST /admin/runs/{id}/unpublish", () => `/admin/runs/${run}/unpublish`, () => ({}), "run.unpublish"],
+  ["POST /admin/runs/{id}/share", () => `/admin/runs/${run}/share`, () => ({}), "run.share"],
+  ["DELETE /admin/shares/{id}", () => "/admin/shares/1", () => ({}), "run.unshare"],
   ["POST /admin/policies/dry-run", () => "/admin/policies/dry-run", () => ({ policy: POLICY }), undefined],
   ["POST /admin/policies", () => "/admin/policies", () => ({ policy: POLICY }), "policy.load"],
   ["POST /admin/destinations", () => "/admin/destinations", () => ({ url: "https://siem.invalid/" }), "webhook.create"],

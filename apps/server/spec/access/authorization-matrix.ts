@@ -132,6 +132,10 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /public/runs/{token}/bundle.json": published("/bundle.json"),
   "GET /public/runs/{token}/statement.intoto.json": published("/statement.intoto.json"),
   "GET /public/runs/{token}": published(""),
+  // Nothing was shared under it: the token is the credential, and a key makes no difference.
+  "GET /shared/{token}/bundle.json": open(at(`/shared/${"0".repeat(32)}/bundle.json`), 404),
+  "GET /shared/{token}/report.pdf": open(at(`/shared/${"0".repeat(32)}/report.pdf`), 404),
+  "GET /shared/{token}": open(at(`/shared/${"0".repeat(32)}`), 404),
 
   // A visitor without a session is sent to the page that signs in, but in open mode; a form that names no site is refused.
   "GET /console": { ...at("/console"), statuses: { ...everybody(303), open: 200 } },
@@ -235,6 +239,13 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     { path: run => `/admin/runs/${run.to_withdraw}/unpublish` },
     { open: 403, admin: 200, other_admin: 200 },
   ),
+  // An auditor shares once its key may: shares.test.ts.
+  "POST /admin/runs/{id}/share": keyAdministrative(
+    { path: ({ run }) => `/admin/runs/${run}/share`, body: () => ({}) },
+    201,
+  ),
+  "GET /admin/shares": read(at("/admin/shares")),
+  "DELETE /admin/shares/{id}": keyAdministrative(at("/admin/shares/999"), 404),
   "GET /admin/events": readOfAll(at("/admin/events")),
   "GET /admin/deliveries": readOfAll(at("/admin/deliveries")),
   "GET /admin/destinations": keyAdministrative(at("/admin/destinations")),

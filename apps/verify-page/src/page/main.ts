@@ -40,7 +40,7 @@ const TITLE = "Verify a Runseal record"
 
 /** On the page of a published run: what the server stated of it is replaced as soon as a record is judged. */
 function entitle(text: string): void {
-  if (place.service?.bundle === undefined) return
+  if (place.service?.linked === undefined) return
   document.title = printable(text)
   document.querySelector("h1")?.replaceChildren(printable(text))
 }
@@ -149,17 +149,19 @@ async function believeService(): Promise<void> {
 /** What the page says of itself before a run is published on it. */
 const lead = byId("lead").textContent
 
-/** Verifies the bundle of a published run. */
-async function verifyPublished(address: string): Promise<void> {
-  byId("document-heading").textContent = "Published run"
+type Linked = NonNullable<NonNullable<typeof place.service>["linked"]>
+
+/** Verifies the bundle of a run that was published or shared. */
+async function verifyLinked({ as: linked, bundle: address }: Linked): Promise<void> {
+  byId("document-heading").textContent = linked === "published" ? "Published run" : "Shared run"
   byId("lead").textContent =
-    "This run was published. Your browser fetches its sealed record and verifies it itself, without relying on the service."
+    `This run was ${linked}. Your browser fetches its sealed record and verifies it itself, without relying on the service.`
   byId("document-zone").classList.add("small")
   byId("document-call").textContent = "Choose another file, or drop it here"
   byId("document-hint").hidden = true
   // What a visitor came for is the result: it comes before the form.
   byId("inputs").before(byId("status"), byId("result"))
-  await take({ name: "The published bundle", read: () => readAddress(address, DEFAULT_MAX_BYTES) })
+  await take({ name: `The ${linked} bundle`, read: () => readAddress(address, DEFAULT_MAX_BYTES) })
   if (current === undefined || isOwn) return
   const link = document.createElement("a")
   link.href = address
@@ -174,7 +176,7 @@ let isOwn = false
 /** Takes a document of the visitor, which is not the published one. */
 function takeOwn(source: Source): void {
   isOwn = true
-  if (place.service?.bundle !== undefined) {
+  if (place.service?.linked !== undefined) {
     entitle(TITLE)
     byId("document-heading").textContent = "Document"
     byId("lead").textContent = lead
@@ -209,4 +211,4 @@ createDropZone(
   file => void takeTrust(file),
   () => fill(byId("trust-note"), SEVERAL.problem),
 )
-if (place.service?.bundle !== undefined) void verifyPublished(place.service.bundle)
+if (place.service?.linked !== undefined) void verifyLinked(place.service.linked)

@@ -48,7 +48,7 @@ export function trustPieces(believed: Believed, place: Place): readonly Piece[] 
   )
   if (believed.from === "file") return [source, details]
   const warning =
-    place.service?.bundle === undefined ? OWN_WORD : `This record comes from the same address. ${SAME_ADDRESS}`
+    place.service?.linked === undefined ? OWN_WORD : `This record comes from the same address. ${SAME_ADDRESS}`
   return [source, element("p", "note warn", warning), details]
 }
 

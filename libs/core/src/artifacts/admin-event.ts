@@ -26,6 +26,8 @@ export const ADMIN_ACTIONS = [
   "runs.claim",
   "run.publish",
   "run.unpublish",
+  "run.share",
+  "run.unshare",
   "policy.load",
   "webhook.create",
   "webhook.change",

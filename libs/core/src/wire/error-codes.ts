@@ -47,6 +47,7 @@ export const ERROR_CODES = {
   },
   other_outcome: { status: 404, meaning: "The run ended with an outcome that has no such artifact or statement." },
   not_published: { status: 404, meaning: "No run is published under this address." },
+  not_shared: { status: 404, meaning: "No run is shared under this address, or not any more." },
   method_not_allowed: { status: 405, meaning: "The endpoint has no such method. The header Allow lists those it has." },
   not_acceptable: { status: 406, meaning: "Accept-Encoding allows no form in which the answer is sent." },
   request_timeout: { status: 408, meaning: "The request did not arrive before the timeout, or nothing of its body for 10 s." },

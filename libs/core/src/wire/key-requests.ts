@@ -88,6 +88,8 @@ const settings = {
   rate_limit: rateLimitSchema,
   /** Ids of the keys whose runs an auditor reads; absent: of all. */
   reads: readsSchema,
+  /** Whether an auditor shares what it reads. */
+  share: v.boolean(),
 }
 
 const orNull = <const S extends v.GenericSchema>(schema: S) => v.exactOptional(v.nullable(schema))
@@ -108,7 +110,12 @@ export const mintKeyRequestSchema = v.pipe(
     window_token_budget: v.exactOptional(settings.window_token_budget),
     rate_limit: v.exactOptional(settings.rate_limit),
     reads: v.exactOptional(settings.reads),
+    share: v.exactOptional(settings.share),
   }),
+  v.forward(
+    v.check(({ scope, share }) => scope === "auditor" || share === undefined, "is only of a key of scope auditor"),
+    ["share"],
+  ),
   v.forward(
     v.check(({ scope, reads }) => scope === "auditor" || reads === undefined, "is only of a key of scope auditor"),
     ["reads"],
@@ -176,6 +183,7 @@ export const listedKeySchema = v.strictObject({
   window_token_budget: v.exactOptional(countSchema),
   rate_limit: v.exactOptional(ordinalSchema),
   reads: v.exactOptional(v.array(ordinalSchema)),
+  share: v.exactOptional(v.literal(true)),
   /** Of the key that reads the runs of open mode: since when, and which admin key gave them. */
   claim: v.exactOptional(v.strictObject({ claimed_at: clockSchema, claimed_by: ordinalSchema })),
 })
@@ -199,6 +207,7 @@ export const changeKeyRequestSchema = v.object({
   window_token_budget: orNull(settings.window_token_budget),
   rate_limit: orNull(settings.rate_limit),
   reads: orNull(settings.reads),
+  share: orNull(settings.share),
 })
 export type ChangeKeyRequest = Shape<typeof changeKeyRequestSchema>
 

@@ -23,6 +23,8 @@ export const sessionAnswerSchema = v.strictObject({
   scope: v.picklist([...KEY_SCOPES, "anonymous"]),
   /** The keys that an auditor reads; absent: all, or it is none. */
   reads: v.exactOptional(readsSchema),
+  /** Of an auditor that shares what it reads. */
+  share: v.exactOptional(v.literal(true)),
   /** The rest is absent for a caller without a session: one with a key in the header, or in open mode. What `X-CSRF-Token` must be. */
   csrf_token: v.exactOptional(sha256Schema),
   /** When the session ends unless it is used before. */

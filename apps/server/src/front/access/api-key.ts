@@ -48,6 +48,7 @@ const settingsOf = (request: MintKeyRequest): KeySettings => ({
   window_token_budget: request.window_token_budget ?? -1,
   rate_limit: request.rate_limit ?? -1,
   reads: request.reads === undefined ? "" : JSON.stringify(request.reads),
+  share: request.share === true,
 })
 
 /**

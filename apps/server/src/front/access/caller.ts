@@ -24,6 +24,8 @@ export type Caller = {
   readonly rate_limit?: number
   /** Of an auditor: the keys whose runs it reads; absent: all. */
   readonly reads?: readonly number[]
+  /** Of an auditor: it shares what it reads. */
+  readonly share?: true
 }
 
 declare module "hono" {
@@ -63,6 +65,7 @@ export const keyCaller = ({ key_id, name, scope, tier, ...own }: ActiveKey): Cal
   },
   ...(own.rate_limit < 0 ? {} : { rate_limit: own.rate_limit }),
   ...(own.reads === "" ? {} : { reads: readIds(own.reads) }),
+  ...(own.share ? { share: true } : {}),
 })
 
 /** The stored list of an auditor's keys. @throws Error when it is none: nothing is read then */

@@ -45,6 +45,9 @@ export const adminPermitsQuerySchema = v.object({
 /** `GET /admin/published`. */
 export const publishedQuerySchema = v.object({ limit, before, key })
 
+/** `GET /admin/shares`. */
+export const sharesQuerySchema = v.object({ limit, before, key, run: opt(ordinal("Number of a run.")) })
+
 /** `GET /admin/overview`. */
 export const overviewQuerySchema = v.object({
   range: opt(
@@ -115,6 +118,9 @@ export function readAdminPermits(url: string) {
 
 /** @throws HttpError 400 */
 export const readPublished = (url: string) => withLimit(readQuery(publishedQuerySchema, url))
+
+/** @throws HttpError 400 */
+export const readShares = (url: string) => withLimit(readQuery(sharesQuerySchema, url))
 
 /** @throws HttpError 400 */
 export const readPolicies = (url: string) => withLimit(readQuery(policiesQuerySchema, url))

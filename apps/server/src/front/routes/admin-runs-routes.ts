@@ -34,7 +34,7 @@ import { runParts } from "./runs-routes.ts"
 const BASE = "/admin/runs"
 
 /** Whose rows a list shows: those of the key that was asked for, of those that the caller reads. */
-function ownersOf(c: Context, key: number | undefined): Owners {
+export function ownersOf(c: Context, key: number | undefined): Owners {
   const { reads } = callerOf(c)
   if (key === undefined) return reads
   return readsOwner(callerOf(c), key) ? [key] : []

@@ -1,8 +1,10 @@
 /** The audit report of a run. docs/api.md, "GET /runs/{id}/report.pdf". */
-import { Hono } from "hono"
+import type { ReportFormat } from "@runseal/core/wire/run-summaries"
+import { type Context, Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { reportFileName } from "../../report/subject.ts"
 import { findPublicToken } from "../../store/tables/publications-table.ts"
+import type { RunRow } from "../../store/tables/runs-table.ts"
 import { readReportFormat } from "../http/query.ts"
 import { publicBundlePath } from "./addresses.ts"
 import { refusalOfJob } from "./job-refusal.ts"
@@ -17,20 +19,32 @@ export function reportOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfP
   const app = new Hono()
   app.get(`${base}/:id/report.pdf`, async c => {
     const format = readReportFormat(c.req.url)
-    const { run_id, owner, bundle: sealed } = await find(c, deps)
-    const [bundle = sealed] = await deps.showOutside([sealed])
-    const token = await findPublicToken(deps.db, run_id)
-    const published = token === undefined ? {} : { public_path: publicBundlePath(token) }
-    // The service signs a report, and others read it. So it never names the address that its caller wrote into the request.
-    const address = deps.baseUrl === undefined ? {} : { base_url: deps.baseUrl }
-    const job = { bundle, format, ...address, ...published, trust: deps.trust }
-    const pdf = await deps.renderReport(owner, job).catch((error: unknown) => {
-      throw refusalOfJob(error, BUSY, TOO_MUCH)
-    })
-    return c.body(pdf, 200, {
-      "Content-Type": "application/pdf",
-      "Content-Disposition": `attachment; filename="${reportFileName(run_id, format)}"`,
-    })
+    const { run_id, owner, bundle } = await find(c, deps)
+    return sendReport(c, deps, { run_id, bundle, format, caller: owner })
   })
   return app
+}
+
+/** A run, and the id of the key whose reports at one time are bounded (0 = anonymous). */
+type Reported = Pick<RunRow, "run_id" | "bundle"> & { readonly format: ReportFormat; readonly caller: number }
+
+/** Makes and sends a report. @throws HttpError */
+export async function sendReport(
+  c: Context,
+  deps: Deps,
+  { run_id, bundle: sealed, format, caller }: Reported,
+): Promise<Response> {
+  const [bundle = sealed] = await deps.showOutside([sealed])
+  const token = await findPublicToken(deps.db, run_id)
+  const published = token === undefined ? {} : { public_path: publicBundlePath(token) }
+  // The service signs a report, and others read it. So it never names the address that its caller wrote into the request.
+  const address = deps.baseUrl === undefined ? {} : { base_url: deps.baseUrl }
+  const job = { bundle, format, ...address, ...published, trust: deps.trust }
+  const pdf = await deps.renderReport(caller, job).catch((error: unknown) => {
+    throw refusalOfJob(error, BUSY, TOO_MUCH)
+  })
+  return c.body(pdf, 200, {
+    "Content-Type": "application/pdf",
+    "Content-Disposition": `attachment; filename="${reportFileName(run_id, format)}"`,
+  })
 }

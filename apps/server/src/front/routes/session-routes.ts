@@ -15,7 +15,7 @@ import { readBody } from "../http/request-bodies.ts"
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
 const sessionAnswer = (
-  { api_key_id, scope, reads, authentication }: Caller,
+  { api_key_id, scope, reads, share, authentication }: Caller,
   session: Session | undefined,
 ): SessionAnswer => ({
   ok: true,
@@ -23,6 +23,7 @@ const sessionAnswer = (
   name: authentication.api_key_name ?? "anonymous",
   scope,
   ...(reads === undefined ? {} : { reads: [...reads] }),
+  ...(share === undefined ? {} : { share }),
   ...(session === undefined
     ? {}
     : {

@@ -3,7 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "drizzle-orm"
-import { check, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
+import { boolean, check, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
 import type { Sink, Source } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
 import { bytes, number, type RowOf } from "./column-types.ts"
@@ -44,6 +44,8 @@ export const api_key = pgTable(
     rate_limit: number().default(-1),
     /** Ids of the keys whose runs an auditor reads, as a JSON list; "" for all. */
     reads: text().notNull().default(""),
+    /** Whether an auditor shares what it reads. */
+    share: boolean().notNull().default(false),
   },
   table => [
     check("api_key_secret_hash", fragment`octet_length(${table.secret_hash}) = 32`),
@@ -79,7 +81,7 @@ const whoMints = (minter: Minter): EventFacts["who"] =>
 /** What a key has besides its name, scope and tier. */
 export type KeySettings = Pick<
   ApiKeyRow,
-  "notes" | "expires_at" | "run_token_budget" | "window_token_budget" | "rate_limit" | "reads"
+  "notes" | "expires_at" | "run_token_budget" | "window_token_budget" | "rate_limit" | "reads" | "share"
 >
 
 type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & KeySettings & HashInHex
@@ -104,11 +106,11 @@ export function insertKey(acts: Acts, key: NewKey, minter: Minter, made: KeyMade
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
     const [row] = await sql<Pick<ApiKeyRow, "key_id">[]>`
       insert into api_key (key_id, name, secret_hash, scope, tier, created_at, last_used_at, revoked_at,
-        created_by, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads)
+        created_by, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share)
       select coalesce(max(key_id), 0) + 1, ${key.name}::text, decode(${key.secret_hash}, 'hex'), ${key.scope}::text,
         ${key.tier}::text, ${key.created_at}::bigint, 0, 0, ${who.actor}::text, ${key.notes}::text,
         ${key.expires_at}::bigint, ${key.run_token_budget}::bigint, ${key.window_token_budget}::bigint,
-        ${key.rate_limit}::bigint, ${key.reads}::text
+        ${key.rate_limit}::bigint, ${key.reads}::text, ${key.share}::boolean
       from api_key
       having case ${minter.kind}::text
         when 'operator' then true
@@ -144,12 +146,13 @@ export type ActiveKey = Pick<
   | "window_token_budget"
   | "rate_limit"
   | "reads"
+  | "share"
 > &
   HashInHex
 
 /** The columns of a key that a caller is made of. */
 export const CALLER_COLUMNS =
-  "key_id, name, scope, tier, last_used_at, run_token_budget, window_token_budget, rate_limit, reads"
+  "key_id, name, scope, tier, last_used_at, run_token_budget, window_token_budget, rate_limit, reads, share"
 
 /** Every secret that is accepted at $at, with the columns of its key: the newest one, and the one before while they overlap. */
 export const acceptedSecrets = (at: string): string => `(

@@ -28,8 +28,8 @@ export function settingsInEvent({ notes, ...change }: KeyChange): JsonObject {
   return notes === undefined ? shown : { ...shown, notes_sha256: notes === "" ? null : sha256Hex(utf8Encode(notes)) }
 }
 
-function settingInEvent(name: string, value: string | number): JsonObject[string] {
-  if (name === "expires_at") return value === 0 ? null : new Date(value).toISOString()
+function settingInEvent(name: string, value: string | number | boolean): JsonObject[string] {
+  if (name === "expires_at" && typeof value === "number") return value === 0 ? null : new Date(value).toISOString()
   if (name === "reads" && typeof value === "string") return value === "" ? null : JSON.parse(value)
   return typeof value === "number" && value < 0 ? null : value
 }

@@ -14,9 +14,18 @@ import {
   rotateKeyRequestSchema,
   unpublishedRunSchema,
 } from "@runseal/core/wire/key-requests"
+import {
+  madeShareSchema,
+  revokedShareSchema,
+  shareRequestSchema,
+  sharesPageSchema,
+} from "@runseal/core/wire/share-messages"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
-import { BODY_MAX_BYTES } from "../../http/json-body.ts"
+import { sharesQuerySchema } from "../../http/admin-query.ts"
+import { BODY_MAX_BYTES, SMALL_LIMITS } from "../../http/json-body.ts"
+import { reportQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, type PathParameter, RUN_ID, refusal } from "../operation.ts"
+import { SAVED_AS } from "./runs-operations.ts"
 
 const ADMIN = { tag: "Keys and publication", access: "admin" } as const
 const PUBLIC = { method: "get", tag: "Published bundles", access: "public" } as const
@@ -28,6 +37,9 @@ const TOKEN: PathParameter = {
   example: "0".repeat(32),
 }
 const CACHED = { description: "An hour at most.", schema: { type: "string" }, required: true }
+
+const SHARED = { method: "get", tag: "Shared records", access: "public" } as const
+const SHARE_TOKEN: PathParameter = { ...TOKEN, description: "Token of the link." }
 
 const KEY_ID: PathParameter = { ...RUN_ID, description: "Key identifier." }
 
@@ -121,6 +133,76 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     path_parameters: { id: RUN_ID },
     answers: { 200: json(unpublishedRunSchema, "The run is not published.") },
     refusals: [404],
+  },
+  {
+    ...ADMIN,
+    method: "post",
+    path: "/admin/runs/{id}/share",
+    id: "share_run",
+    once: true,
+    summary: "Share a run for some days under a link that needs no key",
+    description:
+      "For admin keys, of every run; and for auditors whose key has `share`, of those that they read. Without `expires_in_seconds` the link works for a day.",
+    path_parameters: { id: RUN_ID },
+    body: { schema: shareRequestSchema, max_bytes: SMALL_LIMITS.maxBytes, example: { expires_in_seconds: 86_400 } },
+    answers: { 201: json(madeShareSchema, "The link, shown here and nowhere else.") },
+    refusals: [404, 429],
+  },
+  {
+    ...ADMIN,
+    method: "get",
+    path: "/admin/shares",
+    id: "shares",
+    summary: "What is shared now, the newest link first",
+    query: sharesQuerySchema,
+    answers: { 200: json(sharesPageSchema, "A page of links, without their tokens.") },
+    refusals: [429],
+  },
+  {
+    ...ADMIN,
+    method: "delete",
+    path: "/admin/shares/{id}",
+    id: "revoke_share",
+    once: true,
+    summary: "End a link at once",
+    description: "For admin keys; an auditor ends those of its own key.",
+    path_parameters: { id: { ...RUN_ID, description: "Number of the link." } },
+    answers: { 200: json(revokedShareSchema, "Nothing is read under it any more.") },
+    refusals: [404, 429],
+  },
+  {
+    ...SHARED,
+    path: "/shared/{token}/bundle.json",
+    id: "shared_bundle",
+    summary: "A shared run's bundle",
+    path_parameters: { token: SHARE_TOKEN },
+    answers: { 200: json(sealedBundleSchema, "The bundle, as the run's own key gets it.") },
+    refusals: [404, 503],
+  },
+  {
+    ...SHARED,
+    path: "/shared/{token}/report.pdf",
+    id: "shared_report",
+    summary: "A shared run's report as a PDF, signed and with its bundle in it",
+    path_parameters: { token: SHARE_TOKEN },
+    query: reportQuerySchema,
+    answers: { 200: bytes("application/pdf", "The report.", SAVED_AS) },
+    refusals: [404, 503],
+  },
+  {
+    ...SHARED,
+    path: "/shared/{token}",
+    id: "shared_run",
+    summary: "A shared run, verified in the visitor's browser",
+    path_parameters: { token: SHARE_TOKEN },
+    answers: {
+      200: bytes("text/html", "The page of /verify, which fetches the bundle and verifies it."),
+      404: {
+        ...refusal("No run is shared under this token: the envelope, or to a browser the page.", ["not_shared"]),
+        or_page: true,
+      },
+    },
+    refusals: [503],
   },
   {
     ...PUBLIC,

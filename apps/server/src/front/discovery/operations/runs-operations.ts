@@ -16,7 +16,7 @@ import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 const LIST = { method: "get", tag: "Runs", access: "key", limit: "shared" } as const
 const ONE = { ...LIST, path_parameters: { id: RUN_ID }, refusals: [404] } as const
 
-const SAVED_AS = {
+export const SAVED_AS = {
   "Content-Disposition": { description: "Saves the answer as a file.", schema: { type: "string" }, required: true },
 }
 
