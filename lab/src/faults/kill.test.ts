@@ -16,7 +16,7 @@ const LOAD_MS = 400
 /** Every third round also kills a start at a drawn instant of this time. */
 const START_MS = 1_200
 /** A first start takes about so long on a machine that does nothing else. */
-const FIRST_START_MS: Readonly<Record<Kind, number>> = { PGlite: 4_000, PostgreSQL: 1_500 }
+const FIRST_START_MS: Readonly<Record<Kind, number>> = { PGlite: 2_000, PostgreSQL: 1_500 }
 const DEADLINE_MS = 300_000 + 15_000 * ROUNDS
 
 async function killRepeatedly(context: TestContext, kind: Kind): Promise<void> {

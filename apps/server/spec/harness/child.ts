@@ -83,6 +83,15 @@ export async function killedStart(options: readonly string[], afterMs: number): 
   return ended.finally(() => clearTimeout(timer))
 }
 
+/** Starts the server and kills it as soon as a state is reached, which is looked for all the time. */
+export async function killedWhen(options: readonly string[], isReached: () => boolean): Promise<Ended> {
+  const { process: child, ended } = launch(["--port", "0", ...options], {})
+  const timer = setInterval(() => {
+    if (isReached()) child.kill("SIGKILL")
+  }, 1)
+  return ended.finally(() => clearInterval(timer))
+}
+
 /** Starts the server on a free port and waits until it listens. */
 export async function startChild(options: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Child> {
   const started = launch(["--port", "0", "--rate-limit", UNLIMITED, ...options], env)

@@ -1,5 +1,5 @@
-/** First starts of several processes at once, on one empty database and one empty keys folder: one deployment is born. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+/** First starts of several processes at once, and first starts that are killed: one deployment is born. */
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
@@ -7,7 +7,7 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import { afterAll, expect, test } from "vitest"
 import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
-import { startChild } from "../harness/child.ts"
+import { killedWhen, startChild } from "../harness/child.ts"
 import { numberAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 
@@ -48,5 +48,29 @@ test.skipIf(postgresStart.kind === "absent").each(ROUNDS)(
     } finally {
       await Promise.all(pair.map(child => child.end("SIGTERM")))
     }
+  },
+)
+
+const filesIn = (path: string): number =>
+  existsSync(path) ? readdirSync(path, { recursive: true, encoding: "utf8" }).length : 0
+
+/** Files of the embedded database, of some thousand, that are written when the start is killed. */
+test.each([1, 30, 200, 500, 900])(
+  "a first start that is killed after %i files of its database leaves nothing that the next one takes for a database",
+  async written => {
+    const dataDir = join(folder, `killed-${written}`)
+    const [unfinished, cluster] = ["postgres.unfinished", "postgres"].map(name => join(dataDir, "db", name))
+    const options = ["--data-dir", dataDir]
+    const { code } = await killedWhen(options, () => filesIn(unfinished ?? "") >= written)
+    expect(code).toBe(null)
+    expect([existsSync(unfinished ?? ""), existsSync(cluster ?? "")]).toEqual([true, false])
+    const child = await startChild(options)
+    expect(existsSync(unfinished ?? "")).toBe(false)
+    expect((await child.post("/execute", request())).status).toBe(200)
+    expect((await child.end("SIGKILL")).code).toBe(null)
+    // What was acknowledged is there after a kill: the write-ahead log is that of a cluster with this identity.
+    const again = await startChild(options)
+    expect((await again.get("/runs/1")).status).toBe(200)
+    expect((await again.end("SIGTERM")).code).toBe(0)
   },
 )
