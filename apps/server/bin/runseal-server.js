@@ -19,7 +19,12 @@ if (found[0] < NEEDED[0] || (found[0] === NEEDED[0] && found[1] < NEEDED[1])) {
 } else {
   const source = new URL("../src/main.ts", import.meta.url)
   const built = new URL("../dist/bundle/main.js", import.meta.url)
-  await import((isFresh(source) ? built : source).href)
+  const fresh = isFresh(source)
+  if (!fresh && process.stderr.isTTY)
+    process.stderr.write(
+      "runseal: the sources are loaded, which takes some seconds, since what was built is older: `npm run prepare` builds it\n",
+    )
+  await import((fresh ? built : source).href)
 }
 
 /** A published package has no sources beside it, and what was built is always fresh. */

@@ -9,6 +9,7 @@ import { createMetrics, listenForMetrics, type Metrics } from "./front/metrics/m
 import { runCommand } from "./operator-commands.ts"
 import { type Config, originWarning } from "./options/config.ts"
 import { misspeltVariables } from "./options/misspelt-variables.ts"
+import { whenSlow } from "./options/slow-step.ts"
 import type { TracesSettings } from "./options/traces-settings.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
 import { warmUp } from "./run/policy/signature-library.ts"
@@ -101,7 +102,8 @@ export async function serve(start: Start): Promise<void> {
   const warning = originWarning(config)
   if (warning !== undefined) logger.warn(warning)
   for (const misspelt of misspeltVariables(process.env)) logger.warn(misspelt)
-  const db = await openStore(start, sentence => logger.info(sentence))
+  const opening = openStore(start, sentence => logger.info(sentence))
+  const db = await whenSlow(opening, () => logger.info("Waiting until the database is open."))
   const standby =
     config.database?.readUrl === undefined
       ? undefined

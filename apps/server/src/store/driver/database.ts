@@ -98,8 +98,7 @@ async function openFolder({ dataDir, loaded }: InFolder, log: Log): Promise<Data
   try {
     const making = prepareCluster(dataDir, readOrMakeTemplate)
     const clusterDir = await whenSlow(making, () => log(`Making the database in ${dataDir}.`))
-    const opening = startPglite({ kind: "folder", clusterDir }, log, loaded)
-    const thread = await whenSlow(opening, () => log(`Opening the database in ${dataDir}.`))
+    const thread = await startPglite({ kind: "folder", clusterDir }, log, loaded)
     return await openThread("pglite", thread, lock.release)
   } catch (error) {
     lock.release()
@@ -114,13 +113,16 @@ async function openMemory(): Promise<Database> {
 
 /** The template of this release's database. In a checkout whose build is older than its migrations it is made, which takes some seconds. */
 export const readOrMakeTemplate = (): Promise<Uint8Array> =>
-  ensureTemplate(templateName(knownMigrations()), async folder => {
-    const clusterDir = join(folder, "postgres")
-    mkdirSync(clusterDir)
-    const made = await openThread("pglite", await startPglite({ kind: "folder", clusterDir }), () => {})
-    await made.close()
-    return clusterDir
-  })
+  ensureTemplate(templateName(knownMigrations()), makeTemplate)
+
+/** Makes a closed, migrated cluster in a new folder. @returns the folder of the cluster */
+export async function makeTemplate(folder: string): Promise<string> {
+  const clusterDir = join(folder, "postgres")
+  mkdirSync(clusterDir)
+  const made = await openThread("pglite", await startPglite({ kind: "template", clusterDir }), () => {})
+  await made.close()
+  return clusterDir
+}
 
 async function openThread(kind: Database["kind"], thread: PgliteThread, ended: () => void): Promise<Database> {
   const pool = createConnectionPool(1, pgliteClient(thread.connect))

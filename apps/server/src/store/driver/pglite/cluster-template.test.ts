@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, onTestFinished, test } from "vitest"
-import { type Database, openDatabase, readOrMakeTemplate } from "../database.ts"
+import { type Database, makeTemplate, openDatabase, readOrMakeTemplate } from "../database.ts"
 import { entriesOf, expand, packFolder, writeSynced } from "./cluster-archive.ts"
 import { withOwnIdentifier } from "./own-identifier.ts"
 
@@ -70,4 +70,12 @@ test("a template whose write-ahead log is of another cluster is refused", async 
     entry.name.startsWith("pg_wal/0") ? { ...entry, bytes: Buffer.alloc(entry.bytes.length) } : entry,
   )
   expect(() => withOwnIdentifier(changed, 0)).toThrow("of another cluster")
+})
+
+test("two makings of the template give the same bytes, at any time", async () => {
+  const [one, other] = await Promise.all(
+    [newFolder(), newFolder()].map(async folder => packFolder(await makeTemplate(folder))),
+  )
+  const found = await readOrMakeTemplate()
+  for (const made of [one, other]) expect(Buffer.from(made ?? []).equals(found)).toBe(true)
 })

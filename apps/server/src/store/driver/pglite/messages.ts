@@ -6,6 +6,8 @@ export type PgliteStart =
   | { readonly kind: "memory"; readonly template: Uint8Array<ArrayBuffer> }
   /** In a cluster folder of this machine; an empty folder becomes a cluster. */
   | { readonly kind: "folder"; readonly clusterDir: string }
+  /** Makes a cluster in an empty folder, always of the same bytes. */
+  | { readonly kind: "template"; readonly clusterDir: string }
 
 /** "open" comes first. Each request but "close" has exactly one reply, in order; the thread ends after "close" and after "failed". */
 export type PgliteRequest =

@@ -13,7 +13,7 @@ import { packFolder } from "./cluster-archive.ts"
 const FOLDER = fileURLToPath(new URL("../../../../dist/template/", import.meta.url))
 
 /** Raised when packFolder writes other bytes, or the cluster is made with other settings. */
-const FORM = "1"
+const FORM = "2"
 
 /** What names a template: the installed PGlite and the migrations, in order. */
 export function templateName(migrations: readonly { readonly hash: string }[]): string {

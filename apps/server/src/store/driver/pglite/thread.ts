@@ -9,6 +9,7 @@ import { PGlite, protocol } from "@electric-sql/pglite"
 import { DURABLE_START_PARAMS, durableFiles, isWalSegment } from "./durable-files.ts"
 import { isStartup, withoutTerminate } from "./frontend-messages.ts"
 import type { PgliteReply, PgliteRequest, PgliteStart } from "./messages.ts"
+import { stopClockAndRandomness } from "./same-bytes.ts"
 
 /**
  * WAL segments of 16 MiB written before a checkpoint. PGlite has no checkpointer process: without ours the WAL would grow
@@ -41,6 +42,7 @@ async function openPglite(start: PgliteStart): Promise<PGlite> {
     const { template } = start
     return PGlite.create({ pgliteWasmModule, loadDataDir: new Blob([template]) })
   }
+  if (start.kind === "template") stopClockAndRandomness()
   const fs = durableFiles(start.clusterDir, {
     synced: path => {
       health.syncs++
