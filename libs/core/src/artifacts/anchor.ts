@@ -14,6 +14,7 @@ import {
   nonEmptySchema,
   ordinalSchema,
   permitIdSchema,
+  routeIdSchema,
   type Shape,
   sequenceIdSchema,
   sha256Schema,
@@ -56,7 +57,7 @@ const preAnchorValuesSchema = v.strictObject({
   replay_fingerprint: sha256Schema,
   payload_hash: sha256Schema,
   program_id: sha256Schema,
-  route_id: nonEmptySchema,
+  route_id: routeIdSchema,
   registry_record_hash: sha256Schema,
   admission_clock: clockSchema,
   run_nonce: sha256Schema,
@@ -153,12 +154,16 @@ export type ChainLeaf = CompleteRecordLeaf | OpeningLeaf | PermitEndLeaf | Admin
 
 /** Longest subject reference of an attestation, in UTF-16 units. */
 export const SUBJECT_REF_MAX_LENGTH = 512
-export const attestationLeafSchema = v.strictObject({
-  leaf_version: v.literal(ATTESTATION_LEAF_VERSION),
+/** What an attestation says, in its leaf and beside it. */
+export const attestationFacts = {
   digest: sha256Schema,
   algorithm: v.literal("sha256"),
   subject_ref: v.exactOptional(v.pipe(nonEmptySchema, v.maxLength(SUBJECT_REF_MAX_LENGTH))),
   attestation_id: v.pipe(v.string(), v.regex(/^att-[0-9a-f]{32}$/)),
+}
+export const attestationLeafSchema = v.strictObject({
+  leaf_version: v.literal(ATTESTATION_LEAF_VERSION),
+  ...attestationFacts,
 })
 export type AttestationLeaf = Shape<typeof attestationLeafSchema>
 

@@ -5,14 +5,14 @@
 
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
-import { clockSchema, decimalSchema, nonEmptySchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import { clockSchema, decimalSchema, type Shape } from "../vocabulary/scalars.ts"
 import type { Anchor, AttestationLeaf } from "./anchor.ts"
-import { attestationLeafSchema } from "./anchor.ts"
+import { attestationFacts, attestationLeafSchema } from "./anchor.ts"
 
 /** What both forms hold; `log_entry_id` is the entry's index in decimal. */
+const { algorithm, subject_ref, ...shown } = attestationFacts
 const facts = {
-  attestation_id: nonEmptySchema,
-  digest: sha256Schema,
+  ...shown,
   log_entry_id: decimalSchema,
   leaf: attestationLeafSchema,
   entry: transparencyLogEntrySchema,
@@ -27,8 +27,8 @@ export type AttestationAnswer = Shape<typeof attestationAnswerSchema>
 
 export const listedAttestationSchema = v.strictObject({
   created_at: clockSchema,
-  algorithm: v.literal("sha256"),
-  subject_ref: v.exactOptional(v.string()),
+  algorithm,
+  subject_ref,
   ...facts,
 })
 /** An item of `GET /attestations`. What it repeats is the leaf's; `created_at` is the entry's log time. */

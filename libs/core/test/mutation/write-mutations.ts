@@ -1,22 +1,24 @@
 import { readFileSync } from "node:fs"
-import { asJson } from "../fixtures/json-values.ts"
+import { basename, dirname } from "node:path"
+import { asJson, isMembers } from "../fixtures/json-values.ts"
 import { knownValues, mutations } from "../fixtures/mutations.ts"
 
 /**
- * Writes changed documents for other verifiers: `node write-mutations.ts COUNT FILE…` prints about COUNT documents, one a line.
- * Each is one of the files with one value changed; the changes are spread evenly over all that the mutation tests know.
+ * Writes changed documents for other verifiers: `node write-mutations.ts FILE…` prints a line for each, where it is changed and how, a tab, and
+ * the document. Each is one of the files with one value changed. Of all that the mutation tests know there is each change of each value once
+ * for each kind of document: not for each item of a list, and not for each file.
  */
-const [count = "0", ...files] = process.argv.slice(2)
-const documents = files.map(file => asJson(JSON.parse(readFileSync(file, "utf8"))))
-const known = knownValues(documents)
-const each = Math.ceil(Number(count) / documents.length)
+const files = process.argv.slice(2)
+const documents = files.map(file => ({ file, document: asJson(JSON.parse(readFileSync(file, "utf8"))) }))
+const known = knownValues(documents.map(({ document }) => document))
+const seen = new Set<string>()
 
-for (const document of documents) {
-  const total = [...mutations(document, known)].length
-  const step = Math.max(1, Math.floor(total / each))
-  let at = 0
-  for (const { document: changed } of mutations(document, known)) {
-    if (at % step === 0) process.stdout.write(`${JSON.stringify(changed)}\n`)
-    at += 1
+for (const { file, document } of documents) {
+  const kind = `${basename(dirname(dirname(file)))} ${isMembers(document) ? document.kind : ""}`
+  for (const { pointer, change, document: changed } of mutations(document, known)) {
+    const done = `${kind} ${pointer.replace(/\/\d+(?=\/|$)/g, "/0")} ${change}`
+    if (seen.has(done)) continue
+    seen.add(done)
+    process.stdout.write(`${JSON.stringify(`${basename(file)} ${pointer} ${change}`)}\t${JSON.stringify(changed)}\n`)
   }
 }

@@ -229,13 +229,13 @@ class BundleVerification:
             named = {name: self.bundle["manifest"][member] for name, member in _NAMED.items()}
         stated = self.bundle.get("stated", {}).get("sections")
         for name in shapes.DERIVED:
+            if stated is not None and name in stated and not same(stated[name], self.made.build(name)):
+                return f"The section {name} of the full form is another."
             if name in named and self.made.hash_of(name) != named[name]:
                 if name == "transcript":
                     self.checks.put("transcript", "The transcript is another.")
                     return None
                 return f"The section {name} is another than the one that follows."
-            if stated is not None and name in stated and not same(stated[name], self.made.build(name)):
-                return f"The section {name} of the full form is another."
         if stated is not None and set(named) | (
             {"registry", "replay_fingerprint"} if "manifest" in self.bundle else set()
         ) != set(stated):

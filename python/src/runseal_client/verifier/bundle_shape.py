@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from . import forms as f
+from . import full_form_shapes as full
 from . import shapes
 from .derivation import receipt_key
-from .forms import HASH, TEXT, array, constant, integer, record, text
+from .forms import HASH, constant, integer, record, text
 from .json_text import NotJudged, Unreadable
 from .kernels import READS, cannot_run, is_withheld
 from .manifest_shapes import MANIFEST, PARTIAL_MANIFEST
 
 Json = dict[str, Any]
 DERIVATION = "vfa.derivation.v1"
-PRE_ANCHOR = ("vfa.leaf.v5", "vfa.leaf.v6", "vfa.leaf.v7")
-RECEIPT_ANCHOR = ("vfa.receipt_anchor.v1", "vfa.receipt_anchor.v2")
 OUTCOMES = ("ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error")
 
 BASE = ("payload", *shapes.DECLARED, "system_provenance")
@@ -41,6 +41,10 @@ _STEPS = (
     ("PHASE4", ("migration_token", "replay_fingerprint")),
 )
 _LAST = ("LEDGER", "REGISTRY", "DLA")
+# The steps that a run takes after a gate stopped it.
+_SEALING = ("LEDGER", "DLA")
+_AFTER_MACC = ("AIVP_T4", "AER", "ZKSP", "PHASE4", *_LAST)
+_BEHIND = {"CCV": ("MACC", *_AFTER_MACC), "MACC": _AFTER_MACC}
 _MESSAGES = {
     "ccv_halt": (
         "CCV",
@@ -69,10 +73,6 @@ REVIEW_FAILURES = (
     "The governance review failed.",
 )
 
-STAGES_AND_GATES = (
-    *("DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"),
-    *("PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4"),
-)
 _RUN = record(
     {
         "run_id": integer(1),
@@ -88,90 +88,34 @@ _RUN = record(
         "derivation": constant(DERIVATION),
     },
     {
-        "error_stage": constant(*STAGES_AND_GATES),
-        "error_message": TEXT,
-        "leaf_version": constant(*PRE_ANCHOR, *RECEIPT_ANCHOR),
+        "error_stage": constant(*full.STEPS),
+        "error_message": text(1),
+        "leaf_version": constant(*full.PRE_ANCHOR, *full.RECEIPT_ANCHOR),
     },
 )
-_KERNEL_OUTPUTS = {
-    "DSE": record({"state_commitment": HASH}),
-    "TOK": record({"timestamp_count": f.COUNT, "ordering_hash": HASH}),
-    "DSC": record({"final_state_hash": HASH}),
-    "NREP": record({"caller_commitment": HASH, "actor_signature": constant("absent", "declared_not_verified")}),
-    "AIVP": record({"model_commitment": HASH}),
-    "DCAE": record({"closure": HASH}),
-}
-_FINDINGS = array(record({"code": TEXT, "count": integer(1)}), 0, 12)
-_SHORT_COMPLETE = {
-    "leaf_version": constant("vfa.complete_record.v1"),
-    "tenant_ordinal": integer(1),
-    "previous_record": HASH,
-}
+# What a gate or stage makes after the log entry only a completed run has, and its manifest names it.
+_BEFORE_ENTRY = shapes.DERIVED[: shapes.DERIVED.index("pote_proof")]
 
 
-def _strings(value: Any, path: str) -> None:
-    f.any_object(value, path)
-    for name, member in value.items():
-        TEXT(member, f"{path}/{name}")
+def _anchors(pre_anchor: f.Form, receipt: f.Form, complete_record: f.Form) -> f.Form:
+    leaves = {"pre_anchor": pre_anchor, "receipt": receipt, "complete_record": complete_record}
+    slots: dict[str, f.Form] = {slot: record({"leaf": leaf, "entry": shapes.ENTRY}) for slot, leaf in leaves.items()}
+    return record({}, {**slots, "outside": f.anything})
 
 
-def _kernel(name: str) -> f.Form:
-    return record({"output": _KERNEL_OUTPUTS[name], "findings": _FINDINGS})
+def _version_alone(versions: tuple[str, ...]) -> f.Form:
+    return record({"leaf_version": constant(*versions)})
 
 
-def _leaf(versions: tuple[str, ...], full: bool) -> f.Form:
-    def form(value: Any, path: str) -> None:
-        f.any_object(value, path)
-        if value.get("leaf_version") not in versions or (not full and len(value) != 1):
-            raise f.refuse(path, "is no leaf of this slot")
-
-    return form
-
-
-def _full_complete(value: Any, path: str) -> None:
-    f.any_object(value, path)
-    record(_SHORT_COMPLETE, {name: f.anything for name in value})(value, path)
-
-
-def _anchors(full: bool) -> f.Form:
-    def slot(leaf: f.Form) -> f.Form:
-        return record({"leaf": leaf, "entry": shapes.ENTRY})
-
-    return record(
-        {},
-        {
-            "pre_anchor": slot(_leaf(PRE_ANCHOR, full)),
-            "receipt": slot(_leaf(RECEIPT_ANCHOR, full)),
-            "complete_record": slot(_full_complete if full else record(_SHORT_COMPLETE)),
-            "outside": f.anything,
-        },
-    )
-
-
-def _derived_section(value: Any, path: str) -> None:
-    f.any_object(value, path)
-    HASH(value.get("hash"), f"{path}/hash")
-
-
-def _form(full: bool) -> f.Form:
-    derived = {name: _derived_section for name in shapes.DERIVED}
+def _form(kind: str, derived: Mapping[str, f.Form], anchors: f.Form, beside: Mapping[str, f.Form]) -> f.Form:
     required = {name: shapes.SECTIONS[name] for name in BASE}
     optional = {name: shape for name, shape in shapes.SECTIONS.items() if name not in BASE}
-    beside: dict[str, f.Form] = {
-        "derived": record({}, {name: HASH for name in shapes.DERIVED}),
-        "withheld_results": record(
-            {
-                "kernels": record({}, {name: _kernel(name) for name in shapes.KERNELS}),
-                "declared_values": record({}, {name: f.COUNT for name in (*shapes.DECLARED, "closing")}),
-            }
-        ),
-    }
     return record(
         {
-            "kind": constant("vfa.bundle_view.v1" if full else "vfa.audit_bundle.v2"),
+            "kind": constant(kind),
             "run": _RUN,
-            "sections": record(required, {**optional, **(derived if full else {})}),
-            "anchors": _anchors(full),
+            "sections": record(required, {**optional, **derived}),
+            "anchors": anchors,
             "bundle_hash": HASH,
         },
         {
@@ -179,12 +123,31 @@ def _form(full: bool) -> f.Form:
             "partial_manifest": PARTIAL_MANIFEST,
             "allow_token": shapes.ALLOW_TOKEN,
             **shapes.RECEIPTS,
-            **({} if full else beside),
+            **beside,
         },
     )
 
 
-_SEALED, _FULL = _form(False), _form(True)
+_SEALED = _form(
+    "vfa.audit_bundle.v2",
+    {},
+    _anchors(_version_alone(full.PRE_ANCHOR), _version_alone(full.RECEIPT_ANCHOR), record(full.SHORT_COMPLETE)),
+    {
+        "derived": record({}, dict.fromkeys(_BEFORE_ENTRY, HASH)),
+        "withheld_results": record(
+            {
+                "kernels": record({}, {name: form for name, form in full.RESULTS.items() if name != "DSE"}),
+                "declared_values": record({}, dict.fromkeys((*shapes.DECLARED, "closing"), f.COUNT)),
+            }
+        ),
+    },
+)
+_FULL = _form(
+    "vfa.bundle_view.v1",
+    full.DERIVED,
+    _anchors(full.PRE_ANCHOR_LEAF, full.RECEIPT_LEAF, full.COMPLETE_LEAF),
+    {},
+)
 
 
 def _needed(sections: Json, has_kernels: bool) -> tuple[set[str], set[str]]:
@@ -218,7 +181,7 @@ def _sealed_form(document: Json) -> Json:
             **anchor,
             "leaf": {
                 name: anchor["leaf"][name]
-                for name in (_SHORT_COMPLETE if slot == "complete_record" else ("leaf_version",))
+                for name in (full.SHORT_COMPLETE if slot == "complete_record" else ("leaf_version",))
             },
         }
         for slot, anchor in document["anchors"].items()
@@ -239,11 +202,11 @@ def read_bundle(document: Json) -> Json:
     run = document.get("run")
     if isinstance(run, dict) and isinstance(run.get("derivation"), str) and run["derivation"] != DERIVATION:
         raise NotJudged("The record follows rules that this verifier does not know: a newer one is needed.")
-    full = document.get("kind") == "vfa.bundle_view.v1"
-    (_FULL if full else _SEALED)(document, "")
+    is_full = document.get("kind") == "vfa.bundle_view.v1"
+    (_FULL if is_full else _SEALED)(document, "")
     if "outside" in document["anchors"]:
         raise NotJudged("The record has entries in another log, which this verifier does not check: use `verifier`.")
-    bundle = _sealed_form(document) if full else document
+    bundle = _sealed_form(document) if is_full else document
     sections = bundle["sections"]
     if ("closing" in sections) and ("permit" not in sections) and is_withheld(sections["closing"]):
         raise Unreadable("A closing is withheld, and no permit is there.")
@@ -268,7 +231,7 @@ def message_of(bundle: Json) -> tuple[str | None, list[str | None]]:
         return _MESSAGES[outcome][0], [_MESSAGES[outcome][1]]
     if outcome == "pepg_deny":
         finding = sections.get("mcd_finding")
-        by_signature = bundle.get("deny_receipt", {}).get("decision_reason_code") == "MCD_SIGNATURE_MATCH"
+        by_signature = sections.get("policy_evaluation", {}).get("decision_reason_code") == "MCD_SIGNATURE_MATCH"
         if by_signature and finding is not None:
             where = f"Signature {finding['matched_signature_id']} matched in {finding['matched_in']}"
             return "PEPG", [f"{where}: the run was denied before any kernel ran."]
@@ -314,25 +277,32 @@ def shape_problem(bundle: Json) -> str | None:
     return None
 
 
-def refused_gate(bundle: Json) -> str | None:
-    """The gate that had refused the run of a stage_error, if one had."""
+def _deciding_gate(bundle: Json) -> str | None:
+    """The gate that stopped the run of a stage_error by its sections, whatever step is named as failed."""
     run, sections = bundle["run"], bundle["sections"]
-    if run["outcome_kind"] != "stage_error" or run.get("error_stage") not in ("LEDGER", "DLA"):
+    if run["outcome_kind"] != "stage_error":
         return None
     evaluation, budget = sections.get("policy_evaluation"), sections.get("budget_snapshot")
-    review = sections.get("governance_review")
+    review, closes, failed = sections.get("governance_review"), "permit" in sections, run.get("error_stage")
     if evaluation is None:
         # A run whose permit was opened is admitted already.
-        return None if "permit" in sections else "PEPG_ADMISSION"
+        return "PEPG_ADMISSION" if failed in _SEALING and not closes else None
     if evaluation["decision"] == "deny":
         return "PEPG"
-    if budget is not None and budget["declared_tokens"] > budget["run_limit"]:
+    # A close has its budget also where no gate was asked for it.
+    asked = {gate for gate in ("CCV", "MACC") if not closes or failed in _BEHIND[gate]}
+    if budget is not None and budget["declared_tokens"] > budget["run_limit"] and "CCV" in asked:
         return "CCV"
     window = budget.get("window") if budget is not None else None
-    beyond = window is not None and window["tokens"] > window.get("reserved", -1)
-    if window is not None and beyond and window["total_after"] >= window["cap"]:
+    beyond = window is not None and (not closes or window["tokens"] > window.get("reserved", window["tokens"]))
+    if window is not None and beyond and window["total_after"] >= window["cap"] and "MACC" in asked:
         return "MACC"
     return "AIVP_T4" if review is not None and review["decision_kind"] != "release" else None
+
+
+def refused_gate(bundle: Json) -> str | None:
+    """The gate that had refused the run of a stage_error, if one had."""
+    return _deciding_gate(bundle) if bundle["run"].get("error_stage") in _SEALING else None
 
 
 def wanted_sections(bundle: Json) -> set[str]:
@@ -342,7 +312,7 @@ def wanted_sections(bundle: Json) -> set[str]:
     if outcome != "stage_error":
         names |= set(_BY_OUTCOME[outcome])
     else:
-        gate = refused_gate(bundle)
+        gate = _deciding_gate(bundle)
         by_gate = {
             "PEPG_ADMISSION": "attestation_gap",
             "PEPG": "pepg_deny",

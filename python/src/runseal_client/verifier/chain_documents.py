@@ -69,7 +69,8 @@ class Chained:
 
     def __str__(self) -> str:
         run = f" (run {self.facts['run']['run_id']})" if self.kind == "record" else ""
-        return f"{self.kind} {self.ordinal}{run}"
+        permit = f" ({self.facts['permit_id']})" if self.kind == "opening" else ""
+        return f"{self.kind} {self.ordinal}{run}{permit}"
 
 
 def _window_movements(window: Json) -> list[Movement]:
@@ -202,3 +203,19 @@ def missing_fields(document: Chained) -> list[str]:
         return []
     declared = declared_of(document.sections, "attested_context")
     return [name for name in ATTESTED_FIELDS if not present(declared.get(name))]
+
+
+def settings_of(document: Chained) -> dict[str, str | int]:
+    """The operator's settings that a document shows. Those of a close are its opening's, but for policy and signatures."""
+    facts, sections = document.facts, document.sections
+    evaluation = sections.get("policy_evaluation", {})
+    budget: Json = sections.get("budget_snapshot", {}) if "permit" not in sections else {}
+    window = facts["reservation"] if document.kind == "opening" else budget.get("window", {})
+    found = {
+        "policy": evaluation.get("policy_hash", facts.get("attestation_gap_receipt", {}).get("policy_hash")),
+        "signature library": evaluation.get("signature_library_hash"),
+        "limit of tokens a run": facts["run_limit"] if document.kind == "opening" else budget.get("run_limit"),
+        "seconds of a budget window": window.get("window_seconds"),
+        "cap of tokens a window": window.get("cap"),
+    }
+    return {name: value for name, value in found.items() if value is not None}

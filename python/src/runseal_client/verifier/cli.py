@@ -164,8 +164,7 @@ def _lines(name: str) -> Iterator[bytes]:
     """The lines of an export, one at a time: an export may be larger than memory."""
     with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
         while line := file.readline(MAX_DOCUMENT_BYTES + 2):
-            if line.strip(b" \t\r\n"):
-                yield line.rstrip(b"\r\n")
+            yield line.rstrip(b"\r\n")
 
 
 def export_as_json(outcome: ExportOutcome, exit_code: int) -> dict[str, object]:
@@ -193,6 +192,8 @@ def export_as_json(outcome: ExportOutcome, exit_code: int) -> dict[str, object]:
         "windows": windows,
         "problems": outcome.problems,
         "limitations": [{"code": code, "sentence": LIMITATIONS[code]} for code in outcome.limitations],
+        "notes": outcome.notes,
+        "note_count": outcome.note_count,
         "not_checked": list(NOT_CHECKED_OF_EXPORTS),
     }
 
@@ -216,6 +217,9 @@ def _complete(trust: Sequence[Trust], options: argparse.Namespace) -> int:
             lines += [f"  {missing} movements have no document here"] if missing else []
         lines += [f"  \u2717 {each}" for each in outcome.problems]
         lines += [f"Limitation  {code}: {LIMITATIONS[code]}" for code in outcome.limitations]
+        lines += ["Changed on the way", *(f"  {each}" for each in outcome.notes)] if outcome.notes else []
+        more = outcome.note_count - len(outcome.notes)
+        lines += [f"  and {more} more"] if more else []
         lines += ["Not checked", *(f"  {each}" for each in NOT_CHECKED_OF_EXPORTS)]
         print("\n".join(_shown(line) for line in lines))
     print(outcome.verdict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .chain_documents import (
@@ -14,6 +14,7 @@ from .chain_documents import (
     missing_fields,
     read_chained,
     release_problem,
+    settings_of,
 )
 from .checks import FAILED, LIMITATIONS
 from .documents import verify_document
@@ -35,7 +36,11 @@ _COUNTED = {"record": "records", "opening": "openings", "end": "ends", "event": 
 @dataclass
 class ExportOutcome:
     """What is to be said of an export. `windows` are the budget windows with the movements that are here. `unreported_acts` were started under
-    permits that were redeemed and ended without a close."""
+    permits that were redeemed and ended without a close.
+
+    `notes` are changes of settings and permits that were not redeemed as they had to be; they fail nothing. `note_count`
+    counts them all, of which `notes` has the first.
+    """
 
     verdict: str
     problems: list[str]
@@ -46,6 +51,8 @@ class ExportOutcome:
     # Codes of LIMITATIONS that a document of it has.
     limitations: tuple[str, ...] = ()
     unreported_acts: int = 0
+    notes: list[str] = field(default_factory=list)
+    note_count: int = 0
 
 
 @dataclass
@@ -64,6 +71,9 @@ class _Export:
         self.last: int | None = self.leaf.get("last_ordinal")
         self.problems: list[str] = []
         self.limitations: set[str] = set()
+        self.notes: list[str] = []
+        self.note_count = 0
+        self._settings: dict[str, str | int] = {}
         self.counts = dict.fromkeys(_COUNTED.values(), 0)
         self.windows: dict[Window, dict[int, Movement]] = {}
         self.unreported = 0
@@ -86,6 +96,11 @@ class _Export:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(text)
 
+    def _note(self, number: int, document: Chained, text: str) -> None:
+        self.note_count += 1
+        if len(self.notes) < MAX_PROBLEMS:
+            self.notes.append(f"line {number}: at {document} {text}")
+
     def add(self, number: int, data: bytes) -> None:
         """The document of a line."""
         document = read_chained(data, self.trust)
@@ -105,10 +120,13 @@ class _Export:
         if document.kind == "end":
             self.unreported += len(document.redemptions)
         self._known_once(document)
-        if self._is_opening_from_before(document):
+        carried = self._is_opening_from_before(document)
+        if carried:
             self._place_before(document)
         else:
             self._place(document)
+            self._unredeemed(number, document)
+            self._changes(number, document)
         self._permit_of(document)
         self._budget(document)
         self._policy(document)
@@ -179,6 +197,23 @@ class _Export:
             before = self._ids.setdefault((name, value), str(document))
             if before != str(document):
                 self.problem(f"{document} has the {name} of {before}")
+
+    def _unredeemed(self, number: int, document: Chained) -> None:
+        permit = document.sections.get("permit")
+        opening = self._permits.get(permit["permit_id"], _Permit()).opening if permit is not None else None
+        if permit is None or opening is None or "redeem_required" not in opening.facts:
+            return
+        # Nothing ties the act to the permit: who did not redeem it broke no rule of the record.
+        if permit["outcome"] == "completed" and "redemption" not in permit:
+            text = "the act is reported as completed, and its permit, which had to be redeemed, was not"
+            self._note(number, document, text)
+
+    def _changes(self, number: int, document: Chained) -> None:
+        for name, value in settings_of(document).items():
+            before = self._settings.setdefault(name, value)
+            self._settings[name] = value
+            if before != value:
+                self._note(number, document, f"the {name} changed from {before} to {value}")
 
     def _permit_of(self, document: Chained) -> None:
         if document.kind == "opening":
@@ -327,6 +362,8 @@ def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
     """What is to be said of an export, read line by line; raises Unreadable where the statement, or a rule that a record follows, is not known."""
     export: _Export | None = None
     for number, line in enumerate(lines, 1):
+        if not line.strip(b" \t\r\n"):
+            continue
         if export is not None:
             export.add(number, line)
             continue
@@ -352,4 +389,6 @@ def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
         export.trust.service,
         tuple(code for code in LIMITATIONS if code in export.limitations),
         export.unreported,
+        export.notes,
+        export.note_count,
     )

@@ -24,27 +24,7 @@ _INVISIBLE = (
     "110CD 13430-13442 16FE4 1BCA0-1BCA3 1D159 1D173-1D17A E0000-E0FFF"
 )
 _RANGES = [tuple(int(end, 16) for end in (each.split("-") * 2)[:2]) for each in _INVISIBLE.split()]
-_RULES = {
-    "private-key": ("halt", "PRIVATE_KEY_EXPOSED", 1),
-    "secretlint-rule-*": ("halt", "SECRET_EXPOSED", 1),
-    "api-key": ("halt", "SECRET_EXPOSED", 1),
-    "payment-card": ("deny", "PERSONAL_DATA", 1),
-    "iban": ("deny", "PERSONAL_DATA", 1),
-    "us-ssn": ("deny", "PERSONAL_DATA", 1),
-    "passport": ("deny", "PERSONAL_DATA", 1),
-    "contact-list": ("deny", "PERSONAL_DATA", 5),
-    "token": ("defer", "POSSIBLE_SECRET", 1),
-    "credential-assignment": ("defer", "POSSIBLE_SECRET", 1),
-    "payment-card-bare": ("defer", "POSSIBLE_PERSONAL_DATA", 1),
-    "mailing-list": ("defer", "POSSIBLE_PERSONAL_DATA", 10),
-}
 MAX_FINDINGS = 2_000
-_SECRETLINT = (
-    *("aws", "gcp", "privatekey", "npm", "basicauth", "slack", "sendgrid", "shopify", "stripe", "github", "gitlab"),
-    *("grafana", "openai", "anthropic", "groq", "huggingface", "linear", "notion", "1password"),
-    *("database-connection-string", "hashicorp-vault", "vercel", "databricks", "docker", "figma", "cloudflare"),
-    "tailscale",
-)
 
 
 def present(value: Any) -> bool:
@@ -58,7 +38,7 @@ def row_problem(reason: str, decision: str, fired: str, matched: list[str] | Non
     """Why reason, decision and rules are no row of the table of section 3.1; a receipt names no matched rules."""
     rules = matched if matched is not None else []
     by_rule = shapes.RULE_ID
-    named = fired not in ("default-deny", "policy-engine") and fits(by_rule, fired)
+    named = fits(by_rule, fired)
     first = matched is None or (bool(rules) and rules[0] == fired)
     row = {
         "RULE_ALLOWED": decision == "allow" and named and first,
@@ -318,12 +298,6 @@ def review_problem(record: Json, refused: str | None) -> str | None:
     return _answer_problem(review, payload)
 
 
-def _rule(name: str) -> str | None:
-    if name.startswith("secretlint-rule-"):
-        return "secretlint-rule-*" if name.removeprefix("secretlint-rule-") in _SECRETLINT else None
-    return name if name in _RULES else None
-
-
 def _answer_problem(review: Json, payload: Json) -> str | None:
     adapter, kind, reason = review["adapter_id"], review["decision_kind"], review["decision_reason"]
     rules, count = review["rule_ids"], review["finding_count"]
@@ -336,13 +310,11 @@ def _answer_problem(review: Json, payload: Json) -> str | None:
         return model_answer_problem(kind, reason, rules, count)
     if nothing and reason == "NO_FINDINGS":
         return None
-    known = [_rule(rule) for rule in rules]
-    if not known or None in known or not is_sorted(rules) or payload["ai_output_bytes"] == 0:
-        return "The review names other rules than there are."
-    gravest = min(list(_RULES).index(each) for each in known if each is not None)
-    wanted = list(_RULES.values())[gravest]
-    least = sum(_RULES[each][2] for each in known if each is not None)
-    if (kind, reason) != wanted[:2] or not least <= count <= MAX_FINDINGS * len(rules):
+    if not rules or not is_sorted(rules) or payload["ai_output_bytes"] == 0:
+        return "The review names other rules than can have found something."
+    gravest = next(found for name, found in shapes.REVIEW_RULES.items() if name in rules)
+    least = sum(shapes.REVIEW_RULES[name][2] for name in rules)
+    if (kind, reason) != gravest[:2] or not least <= count <= MAX_FINDINGS * len(rules):
         return "The review's answer is not that of its rules."
     return None
 
@@ -353,15 +325,9 @@ def model_answer_problem(kind: str, reason: str, rules: list[str], count: int) -
         return "A model names no rules."
     if kind == "release":
         return None if reason == "ACCEPTABLE" and count == 0 else "A release is of what is acceptable."
-    if count != 1 or reason not in REASONS or (reason == "UNCERTAIN" and kind != "defer"):
+    if count != 1 or reason not in shapes.MODEL_REASONS or (reason == "UNCERTAIN" and kind != "defer"):
         return "The model's answer is none that it can give."
     return None
-
-
-REASONS = (
-    *("SECRET_EXPOSED", "PERSONAL_DATA", "HARMFUL_CONTENT", "UNAUTHORIZED_ACTION", "INSTRUCTION_INJECTION"),
-    *("DECEPTIVE_CONTENT", "UNCERTAIN"),
-)
 
 
 def standing(section: Json) -> bool:

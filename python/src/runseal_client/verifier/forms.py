@@ -155,8 +155,10 @@ def decimal(value: Any, path: str) -> None:
         raise refuse(path, "is no decimal")
 
 
-def base64_of(size: int | None = None, most: int = MAX_INTEGER) -> Form:
-    """Padded base64 in its one spelling."""
+def base64_of(size: int | None = None, least: int = 0, most: int = MAX_INTEGER) -> Form:
+    """Padded base64, in its one spelling, of `size` bytes or of `least` to `most`."""
+    if size is not None:
+        least = most = size
 
     def form(value: Any, path: str) -> None:
         if not isinstance(value, str):
@@ -165,7 +167,7 @@ def base64_of(size: int | None = None, most: int = MAX_INTEGER) -> Form:
             data = base64.b64decode(value, validate=True)
         except ValueError:
             raise refuse(path, "is no base64") from None
-        if base64.b64encode(data).decode() != value or (size is not None and len(data) != size) or len(data) > most:
+        if base64.b64encode(data).decode() != value or not least <= len(data) <= most:
             raise refuse(path, "is no base64 in its one spelling")
 
     return form

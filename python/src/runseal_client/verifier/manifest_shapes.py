@@ -32,7 +32,7 @@ MANIFEST = record(
         "FormalVerifierStatus": constant("TRACE_VERIFIED"),
         "LogEntryID": f.decimal,
         "RegistryArtifactCount": f.COUNT,
-        "IndependentVerified": constant(True),
+        "IndependentVerified": f.boolean,
         "AivpOutcome": constant("release"),
         "AivpAdapterID": f.ADAPTER,
         "LedgerBackend": constant("embedded"),

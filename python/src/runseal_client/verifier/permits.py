@@ -46,7 +46,7 @@ _OPENING = record(
         ),
         "allow_token": shapes.ALLOW_TOKEN,
         "run_limit": f.COUNT,
-        "reservation": record({**shapes.WINDOW, "ordinal": integer(1)}),
+        "reservation": shapes.BUDGET_WINDOW,
         "opening_hash": HASH,
         "leaf": record(
             {"leaf_version": constant("vfa.opening_leaf.v1"), "permit_id": f.PERMIT_ID, "opening_hash": HASH, **_PLACE}
@@ -100,6 +100,10 @@ def chained_problem(document: Json, wanted: Json) -> str | None:
     body = read_body(entry)
     if body is None or body.digest != digest(leaf):
         return "The entry's body names another leaf."
+    return None
+
+
+def _place_problem(leaf: Json, entry: Json) -> str | None:
     if (leaf["previous_record"] == ZEROS) != (leaf["tenant_ordinal"] == 1):
         return "Exactly the first document of a chain has none before it."
     if int(entry["logIndex"]) < leaf["tenant_ordinal"]:
@@ -111,7 +115,7 @@ def anchored(document: Json, clock: str, checks: Checks, trust: Trust) -> None:
     """Entry, inclusion and time of a document that has its leaf beside it."""
     entry = document["entry"]
     checks.run("entry", lambda: entry_problem(entry, trust))
-    checks.run("inclusion", lambda: inclusion_problem(entry, trust))
+    checks.run("inclusion", lambda: inclusion_problem(entry, trust) or _place_problem(document["leaf"], entry))
     checks.run("log_time", lambda: time_problem(entry, seconds(clock)))
 
 
@@ -124,9 +128,7 @@ def _times_problem(document: Json) -> str | None:
         return "The times of the permit are not whole seconds apart."
     if not 1 <= valid // 1000 <= most or not 120 <= after // 1000 <= 86_400:
         return "The permit is valid for another time than it may be."
-    return (
-        "The payload has an AI output before the act." if "ai_output_hash" in document["sections"]["payload"] else None
-    )
+    return None
 
 
 def _opening_sections(document: Json) -> str | None:
@@ -149,8 +151,12 @@ def _opening_decision(document: Json) -> str | None:
     wanted = digest({"kind": "vfa.permit_id.v1", "envelope_hash": envelope["hash"]})[:32]
     if document["permit_id"] != f"pmt-{wanted}":
         return "The permit is of another opening."
+    if "ai_output_hash" in sections["payload"]:
+        return "The payload has an AI output before the act."
     if "cost" in declared_of(sections, "request_substance"):
         return "The opening declares the cost of an act that it precedes."
+    if "ordinal" not in reserved or "reserved" in reserved:
+        return "A reservation is one movement of its window."
     if reserved["tokens"] > document["run_limit"] or reserved["total_after"] >= reserved["cap"]:
         return "The reservation is beyond a budget."
     return window_problem(reserved, envelope)

@@ -6,24 +6,18 @@ from typing import Any
 
 from . import shapes
 from .anchor import entry_problem, inclusion_problem, read_body, time_problem
-from .bundle_shape import RECEIPT_ANCHOR
 from .checks import FAILED, Checks, Outcome
 from .decisions import model_answer_problem, present, row_problem, standing
 from .derivation import Derivation
-from .forms import HASH, TEXT, any_object, constant, integer, is_sorted, milliseconds, record, seconds
+from .forms import constant, integer, is_sorted, milliseconds, record, seconds, text
+from .full_form_shapes import RECEIPT_LEAF
 from .json_text import EMPTY, Unreadable, digest, same
 from .kernels import declared_of, is_withheld
 from .manifests import receipt_leaf
 from .trust import Trust
 
 Json = dict[str, Any]
-_RELEASED_BY_RULES = {
-    "PRIVATE_KEY_EXPOSED": "halt",
-    "SECRET_EXPOSED": "halt",
-    "PERSONAL_DATA": "deny",
-    "POSSIBLE_SECRET": "defer",
-    "POSSIBLE_PERSONAL_DATA": "defer",
-}
+_ANSWERS_OF_RULES = {reason: kind for kind, reason, _ in shapes.REVIEW_RULES.values()}
 
 
 def receipt_problem(bundle: Json, receipt: Json, made: Derivation) -> str | None:
@@ -112,23 +106,12 @@ def _review_problem(receipt: Json) -> str | None:
     if adapter == "none":
         return "A review that is off halts nothing."
     if adapter == "builtin-rules":
-        found = _RELEASED_BY_RULES.get(reason) == kind and receipt["ai_output_hash"] != EMPTY
+        found = _ANSWERS_OF_RULES.get(reason) == kind and receipt["ai_output_hash"] != EMPTY
         return None if found else "The rules give no such answer."
     return model_answer_problem(kind, reason, [], 1)
 
 
-def _anchor(value: Any, path: str) -> None:
-    record(
-        {"version": TEXT, "leaf": any_object, "entry": shapes.ENTRY},
-    )(value, path)
-    record(
-        {
-            "leaf_version": constant(*RECEIPT_ANCHOR),
-            "receipt_version": TEXT,
-            "receipt_hash": HASH,
-        },
-        {"run_id": integer(1)},
-    )(value["leaf"], f"{path}/leaf")
+_ANCHOR = record({"version": text(1), "leaf": RECEIPT_LEAF, "entry": shapes.ENTRY})
 
 
 def verify_receipt(document: Json, trust: Trust) -> Outcome:
@@ -136,7 +119,7 @@ def verify_receipt(document: Json, trust: Trust) -> Outcome:
     key = next((each for each in shapes.RECEIPTS if each in document), None)
     if key is None:
         raise Unreadable("The document holds no receipt.")
-    record({"ok": constant(True), "run_id": integer(1), key: shapes.RECEIPTS[key]}, {"receipt_anchor": _anchor})(
+    record({"ok": constant(True), "run_id": integer(1), key: shapes.RECEIPTS[key]}, {"receipt_anchor": _ANCHOR})(
         document, ""
     )
     receipt, anchor, checks = document[key], document.get("receipt_anchor"), Checks()

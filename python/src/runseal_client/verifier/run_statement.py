@@ -7,9 +7,9 @@ import hashlib
 from typing import Any
 
 from . import forms as f
-from .bundle_shape import PRE_ANCHOR, RECEIPT_ANCHOR
 from .checks import FAILED, Checks, Outcome
 from .forms import HASH, array, constant, integer, record, seconds, text
+from .full_form_shapes import PRE_ANCHOR, RECEIPT_ANCHOR
 from .json_text import Unreadable, canonical, parse
 from .keys import verifies
 from .trust import Key, Trust
@@ -23,7 +23,7 @@ _ENVELOPE = record(
     {
         "payload": f.base64_of(most=MAX_PAYLOAD_BYTES),
         "payloadType": constant(PAYLOAD_TYPE),
-        "signatures": array(record({"keyid": _KEY_ID, "sig": f.base64_of(most=MAX_SIGNATURE_BYTES)}), 1, 1),
+        "signatures": array(record({"keyid": _KEY_ID, "sig": f.base64_of(least=1, most=MAX_SIGNATURE_BYTES)}), 1, 1),
     }
 )
 

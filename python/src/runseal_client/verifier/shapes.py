@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import forms as f
-from .forms import COUNT, HASH, TEXT, Form, any_object, array, constant, integer, record, text
+from .forms import COUNT, HASH, Form, any_object, array, constant, integer, record, text
 
 DECLARED = (
     "attested_context",
@@ -45,7 +45,7 @@ ATTESTED_FIELDS = (
 )
 KERNELS = ("DSE", "TOK", "DSC", "NREP", "AIVP", "DCAE")
 
-RULE_ID = f.matching(r"[a-z0-9][a-z0-9._-]{0,63}", "rule id")
+RULE_ID = f.matching(r"(?!(?:default-deny|policy-engine)\Z)[a-z0-9][a-z0-9._-]{0,63}", "rule id")
 SIGNATURE_ID = f.matching(r"MCD-(PI|DA|SC|FE)-[0-9]{3}", "signature id")
 FIRED_RULE_ID = f.matching(r"[a-z0-9][a-z0-9._-]{0,63}|MCD-(PI|DA|SC|FE)-[0-9]{3}", "id of a rule or of a signature")
 MAX_SIGNATURES = 1_024
@@ -54,6 +54,36 @@ _MATCHED_IN = f.matching(
     rf"payload|ai_output|/route_id|/(?:{_PLACES})(?:/(?:[A-Za-z0-9_.-]{{1,64}}|#[0-9]{{1,7}})){{1,64}}", "place"
 )
 _TRUE = constant(True)
+# What a model may say of a text that it does not release, and the other answers of a review.
+MODEL_REASONS = (
+    *("SECRET_EXPOSED", "PERSONAL_DATA", "HARMFUL_CONTENT", "UNAUTHORIZED_ACTION", "INSTRUCTION_INJECTION"),
+    *("DECEPTIVE_CONTENT", "UNCERTAIN"),
+)
+_REVIEW_REASON = constant(
+    *("REVIEW_DISABLED", "NO_AI_OUTPUT", "NO_FINDINGS", "PRIVATE_KEY_EXPOSED", "POSSIBLE_SECRET"),
+    *("POSSIBLE_PERSONAL_DATA", "ACCEPTABLE", *MODEL_REASONS),
+)
+_SECRETLINT = (
+    *("aws", "gcp", "privatekey", "npm", "basicauth", "slack", "sendgrid", "shopify", "stripe", "github", "gitlab"),
+    *("grafana", "openai", "anthropic", "groq", "huggingface", "linear", "notion", "1password"),
+    *("database-connection-string", "hashicorp-vault", "vercel", "databricks", "docker", "figma", "cloudflare"),
+    "tailscale",
+)
+# The rules of the built-in review, gravest first, each with decision, reason and the fewest findings.
+REVIEW_RULES: Mapping[str, tuple[str, str, int]] = {
+    "private-key": ("halt", "PRIVATE_KEY_EXPOSED", 1),
+    **{f"secretlint-rule-{name}": ("halt", "SECRET_EXPOSED", 1) for name in _SECRETLINT},
+    "api-key": ("halt", "SECRET_EXPOSED", 1),
+    "payment-card": ("deny", "PERSONAL_DATA", 1),
+    "iban": ("deny", "PERSONAL_DATA", 1),
+    "us-ssn": ("deny", "PERSONAL_DATA", 1),
+    "passport": ("deny", "PERSONAL_DATA", 1),
+    "contact-list": ("deny", "PERSONAL_DATA", 5),
+    "token": ("defer", "POSSIBLE_SECRET", 1),
+    "credential-assignment": ("defer", "POSSIBLE_SECRET", 1),
+    "payment-card-bare": ("defer", "POSSIBLE_PERSONAL_DATA", 1),
+    "mailing-list": ("defer", "POSSIBLE_PERSONAL_DATA", 10),
+}
 
 
 def _optional_form(shape: Form, other: Form) -> Form:
@@ -91,34 +121,40 @@ _SCAN = record(
         "disabled": array(SIGNATURE_ID, 0, MAX_SIGNATURES),
     }
 )
-WINDOW: Mapping[str, Form] = {
-    "charge_id": f.CHARGE_ID,
-    "cap": COUNT,
-    "window_seconds": integer(1),
-    "window_start": f.clock,
-    "tokens": COUNT,
-    "total_after": COUNT,
-}
 ENTRY = record(
     {
-        "canonicalizedBody": f.base64_of(),
+        "canonicalizedBody": f.base64_of(least=1, most=12_288),
         "logIndex": f.decimal,
         "logId": record({"keyId": f.base64_of(32)}),
-        "kindVersion": record({"kind": TEXT, "version": TEXT}),
+        "kindVersion": record({"kind": text(0, 64), "version": text(0, 64)}),
         "integratedTime": f.decimal,
-        "inclusionPromise": record({"signedEntryTimestamp": f.base64_of()}),
+        "inclusionPromise": record({"signedEntryTimestamp": f.base64_of(least=1, most=72)}),
         "inclusionProof": record(
             {
                 "logIndex": f.decimal,
                 "rootHash": f.base64_of(32),
                 "treeSize": f.decimal,
-                "hashes": array(f.base64_of(32), 0, 64),
-                "checkpoint": record({"envelope": TEXT}),
+                "hashes": array(f.base64_of(32), 0, 63),
+                "checkpoint": record({"envelope": text(0, 4_096)}),
             }
         ),
     }
 )
 REDEMPTION = record({"redeemed_clock": f.clock, "entry": ENTRY})
+BUDGET_WINDOW = record(
+    {
+        "charge_id": f.CHARGE_ID,
+        "cap": COUNT,
+        "window_seconds": integer(1),
+        "window_start": f.clock,
+        "tokens": COUNT,
+        "total_after": COUNT,
+    },
+    {"reserved": COUNT, "ordinal": integer(1)},
+)
+_POLICY_REASON = constant(
+    "RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"
+)
 SECTIONS: Mapping[str, Form] = {
     "payload": record(
         {"kind": constant("vfa.payload.v1"), "payload_hash": HASH, "payload_bytes": COUNT, "hash": HASH},
@@ -137,7 +173,7 @@ SECTIONS: Mapping[str, Form] = {
             "platform": text(1),
             "ledger_backend": constant("embedded"),
             "mode": constant("software"),
-            "disclosure": TEXT,
+            "disclosure": text(1),
             "hash": HASH,
         }
     ),
@@ -198,9 +234,7 @@ SECTIONS: Mapping[str, Form] = {
             "policy_hash": HASH,
             "decision": constant("allow", "deny"),
             "fired_rule_id": FIRED_RULE_ID,
-            "decision_reason_code": constant(
-                "RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"
-            ),
+            "decision_reason_code": _POLICY_REASON,
             "matched_rule_ids": array(RULE_ID, 0, 256),
             "signature_library_hash": HASH,
             "signature_scan": _SCAN,
@@ -235,17 +269,17 @@ SECTIONS: Mapping[str, Form] = {
         },
         {
             "purpose": constant("reservation"),
-            "window": record(WINDOW, {"reserved": COUNT, "ordinal": integer(1)}),
+            "window": BUDGET_WINDOW,
         },
     ),
     "governance_review": record(
         {
             "kind": constant("vfa.governance_review.v1"),
             "envelope_id": f.ENVELOPE_ID,
-            "adapter_id": constant("builtin-rules", "openai-compatible", "anthropic", "none"),
+            "adapter_id": f.ADAPTER,
             "decision_kind": constant("release", "deny", "halt", "defer"),
-            "decision_reason": f.matching(r"[A-Z_]{1,64}", "code"),
-            "rule_ids": array(text(1)),
+            "decision_reason": _REVIEW_REASON,
+            "rule_ids": array(constant(*REVIEW_RULES), 0, len(REVIEW_RULES)),
             "finding_count": COUNT,
             "review_clock": f.clock,
             "evaluator_version": constant("aivp-t4-1.0.0"),
@@ -259,7 +293,7 @@ ALLOW_TOKEN = record(
         "version": constant("vfa.allow_token.v1"),
         "envelope_id": f.ENVELOPE_ID,
         "fired_rule_id": FIRED_RULE_ID,
-        "decision_reason_code": constant("RULE_ALLOWED"),
+        "decision_reason_code": _POLICY_REASON,
         "policy_hash": HASH,
         "evaluator_version": constant("pepg-1.1.0"),
         "evaluation_hash": HASH,
@@ -287,7 +321,7 @@ def _receipt(
     return record({**common, **members}, {"anchor_required": _TRUE, **(optional or {})})
 
 
-_FIELDS = array(constant(*ATTESTED_FIELDS))
+_FIELDS = array(constant(*ATTESTED_FIELDS), 1, len(ATTESTED_FIELDS))
 RECEIPTS: Mapping[str, Form] = {
     "deny_receipt": _receipt(
         "vfa.deny_receipt.v1",
@@ -295,9 +329,7 @@ RECEIPTS: Mapping[str, Form] = {
         "deny_clock",
         {
             "fired_rule_id": FIRED_RULE_ID,
-            "decision_reason_code": constant(
-                "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"
-            ),
+            "decision_reason_code": _POLICY_REASON,
             "policy_hash": HASH,
             "evaluation_hash": HASH,
         },
@@ -338,9 +370,9 @@ RECEIPTS: Mapping[str, Form] = {
         "aivp-t4-1.0.0",
         "halt_clock",
         {
-            "adapter_id": constant("builtin-rules", "openai-compatible", "anthropic", "none"),
+            "adapter_id": f.ADAPTER,
             "decision_kind": constant("deny", "halt", "defer"),
-            "decision_reason": f.matching(r"[A-Z_]{1,64}", "code"),
+            "decision_reason": _REVIEW_REASON,
             "halt_reason_code": constant("AIVP_T4_DENY", "AIVP_T4_HALT", "AIVP_T4_DEFER"),
             "review_hash": HASH,
             "allow_token_hash": HASH,
