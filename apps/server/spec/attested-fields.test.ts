@@ -35,4 +35,7 @@ test.each<[string, JsonObject, readonly string[]]>([
   expect({ status, stage: body.error_stage }).toEqual({ status: 422, stage: "PEPG_ADMISSION" })
   expect(at(body, "attestation_gap_receipt", "missing_fields")).toEqual(missing)
   expect(at(body, "attestation_gap_receipt", "required_fields")).toEqual(REQUIRED)
+  expect(body.error).toBe(
+    `The policy requires attested fields that the request does not carry; the run was not admitted. attested_context lacks ${missing.join(", ")}.`,
+  )
 })

@@ -202,6 +202,25 @@ describe("a method that an endpoint does not have", () => {
   })
 })
 
+describe("a parameter that is refused", () => {
+  test.each([
+    [
+      "from=2026-05-04T12:00:00+02:00",
+      "from must be an RFC 3339 timestamp: write the + of its offset as %2B, since a + in a query is a space.",
+    ],
+    ["from=2026-05-04T12", "from must be an RFC 3339 timestamp, or a day as YYYY-MM-DD."],
+    ["actor_id=a%00b", "actor_id must not hold U+0000, which no record has."],
+    ["route_id=", "route_id must be 1 to 512 characters."],
+  ])("says what to do: %s", async (query, error) => {
+    const answer = await open().get(`/runs/search?${query}`)
+    expect(expectRefused(answer, 400, "invalid_parameter")).toBe(error)
+  })
+
+  test("is accepted as the sentence says", async () => {
+    expect((await open().get("/runs/search?from=2026-05-04T12:00:00%2B02:00")).status).toBe(200)
+  })
+})
+
 describe("a list of the console", () => {
   test.each([
     ["runs?outcome_kind=pepg_deny", "This list has no such filter; it has "],

@@ -1,6 +1,7 @@
 /** The outcomes of a run and their answers: docs/api.md, "POST /execute". */
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
+import { ADMIN, mint } from "./harness/key-holders.ts"
 import { keysOf, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { EICAR, request, spending } from "./harness/sample-requests.ts"
 import {
@@ -191,5 +192,39 @@ describe("the built-in policy", () => {
 
   test("requires no attested field", async () => {
     expect((await hosted().execute(request({ attested_context: {} }))).status).toBe(200)
+  })
+})
+
+describe("the error of a denial by a policy", () => {
+  const policy = (...rules: readonly JsonObject[]): JsonObject => ({
+    policy_id: "p",
+    policy_name: "P",
+    required_attested_fields: [],
+    rules: [...rules],
+  })
+  const described = { id: "no-exports", effect: "deny", description: "Exports are made by people." }
+  const standing = standingService(() => ({ policy: policy(described) }))
+  const SEALED = "The policy gate denied the run before any kernel ran."
+
+  test("says behind the sealed sentence which rule decided and how its author describes it, also when another policy is in force", async () => {
+    const admin = await mint(standing(), ADMIN)
+    const headers = {
+      "Content-Type": "application/json",
+      "X-Service-Key": admin.secret ?? "",
+      "Idempotency-Key": "denied-once",
+    }
+    const once = () => standing().postRaw("/execute", JSON.stringify(request()), headers)
+    const first = await once()
+    expect(first.body).toMatchObject({ error: `${SEALED} Rule no-exports denied it: Exports are made by people.` })
+    const load = async (...rules: readonly JsonObject[]): Promise<void> => {
+      expect((await admin.post("/admin/policies", { policy: policy(...rules) })).status).toBe(201)
+    }
+    await load({ id: "bare", effect: "deny" })
+    expect((await once()).text).toBe(first.text)
+    expect((await admin.execute(request())).body.error).toBe(`${SEALED} Rule bare denied it.`)
+    await load({ id: "never", effect: "allow", when: "context.payload_bytes > 1000000" })
+    const { body } = await admin.execute(request())
+    expect(body.error).toBe(`${SEALED} No rule of the policy allows it.`)
+    expect((await admin.get(`/runs/${numberAt(body, "run_id")}`)).body.error_message).toBe(SEALED)
   })
 })

@@ -61,7 +61,7 @@ export type Deps = {
    */
   readonly execute: (submission: Submission, claim?: KeyClaim, request_id?: string) => Promise<SealedRun>
   /** The policy in force, and how it changes. */
-  readonly policies: Pick<Policies, "inForce" | "load" | "dryRun">
+  readonly policies: Pick<Policies, "inForce" | "describedRule" | "load" | "dryRun">
   /** Opens, signs, redeems and closes permits. */
   readonly permits: Permits
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */

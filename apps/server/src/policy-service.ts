@@ -6,12 +6,13 @@ import { isDeepStrictEqual } from "node:util"
 import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
+import type { PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import type { DryRunAnswer } from "@runseal/core/wire/policy-requests"
 import { badRequest, HttpError } from "./http-error.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { dryRun } from "./policy-dry-run.ts"
 import { type CompiledPolicy, loadPolicy } from "./run/policy/load-policy.ts"
-import { BUILT_IN_POLICY, PolicyError } from "./run/policy/policy-document.ts"
+import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./run/policy/policy-document.ts"
 import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
@@ -19,6 +20,7 @@ import {
   addPolicy,
   newestPolicy,
   type PolicyVersionRow,
+  policyOfHash,
   type Settled,
   startPolicy,
 } from "./store/tables/policy-versions.ts"
@@ -33,6 +35,8 @@ export type PolicyInForce = { readonly row: PolicyVersionRow; readonly compiled:
 export type Policies = {
   /** What a run is decided by that is admitted now. */
   readonly inForce: () => PolicyInForce
+  /** How the author of a policy that was in force describes a rule of it; undefined where nobody did. */
+  readonly describedRule: (policyHash: string, ruleId: string) => Promise<string | undefined>
   /** Puts a document in force, as an act of an administrator. Rejects with a 400 for one that cannot be used, and then nothing changed. */
   readonly load: (acts: Acts, document: JsonValue, source: "file" | "api", who: EventFacts["who"]) => Promise<Settled>
   /** Rejects as `load`. Undefined: another one is under way. */
@@ -104,6 +108,11 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
   let rehearsing = false
   return {
     inForce: () => current,
+    describedRule: async (policyHash, ruleId) => {
+      const { row, compiled } = current
+      const text = compiled.policy_hash === policyHash ? row.document : await policyOfHash(db, policyHash)
+      return text === undefined ? undefined : ruleOf(text, ruleId)?.description
+    },
     load,
     reloader: (acts, readText) => async () => {
       try {
@@ -130,6 +139,9 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
     },
   }
 }
+
+const ruleOf = (document: string, ruleId: string): PolicyRule | undefined =>
+  parsePolicyDocument(parseStrictJson(document)).rules.find(({ id }) => id === ruleId)
 
 /** A policy that was in force under another release may not be one that this release understands. */
 function atStart(compile: () => PolicyInForce): PolicyInForce {

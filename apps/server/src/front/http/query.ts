@@ -65,7 +65,8 @@ const exactText = (description: string): v.GenericSchema<string> => {
     v.string(),
     v.minLength(1, rule),
     v.maxLength(ROUTE_ID_MAX_LENGTH, rule),
-    v.check(text => !text.includes("\u0000") && text.isWellFormed(), rule),
+    v.check(text => !text.includes("\u0000"), "must not hold U+0000, which no record has"),
+    v.check(text => text.isWellFormed(), "must not hold half a character"),
     v.description(`${description} Length in UTF-16 units; U+0000 is refused.`),
   )
 }
@@ -80,8 +81,14 @@ const endMillis = (text: string): number | undefined => {
   const start = startMillis(text)
   return start === undefined ? undefined : start + (DAY.test(text) ? DAY_MS : 1)
 }
+/** A time whose offset was east of UTC: in a query an unescaped + is a space. */
+const LOST_PLUS = /^\d{4}-\d{2}-\d{2}T[\d:.]+ \d{2}:\d{2}$/i
 const instantText = v.pipe(
   v.string(),
+  v.check(
+    text => !LOST_PLUS.test(text),
+    "must be an RFC 3339 timestamp: write the + of its offset as %2B, since a + in a query is a space",
+  ),
   v.check(text => startMillis(text) !== undefined, "must be an RFC 3339 timestamp, or a day as YYYY-MM-DD"),
   v.metadata({
     anyOf: [{ format: "date-time" }, { format: "date" }],

@@ -78,7 +78,7 @@ async function open(c: Context, deps: Deps): Promise<Response> {
   const headers = { "Content-Type": "application/json", ...replayedField(settled) }
   if ("refused" in opened) {
     await untilRecorded(deps, opened.refused)
-    const { status, body } = executeAnswer(opened.refused, ignored)
+    const { status, body } = await executeAnswer(deps, opened.refused, ignored)
     return c.body(canonicalize(body), status, headers)
   }
   const { opening, isOpen } = opened
@@ -127,7 +127,7 @@ async function close(c: Context, deps: Deps): Promise<Response> {
   const settled = await deps.idempotencyKeys.once(claim, () => closeBody(c, deps, permitId, object, claim))
   const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
   await untilRecorded(deps, bundle)
-  const { status, body } = executeAnswer(bundle)
+  const { status, body } = await executeAnswer(deps, bundle)
   return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
 }
 

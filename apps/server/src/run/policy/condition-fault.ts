@@ -3,6 +3,7 @@
  * counts bytes, and names brackets that were put around the condition.
  */
 import type { DetailedError } from "@cedar-policy/cedar-wasm/nodejs"
+import { attributesOf } from "./policy-input.ts"
 
 /** Kinds of faults, by what the engine says of them; the first that fits counts. */
 const KINDS: readonly (readonly [pattern: RegExp, reason: string])[] = [
@@ -29,8 +30,22 @@ type Condition = { readonly head: string; readonly when: string }
 export function conditionFault(error: DetailedError | undefined, condition: Condition): string {
   const { message = "", help, sourceLocations = [] } = error ?? {}
   const reported = `${message} ${help ?? ""}`
-  const reason = KINDS.find(([pattern]) => pattern.test(reported))?.[1] ?? "the engine does not accept it"
+  const reason =
+    unknownAttribute(message) ??
+    KINDS.find(([pattern]) => pattern.test(reported))?.[1] ??
+    "the engine does not accept it"
   return `${placeOf(sourceLocations[0]?.start, condition)}${reason}`
+}
+
+/** A name that can be shown, of an attribute that the context does not have. */
+const NOT_FOUND = /attribute `((?:attested\.)?)(\w{1,64})` in context .* not found/
+
+/** Names the attribute, and those that there are beside it; undefined for any other fault. */
+function unknownAttribute(message: string): string | undefined {
+  const [, within, name] = NOT_FOUND.exec(message) ?? []
+  if (within === undefined || name === undefined) return undefined
+  const known = attributesOf(within === "" ? "context" : "attested").map(each => `context.${within}${each}`)
+  return `there is no attribute context.${within}${name}, only ${known.join(", ")}`
 }
 
 /** @param start in bytes of the whole text */

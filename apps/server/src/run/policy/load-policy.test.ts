@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { getCedarSDKVersion } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonValue, parseStrictJson } from "@runseal/canonical"
-import { MAX_RULES } from "@runseal/core/vocabulary/decision-codes"
+import { ATTESTED_FIELDS, MAX_RULES } from "@runseal/core/vocabulary/decision-codes"
 import { MAX_CONDITION_LENGTH } from "@runseal/core/wire/policy-document-schema"
 import { describe, expect, test } from "vitest"
 import { loadPolicy, policyPreimage } from "./load-policy.ts"
@@ -162,7 +162,15 @@ describe("a condition that is refused is refused in words of our own, with the p
       "context.approver_count / 2 > 1",
       "is not a Cedar expression: at line 1, column 1: the engine does not accept it.",
     ],
-    ["true &&\n\n  context.x", "does not validate: at line 3, column 3: there is no such attribute."],
+    [
+      "true &&\n\n  context.x",
+      "does not validate: at line 3, column 3: there is no attribute context.x, only context.program_id, context.route_id, context.registry_record_hash, context.tenant_id, context.execution_region, context.payload_bytes, context.declared_tokens, context.attested, context.approver_count, context.human_in_loop_performed, context.data_labels, context.effect_kinds, context.has_ai_output.",
+    ],
+    [
+      'context has attested && context.attested.actor == "a"',
+      `does not validate: at line 1, column 25: there is no attribute context.attested.actor, only ${ATTESTED_FIELDS.map(field => `context.attested.${field}`).join(", ")}.`,
+    ],
+    ['context["a\\"b"] == 1', "does not validate: at line 1, column 1: there is no such attribute."],
     [
       "context.attested.actor_id == context.route_id",
       "does not validate: at line 1, column 1: the attribute may be absent: ask `has` first.",

@@ -67,6 +67,16 @@ action "execute" appliesTo {
 };
 `
 
+const [ATTESTED_TYPE = "", ACTION_TYPE = ""] = CEDAR_SCHEMA.split("entity ")
+
+/** The attributes that a condition can ask for, as the schema names them. */
+export const attributesOf = (of: "context" | "attested"): readonly string[] =>
+  [
+    ...(of === "attested" ? ATTESTED_TYPE : ACTION_TYPE.slice(ACTION_TYPE.indexOf("context:") + 8)).matchAll(
+      /(\w+)\??: /g,
+    ),
+  ].flatMap(([, name]) => (name === undefined ? [] : [name]))
+
 /** One Cedar request: who (tenant), what (the one action `execute`), on what (program), and the context. */
 interface CedarRequest {
   readonly principal: TypeAndId

@@ -37,6 +37,15 @@ export function newestPolicy(source: Source): Promise<PolicyVersionRow | undefin
   })
 }
 
+/** The text of a policy that was in force; undefined when the database has none of this hash. */
+export function policyOfHash(source: Source, hash: string): Promise<string | undefined> {
+  const { document, policy_hash } = policy_version
+  return source.read(async ({ orm }) => {
+    const [found] = await orm.select({ document }).from(policy_version).where(eq(policy_hash, hash)).limit(1)
+    return found?.document
+  })
+}
+
 /** Newest first. @param before only versions below it */
 export function listPolicies(source: Source, limit: number, before?: number): Promise<readonly PolicyVersionRow[]> {
   const { version } = policy_version
