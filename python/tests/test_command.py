@@ -1,5 +1,6 @@
 """The command runseal-verify."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -29,6 +30,31 @@ def test_last_line_and_exit_code(name: str, code: int, last: str, capsys: pytest
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == last
     assert "Not checked" in lines
+
+
+def test_one_leading_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    document = (VECTORS / "bundles/valid/ok-full.json").read_bytes()
+    for marks, code in ((1, 0), (2, 2)):
+        (tmp_path / "a.json").write_bytes(b"\xef\xbb\xbf" * marks + document)
+        assert main([str(tmp_path / "a.json"), *TRUST]) == code
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"%PDF-1.7\n", "PDF"),
+        ("\ufeff{}".encode("utf-16-le"), "UTF-16"),
+        ("{}".encode("utf-16-be"), "UTF-16"),
+        (gzip.compress(b"{}"), "gzip"),
+        (b"PK\x03\x04", "ZIP"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(
+    data: bytes, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_bytes(data)
+    assert main([str(tmp_path / "a.json"), *TRUST]) == 2
+    assert name in capsys.readouterr().err
 
 
 def test_unanchored_may_be_allowed() -> None:

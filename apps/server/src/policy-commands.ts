@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Encode } from "@runseal/canonical"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { ATTESTED_FIELDS } from "@runseal/core/vocabulary/decision-codes"
 import { tenantIdSchema } from "@runseal/core/vocabulary/scalars"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
@@ -38,9 +39,12 @@ export function doWithPolicy(config: Config, command: PolicyCommand): PolicyOutp
 function readJson(file: string): JsonValue {
   return usable(file, () => {
     try {
-      return parseStrictJson(readFileSync(file))
+      const bytes = readFileSync(file)
+      const problem = savedProblem(bytes)
+      if (problem !== undefined) throw new PolicyError(problem)
+      return parseStrictJson(savedText(bytes))
     } catch (error) {
-      if (error instanceof StrictJsonError) throw error
+      if (error instanceof StrictJsonError || error instanceof PolicyError) throw error
       throw new StartupError(`${file} cannot be read`)
     }
   })

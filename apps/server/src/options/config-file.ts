@@ -1,5 +1,6 @@
 /** The file of `--config`: the options in YAML, by the names of their flags. Decision 0122. */
 import { readFileSync } from "node:fs"
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { parseDocument } from "yaml"
 import { StartupError } from "./startup-error.ts"
@@ -42,7 +43,9 @@ function textOf(path: string): string {
     throw new StartupError(`--config ${path} cannot be read`)
   }
   if (bytes.length > MAX_BYTES) throw new StartupError(`--config ${path} has more than ${MAX_BYTES} bytes`)
-  return bytes.toString("utf8")
+  const problem = savedProblem(bytes)
+  if (problem !== undefined) throw new StartupError(`--config ${path}: ${problem}`)
+  return Buffer.from(savedText(bytes)).toString("utf8")
 }
 
 function mappingIn(path: string, text: string): Readonly<Record<string, unknown>> {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueReason } from "@runseal/core/artifacts/schema-issue"
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
 import { commandLineError } from "./command-line-errors.ts"
@@ -175,9 +176,13 @@ export function originWarning({ logOrigin, host, database, baseUrl }: Config): s
 /** Text of the policy file; undefined when the built-in policy is in force. */
 export function readPolicyText({ policyFile }: Pick<Config, "policyFile">): string | undefined {
   if (policyFile === undefined) return undefined
+  let bytes: Buffer
   try {
-    return readFileSync(policyFile, "utf8")
+    bytes = readFileSync(policyFile)
   } catch {
     throw new StartupError(`--policy ${policyFile} cannot be read`)
   }
+  const problem = savedProblem(bytes)
+  if (problem !== undefined) throw new StartupError(`--policy ${policyFile}: ${problem}`)
+  return Buffer.from(savedText(bytes)).toString("utf8")
 }

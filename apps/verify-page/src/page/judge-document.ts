@@ -1,4 +1,5 @@
 /** One verification, with the same code as every verifier: a document's bytes and the trusted keys give the report. */
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
 import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
@@ -20,7 +21,10 @@ const inflate: Inflate = async (data, maxBytes) => {
 
 /** Verifies a document or an audit report in PDF. No bytes make it throw. @param trusts keys from outside the document */
 export async function judge(bytes: Uint8Array, trusts: readonly TrustedKeys[]): Promise<Reading | Unreadable> {
-  if (!isPdf(bytes)) return readingOf(verifyText(bytes, trusts), bytes)
+  const problem = savedProblem(bytes)
+  if (problem !== undefined) return { unreadable: problem }
+  const text = savedText(bytes)
+  if (!isPdf(text)) return readingOf(verifyText(text, trusts), text)
   const file = await readReportPdf(bytes, inflate)
   return "unreadable" in file ? file : readingOf(verifyReportFile(file, trusts), file.record)
 }

@@ -64,13 +64,36 @@ def _codes(names: str) -> tuple[str, ...]:
     return codes
 
 
+_UTF_16 = (
+    "The input is UTF-16 text, as > of Windows PowerShell writes it: save it as UTF-8, with Out-File -Encoding utf8."
+)
+_OTHERS = {
+    b"%PDF-": "The input is a report in PDF, which `verifier` reads; here verify the bundle of its run.",
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
+    b"\x1f\x8b": "The input is compressed with gzip: unpack it first, with gunzip.",
+    b"\x28\xb5\x2f\xfd": "The input is compressed with Zstandard: unpack it first, with unzstd.",
+    b"PK\x03\x04": "The input is a ZIP archive: unpack it first.",
+}
+
+
+def _text_of(data: bytes) -> bytes:
+    """The text of a saved document, without one leading byte order mark; raises Unreadable for a file of another kind."""
+    for begins, sentence in _OTHERS.items():
+        if data.startswith(begins):
+            raise Unreadable(sentence)
+    if b"\0" in data[:2]:
+        raise Unreadable(_UTF_16)
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
 def _read(name: str) -> bytes:
     if name == "-":
-        return sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
+        return _text_of(sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1))
     path = Path(name)
     if path.stat().st_size > MAX_DOCUMENT_BYTES:
         raise Unreadable(f"The document has more than {MAX_DOCUMENT_BYTES} bytes.")
-    return path.read_bytes()
+    return _text_of(path.read_bytes())
 
 
 def _shown(text: str) -> str:
