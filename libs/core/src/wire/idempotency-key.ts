@@ -19,6 +19,9 @@ const QUOTED = /^"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 /** What cannot be taken for anything else: no space, quote, backslash, comma or semicolon. */
 const BARE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/
 
+/** A field that names a key, for descriptions of the API: without the spaces around it that a client may send. */
+export const IDEMPOTENCY_KEY_PATTERN = `^(?:[\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]{1,${IDEMPOTENCY_KEY_MAX_LENGTH}}|"(?:[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\["\\\\]){1,${IDEMPOTENCY_KEY_MAX_LENGTH}}")$`
+
 /** Whether a text can be a key. */
 export const isIdempotencyKey = (text: string): boolean => text.length <= IDEMPOTENCY_KEY_MAX_LENGTH && KEY.test(text)
 

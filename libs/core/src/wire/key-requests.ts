@@ -20,13 +20,17 @@ const WITHIN_EMOJI = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier})\ufe0f?\u
 /** The name of a key: one line that can be shown in a list. */
 const keyNameSchema: v.GenericSchema<string> = v.pipe(
   v.string(),
+  v.minLength(1, "must not be empty"),
   v.check(name => name.trim() !== "", "must not be empty"),
   v.maxLength(KEY_NAME_MAX_LENGTH, `must have at most ${KEY_NAME_MAX_LENGTH} characters`),
   v.check(
     name => !UNSHOWABLE.test(name.replace(WITHIN_EMOJI, "")),
     "must be one line without control or invisible characters",
   ),
-  v.description("One line without control or invisible characters, not blank. Length in UTF-16 units."),
+  v.metadata({
+    pattern: "\\S",
+    description: "One line without control or invisible characters, not blank. Length in UTF-16 units.",
+  }),
 )
 
 /** An admin key must not look like a customer's, also in the records that bear its name. */

@@ -6,6 +6,7 @@ import { ERROR_CODE_NAMES, ERROR_CODES, REQUEST_ID_HEADER, REQUEST_ID_MAX_LENGTH
 import {
   IDEMPOTENCY_KEY_HEADER,
   IDEMPOTENCY_KEY_MAX_LENGTH,
+  IDEMPOTENCY_KEY_PATTERN,
   IDEMPOTENCY_REPLAYED_HEADER,
 } from "@runseal/core/wire/idempotency-key"
 import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
@@ -127,7 +128,7 @@ const IDEMPOTENCY_KEY = {
   in: "header",
   required: false,
   description: `Makes the request safe to send again: a later one with this key and the same body gets the first answer. One string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes; a new one, such as a UUID, for each new run.`,
-  schema: { type: "string" },
+  schema: { type: "string", pattern: IDEMPOTENCY_KEY_PATTERN },
 }
 /** The same header where no answer is repeated, because it may hold a secret. */
 const USED_UP_KEY = {

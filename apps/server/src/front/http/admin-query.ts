@@ -1,6 +1,5 @@
 /** The parameters of the lists over all keys. Each is paged by a key of its rows. */
 import { ADMIN_ACTIONS, SUBJECT_KINDS } from "@runseal/core/artifacts/admin-event"
-import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import { EVENT_FORMATS, EVENTS_LIMIT_DEFAULT, EVENTS_LIMIT_MAX } from "@runseal/core/wire/event-messages"
 import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES } from "@runseal/core/wire/overview-answer"
 import { PERMIT_STATES } from "@runseal/core/wire/permit-requests"
@@ -27,11 +26,13 @@ export const adminRunsQuerySchema = v.object({
   ...runFilters,
 })
 
+const PERMIT_PLACE = /^(\d{1,16})\.(pmt-[0-9a-f]{32})$/
+
 /** Where a page of permits begins: the time in milliseconds and the id of the last one before it. */
 const permitPlace = v.pipe(
   v.string(),
   v.check(text => placeOf(text) !== undefined, "must be next of the page before"),
-  v.description("`next` of the page before, as it is."),
+  v.metadata({ pattern: PERMIT_PLACE.source, description: "`next` of the page before, as it is." }),
 )
 
 /** `GET /admin/permits`. */
@@ -142,9 +143,7 @@ export function nextOf<Row, Next>(
 export const placeText = ({ opened_at, permit_id }: PermitPlace): string => `${opened_at}.${permit_id}`
 
 function placeOf(text: string): PermitPlace | undefined {
-  const [, time = "", permit_id = ""] = /^(\d{1,16})\.(.*)$/.exec(text) ?? []
+  const [, time = "", permit_id = ""] = PERMIT_PLACE.exec(text) ?? []
   const opened_at = Number(time)
-  return time !== "" && Number.isSafeInteger(opened_at) && v.is(permitIdSchema, permit_id)
-    ? { opened_at, permit_id }
-    : undefined
+  return time !== "" && Number.isSafeInteger(opened_at) ? { opened_at, permit_id } : undefined
 }

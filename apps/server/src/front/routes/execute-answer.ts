@@ -42,7 +42,7 @@ export async function executeAnswer(
 }
 
 /**
- * Why a policy refused the run, in a sentence behind the sealed one, so that whoever sees the error alone knows what to change. It follows
+ * Why a policy refused the run, in a sentence behind the sealed one, so that a caller who sees the error alone knows what to change. It follows
  * from the bundle and the policy that it names: a repetition gets the same.
  */
 async function causeOf(

@@ -43,7 +43,7 @@ export const POLICY_OPERATIONS: readonly Operation[] = [
     description:
       "Every process of this deployment decides by it within two seconds. An administrative event says who loaded it.",
     body: {
-      schema: v.object({ ...loadPolicyRequestSchema.entries, policy }),
+      schema: v.strictObject({ ...loadPolicyRequestSchema.entries, policy }),
       max_bytes: BODY_MAX_BYTES,
       example: { policy: POLICY },
     },
@@ -61,7 +61,7 @@ export const POLICY_OPERATIONS: readonly Operation[] = [
     description:
       "Changes nothing. Both policies judge what the records of the runs declare; 503 while another dry run is under way.",
     body: {
-      schema: v.object({ ...dryRunRequestSchema.entries, policy }),
+      schema: v.strictObject({ ...dryRunRequestSchema.entries, policy }),
       max_bytes: BODY_MAX_BYTES,
       example: { policy: POLICY, last: 100 },
     },
