@@ -44,6 +44,7 @@ const APART: Readonly<Record<string, readonly string[]>> = {
     "apps/server/spec/concurrency.test.ts",
     "apps/server/spec/hooks-of-twins.test.ts",
     "apps/server/spec/idempotency-races.test.ts",
+    "apps/server/spec/log-health.test.ts",
     "apps/server/spec/permit-races.test.ts",
     "apps/server/spec/permit-redemption.test.ts",
     "apps/server/spec/put-back.test.ts",

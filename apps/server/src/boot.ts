@@ -281,7 +281,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     reportUnavailable: doubt.raise,
     telemetry,
     ...shownSettings(parts),
-    ...outside.shown,
+    ...{ ...outside.shown, ...cosigner.shown },
     originSecret: keys.originSecret,
     sourceRevision: revision,
     trust,

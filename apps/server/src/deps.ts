@@ -5,7 +5,7 @@ import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { PolicyInForce } from "@runseal/core/wire/admin-answers"
 import type { AttestRequest } from "@runseal/core/wire/attestation-requests"
-import type { KeyChangesAnswer } from "@runseal/core/wire/log-answers"
+import type { KeyChangesAnswer, WitnessesAnswer } from "@runseal/core/wire/log-answers"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Deliveries } from "./abroad/deliveries/deliveries.ts"
@@ -97,6 +97,8 @@ export type Deps = {
   readonly telemetry: Telemetry
   /** The outside log that this process delivers to. */
   readonly outside?: Outbox
+  /** When the witnesses of the log cosigned last, and which are silent. */
+  readonly showWitnesses: () => Promise<WitnessesAnswer>
   /** Adds the anchors in outside logs to a bundle when it is read. */
   readonly showOutside: ShowOutside
   readonly originSecret: KeyObject

@@ -206,6 +206,25 @@ class OutsideLogs(Answer):
     logs: list[dict[str, Any]]
 
 
+class Witness(Answer):
+    """A witness of the log; `asked` is false for one that the service asks no more."""
+
+    name: str
+    asked: bool
+    size: int | None = None
+    cosigned_at: str | None = None
+    fault: str | None = None
+    failing_since: str | None = None
+
+
+class Witnesses(Answer):
+    """The witnesses of the log, as the process knows them that answers."""
+
+    needed: int
+    checkpoint: dict[str, Any] | None = None
+    witnesses: list[Witness]
+
+
 class Genesis(Answer):
     """The leaf of entry 0."""
 

@@ -132,6 +132,7 @@ class Operations:
     checkpoint = Method(s.checkpoint)
     witnessed_checkpoint = Method(s.witnessed_checkpoint)
     outside_logs = Method(s.outside_logs)
+    witnesses = Method(s.witnesses)
     genesis = Method(s.genesis)
     key_changes = Method(s.key_changes)
     tile = Method(s.tile)

@@ -41,6 +41,11 @@ def outside_logs() -> Call[m.OutsideLogs]:
     return Call("GET", "/log/outside", m.OutsideLogs)
 
 
+def witnesses() -> Call[m.Witnesses]:
+    """When the witnesses of the log cosigned last, and which are silent."""
+    return Call("GET", "/log/witnesses", m.Witnesses)
+
+
 def genesis() -> Call[m.Genesis]:
     """The leaf of entry 0."""
     return Call("GET", "/log/genesis", m.Genesis)

@@ -1,38 +1,35 @@
 /** *Log health*: size, checkpoint, witnesses, outside logs. The visitor's browser audits the log itself. */
-import { outsideLogsAnswerSchema } from "@runseal/core/wire/log-answers"
-import { indexAnswerSchema, readyAnswerSchema } from "@runseal/core/wire/service-answers"
-import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
-import { parseNote } from "@runseal/log/notes/signed-note"
-import { isRefusal } from "../api.ts"
-import { number, plural, seconds, time } from "../parts/format.ts"
+import {
+  type OutsideStanding,
+  outsideLogsAnswerSchema,
+  type WITNESS_FAULTS,
+  type WitnessesAnswer,
+  witnessesAnswerSchema,
+} from "@runseal/core/wire/log-answers"
+import { indexAnswerSchema, type ReadyAnswer, readyAnswerSchema } from "@runseal/core/wire/service-answers"
+import { isRefusal, type Refusal } from "../api.ts"
+import { number, plural, seconds, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
-import { facts, heading, notice } from "../parts/pieces.ts"
+import { facts, heading, notice, table } from "../parts/pieces.ts"
 import { show, type Visit } from "../visit.ts"
 
-/** The witnesses that signed a checkpoint, by the names in its signatures; the log's own signature comes first. */
-export async function witnessed({
-  api,
-}: Visit): Promise<{ readonly size: number; readonly names: readonly string[] } | undefined> {
-  const response = await api.send("GET", "/log/witnessed-checkpoint")
-  const note = response.ok ? parseNote(await response.text()) : undefined
-  const checkpoint = note && parseCheckpoint(note.text)
-  if (note === undefined || checkpoint === undefined) return undefined
-  return {
-    size: checkpoint.size,
-    names: note.signatures.map(({ name }) => name).filter(name => name !== checkpoint.origin),
-  }
-}
+export const witnessesOf = ({ api }: Visit): Promise<WitnessesAnswer> =>
+  api.get("/log/witnesses", witnessesAnswerSchema)
+
+/** A witness cosigns every few seconds, and every ten minutes where the log does not grow. One that did not for so long is silent. */
+const SILENT_MS = 30 * 60_000
+/** An entry that waits for an outside log for so long is late. */
+const LATE_SECONDS = 600
 
 export async function logPage(visit: Visit): Promise<Response> {
   const { api } = visit
-  const [index, ready, outside, seen] = await Promise.all([
+  const [index, ready, outside, witnesses] = await Promise.all([
     api.get("/", indexAnswerSchema),
     api.ask("/ready", readyAnswerSchema),
     api.get("/log/outside", outsideLogsAnswerSchema),
-    witnessed(visit),
+    witnessesOf(visit),
   ])
-  const state = isRefusal(ready) ? notice("bad", ready.error) : notice("good", "Records can be sealed.")
-  const body = html`${heading("Log health", "An append-only list of every decision. Nothing in it can be changed without it being seen.")}${state}
+  const body = html`${heading("Log health", "An append-only list of every decision. Nothing in it can be changed without it being seen.")}${verdict(ready, witnesses, outside.logs)}
 <div class="columns"><div><section class="card"><h2>This log</h2>${facts([
     ["Entries", html`<strong class="big">${number(index.log.size)}</strong>`],
     ["Origin", index.log.origin],
@@ -40,7 +37,7 @@ export async function logPage(visit: Visit): Promise<Response> {
     ["Checkpoint", html`<a href="/log/checkpoint">signed now</a>`],
     ["Keys", html`<a href="/.well-known/runseal-trust.json">trust document</a>`],
   ])}</section>
-<section class="card"><h2>Witnesses</h2>${witnesses(seen, index.log.size)}</section>
+<section class="card"><h2>Witnesses</h2>${witnessList(witnesses, index.log.size)}</section>
 ${outside.logs.length === 0 ? "" : html`<section class="card"><h2>Outside logs</h2>${outside.logs.map(outsideLog)}</section>`}
 </div><div><section class="card"><h2>Audit from this browser</h2>
 <p>Your browser fetches the checkpoint and every hash of the log, computes the root again, and compares it with what this browser saw before.</p>
@@ -50,25 +47,82 @@ ${outside.logs.length === 0 ? "" : html`<section class="card"><h2>Outside logs</
   return show(visit, { title: "Log health", body, islands: ["log.js"] })
 }
 
-function witnesses(
-  seen: { readonly size: number; readonly names: readonly string[] } | undefined,
-  size: number,
-): Markup {
-  if (seen === undefined)
+/** The first line of the page: good where nothing is wrong, and otherwise all that is. */
+function verdict(ready: ReadyAnswer | Refusal, witnesses: WitnessesAnswer, logs: readonly OutsideStanding[]): Markup {
+  const bad = [
+    ...(isRefusal(ready) ? [ready.error] : []),
+    ...witnesses.witnesses.flatMap(({ name, fault }) =>
+      fault === "contradicted" ? [`The witness ${name} signed another history of this log.`] : [],
+    ),
+    ...logs.flatMap(({ host, fault }) =>
+      fault === undefined ? [] : [`${host} does not take the next entry: ${fault}.`],
+    ),
+  ]
+  const warn = [
+    ...witnessTroubles(witnesses),
+    ...logs.flatMap(({ host, fault, oldest_age_seconds: age }) =>
+      fault === undefined && age > LATE_SECONDS ? [`An entry has waited for ${host} for ${seconds(age)}.`] : [],
+    ),
+  ]
+  const found = [...bad, ...warn]
+  if (found.length > 0) return notice(bad.length > 0 ? "bad" : "warn", html`${found.map(one => html`<p>${one}</p>`)}`)
+  return notice("good", "Records can be sealed, and every witness signs this log.")
+}
+
+const silentSince = (cosigned_at: string | undefined): boolean =>
+  cosigned_at === undefined || Date.now() - Date.parse(cosigned_at) > SILENT_MS
+
+function witnessTroubles({ witnesses, needed, checkpoint }: WitnessesAnswer): readonly string[] {
+  const asked = witnesses.filter(one => one.asked)
+  const removed = witnesses
+    .filter(one => !one.asked)
+    .map(({ name }) => `The witness ${name} signed this log before, and is asked no more.`)
+  if (asked.length === 0)
+    return [...removed, "No witness is asked to sign this log: different logs could be shown to different people."]
+  const silent = asked.filter(
+    one => one.fault !== "contradicted" && (one.fault !== undefined || silentSince(one.cosigned_at)),
+  )
+  return [
+    ...removed,
+    ...silent.map(
+      ({ name, fault, cosigned_at }) =>
+        `The witness ${name} ${cosigned_at === undefined ? "has not signed this log yet" : "does not sign this log now"}${fault === undefined ? "" : `: ${WITNESS_FAULT_NAMES[fault]}`}.`,
+    ),
+    ...(silentSince(checkpoint?.cosigned_at)
+      ? [`No checkpoint was signed by ${plural(needed, "witness", "witnesses")} in the last half hour.`]
+      : []),
+  ]
+}
+
+const WITNESS_FAULT_NAMES: Readonly<Record<(typeof WITNESS_FAULTS)[number], string>> = {
+  unreachable: "it cannot be reached",
+  refused: "it refused",
+  invalid: "its answer was not valid",
+  contradicted: "it signed another history",
+}
+
+function witnessList({ witnesses, checkpoint }: WitnessesAnswer, size: number): Markup {
+  if (witnesses.length === 0)
     return html`<p>None signed this log. The operator could show different logs to different people; independent witnesses make that impossible.</p>`
-  const behind = size - seen.size
-  return html`<p>${plural(seen.names.length, "witness", "witnesses")} signed the first ${number(seen.size)} entries${behind <= 0 ? ", which are all" : html`; ${plural(behind, "entry", "entries")} since`}.</p><ul>${seen.names.map(name => html`<li>${name}</li>`)}</ul>`
+  const behind = checkpoint && size - checkpoint.size
+  const rows = witnesses.map(one => {
+    const [tone, sign, state] = !one.asked
+      ? ["warn", "–", "removed"]
+      : one.fault !== undefined
+        ? ["bad", "✗", WITNESS_FAULT_NAMES[one.fault]]
+        : silentSince(one.cosigned_at)
+          ? ["warn", "–", "silent"]
+          : ["good", "✓", "signs"]
+    return html`<tr><td class="long">${one.name}</td><td><span class="label ${tone}"><span aria-hidden="true">${sign}</span> ${state}</span></td><td class="nowrap">${one.cosigned_at === undefined ? html`<span class="quiet">never</span>` : shortTime(one.cosigned_at)}</td><td class="figure">${one.size === undefined ? "" : number(one.size)}</td></tr>`
+  })
+  return html`<p>${
+    checkpoint === undefined
+      ? "No checkpoint was signed by enough of them yet."
+      : html`The first ${number(checkpoint.size)} entries were signed by enough of them, last at ${time(checkpoint.cosigned_at)}${behind === undefined || behind <= 0 ? "; these are all" : html`; ${plural(behind, "entry", "entries")} since`}.`
+  }</p>${table("Witnesses", ["Witness", "State", "Signed last (UTC)", "Entries"], rows)}`
 }
 
-type Outside = {
-  readonly host: string
-  readonly backlog: number
-  readonly oldest_age_seconds: number
-  readonly fault?: string
-  readonly next_index: number
-}
-
-const outsideLog = ({ host, backlog, oldest_age_seconds, fault, next_index }: Outside): Markup =>
+const outsideLog = ({ host, backlog, oldest_age_seconds, fault, next_index }: OutsideStanding): Markup =>
   html`<h3>${host}</h3>${fault === undefined ? "" : notice("bad", `It does not take the next entry: ${fault}.`)}${facts(
     [
       ["Holds entries below", number(next_index)],

@@ -17,7 +17,7 @@ import { outcomeLabel } from "../parts/outcome.ts"
 import { clipped, empty, heading, meter, notice, refused } from "../parts/pieces.ts"
 import { filterOf, knownFilters, seesAll, show, type Visit } from "../visit.ts"
 import { shareOf } from "./budgets-page.ts"
-import { witnessed } from "./log-page.ts"
+import { witnessesOf } from "./log-page.ts"
 import { bars, growthChart, outcomeBars, outcomesChart } from "./overview-charts.ts"
 import { findRuns, type RunsFound } from "./run-source.ts"
 
@@ -59,7 +59,7 @@ export async function overviewPage(visit: Visit): Promise<Response> {
     api.get("/", indexAnswerSchema),
     api.ask("/ready", readyAnswerSchema),
     api.get("/log/outside", outsideLogsAnswerSchema),
-    witnessed(visit),
+    witnessesOf(visit),
     findRuns(visit, { texts: {} }, LATEST),
     seesAll(visit) ? deploymentOf(visit, range) : undefined,
   ])
@@ -68,7 +68,7 @@ export async function overviewPage(visit: Visit): Promise<Response> {
   const figures = html`<ul class="figures-row">
 ${deployment === undefined ? ownFigure(latest) : deploymentFigures(deployment)}
 ${figure("Log entries", index.log.size, "/console/log")}
-${seen === undefined ? "" : figure("Entries without a witness", Math.max(0, index.log.size - seen.size), "/console/log")}
+${seen.checkpoint === undefined ? "" : figure("Entries without a witness", Math.max(0, index.log.size - seen.checkpoint.size), "/console/log")}
 ${outside.logs.length === 0 ? "" : figure("Not yet in outside logs", backlog, "/console/log", faults > 0 ? "bad" : undefined)}
 </ul>`
   const runs = html`<section class="card"><h2>Latest runs</h2>${isRefusal(latest) ? refused(latest) : latestRuns(latest)}</section>`

@@ -249,7 +249,7 @@ export async function runSharing(visit: Visit): Promise<Response> {
     const request = { expires_in_seconds: Number(field("expires_in_seconds")) }
     return answerForm(visit, await visit.api.change("POST", `/admin/runs/${id}/share`, madeShareSchema, request), {
       ...answer,
-      news: ({ url }) => ({ tone: "good", text: "Whoever has this link reads the run.", secret: url }),
+      news: ({ url }) => ({ tone: "good", text: "Everybody who has this link reads the run.", secret: url }),
     })
   }
   if (action === "unshare") {

@@ -116,6 +116,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /log/witnessed-checkpoint": open(at("/log/witnessed-checkpoint"), 404),
   "GET /log/genesis": open(at("/log/genesis")),
   "GET /log/key-changes": open(at("/log/key-changes")),
+  "GET /log/witnesses": open(at("/log/witnesses")),
   "GET /log/outside": open(at("/log/outside")),
   "GET /log/tile/{level}/{index}": open(at("/log/tile/0/000"), 404),
   "GET /log/tile/{level}/{index}.p/{width}": open(at("/log/tile/0/000.p/1")),

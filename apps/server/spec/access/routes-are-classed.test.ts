@@ -18,6 +18,7 @@ const PUBLIC: readonly string[] = [
   "GET /log/witnessed-checkpoint",
   "GET /log/genesis",
   "GET /log/key-changes",
+  "GET /log/witnesses",
   "GET /log/tile/*",
   "GET /log/entry/:index",
   "GET /log/consistency",

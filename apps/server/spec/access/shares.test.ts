@@ -1,4 +1,4 @@
-/** docs/api.md, "Shared records": a record is handed to somebody without a key, for some days at most, and no longer. */
+/** docs/api.md, "Shared records": a record is shared with somebody without a key, for some days at most, and no longer. */
 import { createHash } from "node:crypto"
 import { beforeAll, describe, expect, test } from "vitest"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"

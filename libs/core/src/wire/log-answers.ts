@@ -8,7 +8,14 @@ import { TRUST_DOCUMENT_KIND, type TrustDocument } from "@runseal/log/trust/trus
 import * as v from "valibot"
 import { genesisLeafSchema, keyChangeLeafSchema } from "../artifacts/anchor.ts"
 import { jsonObjectSchema } from "../artifacts/json-object-schema.ts"
-import { countSchema, nonEmptySchema, ordinalSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import {
+  clockSchema,
+  countSchema,
+  nonEmptySchema,
+  ordinalSchema,
+  type Shape,
+  sha256Schema,
+} from "../vocabulary/scalars.ts"
 
 const ok = { ok: v.literal(true) }
 const base64 = v.pipe(v.string(), v.regex(BASE64_PATTERN))
@@ -104,6 +111,32 @@ export const outsideLogsAnswerSchema = v.strictObject({
 })
 /** `GET /log/outside`: every outside log that was ever named, by rising log id. */
 export type OutsideLogsAnswer = Shape<typeof outsideLogsAnswerSchema>
+
+/** Why a witness did not cosign. Closed, since metrics name it: `unreachable`, no whole answer in time; `refused`, an error status; `invalid`, an answer beside the protocol; `contradicted`, it cosigned another history of this log. */
+export const WITNESS_FAULTS = ["unreachable", "refused", "invalid", "contradicted"] as const
+
+export const witnessesAnswerSchema = v.strictObject({
+  ...ok,
+  /** How many of them must cosign a checkpoint before it is published as witnessed. */
+  needed: countSchema,
+  /** The newest witnessed checkpoint: entries, and when it was cosigned last, by the clock of a witness. Absent before the first. */
+  checkpoint: v.exactOptional(v.strictObject({ size: countSchema, cosigned_at: clockSchema })),
+  witnesses: v.array(
+    v.strictObject({
+      name: nonEmptySchema,
+      /** False: it signed the newest witnessed checkpoint, and the service asks it no more. */
+      asked: v.boolean(),
+      /** What it cosigned last, and when by its clock; absent while nothing is known. */
+      size: v.exactOptional(countSchema),
+      cosigned_at: v.exactOptional(clockSchema),
+      /** Both only while it does not cosign: why, and since when. */
+      fault: v.exactOptional(v.picklist(WITNESS_FAULTS)),
+      failing_since: v.exactOptional(clockSchema),
+    }),
+  ),
+})
+/** `GET /log/witnesses`, as the process knows them that answers. */
+export type WitnessesAnswer = Shape<typeof witnessesAnswerSchema>
 
 const seconds = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/))
 

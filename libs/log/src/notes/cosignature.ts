@@ -50,14 +50,20 @@ export function encodeCosignature(time: number, signature: Uint8Array): Uint8Arr
   return concatBytes(uint64(time), signature)
 }
 
+/** The time (Unix seconds) that a cosignature states, unverified; undefined for none, which is 0, and beyond 2^53−1. */
+export function cosignatureTime(cosignature: Uint8Array): number | undefined {
+  if (cosignature.length <= UINT64_BYTES) return undefined
+  const time = Number(new DataView(cosignature.buffer, cosignature.byteOffset).getBigUint64(0))
+  return time === 0 || !Number.isSafeInteger(time) ? undefined : time
+}
+
 /**
  * The time (Unix seconds) at which a witness cosigned `noteText`; undefined when the signature is not valid, or the time is 0, which
  * states none, or beyond 2^53−1. Never throws.
  */
 export function verifyCosignature(witness: NoteKey, noteText: string, cosignature: Uint8Array): number | undefined {
-  if (cosignature.length <= UINT64_BYTES) return undefined
-  const time = Number(new DataView(cosignature.buffer, cosignature.byteOffset).getBigUint64(0))
-  if (time === 0 || !Number.isSafeInteger(time)) return undefined
+  const time = cosignatureTime(cosignature)
+  if (time === undefined) return undefined
   const message = cosignatureMessage(witness, time, noteText)
   const verify = witness.algorithm === "ml-dsa-44" ? verifyMlDsa44 : verifyEd25519
   if (message === undefined) return undefined

@@ -1,5 +1,6 @@
 /** One request to a witness, C2SP tlog-witness. */
 import { utf8Decode } from "@runseal/canonical"
+import type { WITNESS_FAULTS } from "@runseal/core/wire/log-answers"
 import { type Cosignature, cosignatureOf } from "@runseal/log/notes/cosigned-note"
 import { parseNote } from "@runseal/log/notes/signed-note"
 import {
@@ -18,12 +19,8 @@ export const MAX_AHEAD_SECONDS = 300
 /** Bytes of an answer, after any content encoding is undone. A cosignature line is some 150, of ML-DSA-44 some 3,300. */
 export const MAX_ANSWER_BYTES = 16_384
 
-/**
- * Why a witness did not cosign; a closed list, because it is a metric label. `unreachable`: no complete answer in time. `refused`: an
- * error status. `invalid`: an answer outside the protocol, such as a cosignature that does not verify. `contradicted`: the witness has
- * cosigned another history of this log.
- */
-export type WitnessFault = "unreachable" | "refused" | "invalid" | "contradicted"
+/** Why a witness did not cosign. */
+export type WitnessFault = (typeof WITNESS_FAULTS)[number]
 
 /** Why there is no cosignature. */
 export type Refusal = {

@@ -3,10 +3,12 @@
  * the same checkpoint, the newest, so that one checkpoint has all their cosignatures.
  */
 import { setTimeout } from "node:timers/promises"
+import type { WitnessesAnswer } from "@runseal/core/wire/log-answers"
 import type { Config } from "../../options/config.ts"
 import type { ShownHead } from "../../store/tables/shown-head.ts"
 import { keepWitnessed, readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import type { Telemetry } from "../../telemetry.ts"
+import { showWitnesses } from "./show-witnesses.ts"
 import { ask, isDue, newStanding, type Standing, type StandingContext } from "./witness-state.ts"
 
 /** Shortest time between two rounds, in milliseconds. */
@@ -23,6 +25,8 @@ type CosignerContext = StandingContext & {
 export type Cosigner = {
   /** The log has grown. */
   readonly wake: () => void
+  /** What is shown of the witnesses. */
+  readonly shown: { readonly showWitnesses: () => Promise<WitnessesAnswer> }
   /** Ends requests under way. */
   readonly close: () => Promise<void>
 }
@@ -31,8 +35,8 @@ export type Cosigner = {
 export function openCosigner(context: CosignerContext): Cosigner {
   const stop = new AbortController()
   let wakeUp = new AbortController()
+  let standings: readonly Standing[] = []
   const playRounds = async (): Promise<void> => {
-    let standings: readonly Standing[] = []
     while (!stop.signal.aborted) {
       try {
         if (standings.length === 0) standings = await openStandings(context)
@@ -51,6 +55,7 @@ export function openCosigner(context: CosignerContext): Cosigner {
     wake: () => {
       if (!wakeUp.signal.aborted) wakeUp.abort()
     },
+    shown: { showWitnesses: () => showWitnesses(context, standings) },
     close: async () => {
       stop.abort()
       await ended

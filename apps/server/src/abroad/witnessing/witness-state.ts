@@ -7,7 +7,7 @@ import type { Witness } from "../../options/witness.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { type LogHeadRow, readHead, readTile } from "../../store/tables/log-store.ts"
 import type { Telemetry } from "../../telemetry.ts"
-import { askWitness, type Refusal } from "./ask-witness.ts"
+import { askWitness, type Refusal, type WitnessFault } from "./ask-witness.ts"
 
 /** A cosignature of a log that does not grow is renewed after this time, in milliseconds: the new one shows that the log did not grow until then. */
 const RENEW_MS = 600_000
@@ -31,6 +31,8 @@ export type Standing = {
   /** Its last cosignature and the checkpoint under it; when it was given, in milliseconds of the process's own clock. */
   last?: { readonly checkpoint: string; readonly cosignature: Cosignature; readonly atMs: number }
   failures: number
+  /** Why it gave no cosignature when it was asked last, and since when it gives none, in milliseconds since the epoch; absent while it cosigns. */
+  failing?: { readonly fault: WitnessFault; readonly sinceMs: number }
   /** Earliest time of the next request, in milliseconds of the process's own clock. */
   waitUntilMs: number
 }
@@ -69,11 +71,13 @@ export async function ask(
     standing.size = head.size
     standing.last = { checkpoint: head.checkpoint, cosignature, atMs: performance.now() }
     standing.failures = 0
+    delete standing.failing
     context.telemetry.cosigned(name, head.size, cosignature.time)
     return
   }
   standing.waitUntilMs = performance.now() + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** standing.failures)
   standing.failures += 1
+  standing.failing = { fault: answer.fault, sinceMs: standing.failing?.sinceMs ?? context.nowMs() }
   context.telemetry.notCosigned(name, answer, head.size)
 }
 

@@ -128,6 +128,7 @@ export function logRoutes(deps: Deps): Hono {
   app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(log), 200, FRESH))
   app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
   app.get("/log/outside", async c => c.json(await outsideLogs(deps), 200, FRESH))
+  app.get("/log/witnesses", async c => c.json(await deps.showWitnesses(), 200, FRESH))
   app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
   app.get("/log/key-changes", c => c.json({ ok: true, changes: deps.keyChanges }, 200, FRESH))
   const packed = createBundleCompressor(address => tileBytes(log, address))

@@ -7,6 +7,7 @@ import {
   outsideLogsAnswerSchema,
   trustDocumentSchema,
   trustedRootSchema,
+  witnessesAnswerSchema,
 } from "@runseal/core/wire/log-answers"
 import { jwksSchema } from "@runseal/core/wire/permit-answers"
 import { consistencyQuerySchema } from "../../http/query.ts"
@@ -62,6 +63,17 @@ export const LOG_OPERATIONS: readonly Operation[] = [
     summary: "Which entries other logs hold too",
     description: "Every Rekor log that was ever named with --anchor rekor, and what is still on its way there.",
     answers: { 200: json(outsideLogsAnswerSchema, "By rising log id; empty where there is none.") },
+    refusals: [503],
+  },
+  {
+    ...LOG,
+    path: "/log/witnesses",
+    id: "witnesses",
+    summary: "When the witnesses cosigned last, and which are silent",
+    description: "As the process knows them that answers. What a witness signed is in the checkpoint.",
+    answers: {
+      200: json(witnessesAnswerSchema, "In the order of the options; then those that are not asked any more."),
+    },
     refusals: [503],
   },
   {

@@ -1,0 +1,124 @@
+/** docs/console.md, *Log health*, and docs/api.md, "The log": what is wrong with the witnesses of a log is shown. */
+import { generateKeyPairSync, sign } from "node:crypto"
+import { cosignatureLine } from "@runseal/log/entries/log-signing"
+import { noteKey } from "@runseal/log/notes/signed-note"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { parseWitness, type Witness } from "../src/options/witness.ts"
+import { keepWitnessed } from "../src/store/tables/witnessed-checkpoint.ts"
+import { ADMIN, caller, mint } from "./harness/key-holders.ts"
+import { runSql } from "./harness/read-tables.ts"
+import { openService, standingService, type TestService } from "./harness/test-service.ts"
+import { until } from "./harness/until.ts"
+import { startImpostor } from "./harness/witnesses.ts"
+
+const asked = (option: string): Witness => {
+  const witness = parseWitness(option)
+  if (witness === undefined) throw new Error("no witness")
+  return witness
+}
+
+/** *Log health* as an administrator sees it. */
+async function pageOf(service: TestService, key: string): Promise<string> {
+  const session = await service.request("/session", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ key }),
+  })
+  const Cookie = (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
+  return (await service.request("/console/log", { headers: { Cookie } })).text()
+}
+
+const verdictOn = (page: string): readonly string[] => {
+  const [, tone = "", body = ""] = /<div class="notice (\w+)" role="status">([\s\S]*?)<\/div>/.exec(page) ?? []
+  return [tone, ...[...body.matchAll(/<p>([^<]*)<\/p>/g)].flatMap(([, text]) => text ?? [])]
+}
+
+/** Stores a checkpoint of the service with the line of a witness, as of a time when it was asked. */
+async function signBefore(service: TestService, name: string): Promise<void> {
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519")
+  const spki = publicKey.export({ type: "spki", format: "der" })
+  const key = noteKey(name, "cosignature/v1", new Uint8Array(spki.subarray(-32)))
+  const { text } = await service.get("/log/checkpoint")
+  const [body = ""] = /^[\s\S]*?\n(?=\n)/.exec(text) ?? []
+  const line = cosignatureLine(key, NOW, body, message => sign(null, message, privateKey))
+  await keepWitnessed(service.db, { size: 1, checkpoint: text + line })
+}
+
+const NOW = Math.floor(Date.now() / 1000)
+
+describe("a log that nobody is asked to sign", () => {
+  const service = standingService()
+  let secret = ""
+  beforeAll(async () => {
+    secret = (await mint(service(), ADMIN)).secret ?? ""
+  })
+
+  test("is not called healthy", async () => {
+    expect((await service().get("/log/witnesses")).body).toEqual({ ok: true, needed: 1, witnesses: [] })
+    const [tone, sentence] = verdictOn(await pageOf(service(), secret))
+    expect([tone, sentence]).toEqual(["warn", expect.stringContaining("No witness is asked to sign this log")])
+  })
+
+  test("names a witness that was removed", async () => {
+    await signBefore(service(), "gone.example")
+    const { body } = await service().get("/log/witnesses")
+    expect(body).toMatchObject({
+      checkpoint: { size: 1, cosigned_at: new Date(NOW * 1000).toISOString() },
+      witnesses: [{ name: "gone.example", asked: false, size: 1 }],
+    })
+    const page = await pageOf(service(), secret)
+    expect(verdictOn(page)).toContain("The witness gone.example signed this log before, and is asked no more.")
+    expect(page).toContain("removed</span>")
+    // The house's own check knows of no witness.
+    await runSql(service().db, "delete from witnessed_checkpoint")
+  })
+})
+
+describe("a log with witnesses", () => {
+  const witnesses: Witness[] = []
+  let answers: "signs" | "refuses" | "contradicts" = "signs"
+  beforeAll(async () => {
+    const steady = await startImpostor("steady.example", ({ body, cosign }, response) =>
+      response.end(cosign(/\n\n(.*\n)\n/s.exec(body)?.[1] ?? "")),
+    )
+    const fickle = await startImpostor("fickle.example", ({ body, cosign }, response) => {
+      if (answers === "signs") response.end(cosign(/\n\n(.*\n)\n/s.exec(body)?.[1] ?? ""))
+      else response.writeHead(answers === "refuses" ? 403 : 422).end()
+    })
+    witnesses.push(asked(steady.option), asked(fickle.option))
+  })
+  // Their cosignatures have the time of the machine.
+  const clock = { nowMs: Date.now, advance: () => undefined }
+  let opened: TestService | undefined
+  const service = (): TestService => {
+    if (opened === undefined) throw new Error("the service is open during tests only")
+    return opened
+  }
+  let secret = ""
+  beforeAll(async () => {
+    opened = await openService({ config: { witnesses, witnessesNeeded: 1 }, clock })
+    secret = (await mint(service(), ADMIN)).secret ?? ""
+  })
+  afterAll(() => opened?.close())
+  const stateOf = async (name: string): Promise<unknown> => {
+    const { witnesses: known = [] } = JSON.parse((await service().get("/log/witnesses")).text)
+    return known.find((one: { readonly name: string }) => one.name === name)
+  }
+
+  test("is healthy while all of them sign, and names the one that stops, and the one that contradicts", async () => {
+    const healthy = ["good", "Records can be sealed, and every witness signs this log."]
+    await until("both sign", async () => verdictOn(await pageOf(service(), secret))[0] === "good")
+    expect(verdictOn(await pageOf(service(), secret))).toEqual(healthy)
+    answers = "refuses"
+    await mint(service(), { name: "grows" }, caller(service(), secret))
+    await until("one refuses", async () => JSON.stringify(await stateOf("fickle.example")).includes('"refused"'))
+    const page = await pageOf(service(), secret)
+    expect(verdictOn(page)).toEqual(["warn", "The witness fickle.example does not sign this log now: it refused."])
+    expect(await stateOf("steady.example")).toMatchObject({ asked: true, cosigned_at: expect.any(String) })
+    answers = "contradicts"
+    await until("it contradicts", async () => verdictOn(await pageOf(service(), secret))[0] === "bad")
+    expect(verdictOn(await pageOf(service(), secret))).toContain(
+      "The witness fickle.example signed another history of this log.",
+    )
+  })
+})
