@@ -28,6 +28,7 @@ OF_OTHERS = {
     "console_page": "a page",
     "console_form": "a page",
     "public_run": "a page",
+    "shared_run": "a page",
     "docs": "a page",
     "docs_file": "a page",
     "verify_page": "a page",

@@ -60,6 +60,19 @@ eachDatabase("a search", open => {
       expect(await found({ approver: "ada" })).toEqual([])
     })
 
+    test("a name, composed or decomposed as it was typed", async () => {
+      const [composed, decomposed] = ["Zo\u00eb", "Zoe\u0308"]
+      const zoe = await mint(service(), { name: "zoe" }, admin)
+      const ids: number[] = []
+      for (const name of [composed, decomposed])
+        ids.unshift(
+          numberAt((await zoe.execute(request({ ...attested(name, name), ...approvedBy(name) }))).body, "run_id"),
+        )
+      for (const name of [composed, decomposed])
+        for (const field of ["actor_id", "model_name", "approver"])
+          expect(await found({ [field]: name }, zoe), field).toEqual(ids)
+    })
+
     test("the hash of the payload and the envelope", async () => {
       const payload_hash = textAt(await sectionOf(2, "payload"), "payload_hash")
       expect(await found({ payload_hash })).toEqual([2])

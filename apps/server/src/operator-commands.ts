@@ -1,4 +1,5 @@
 /** What an operator asks for instead of a start: `keys …`, `heads …`, `search-index clear`, and an admin key. Answers are words or JSON. */
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs"
 import type { JsonObject } from "@runseal/canonical"
 import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { formatUtcSeconds } from "@runseal/log/keys/validity"
@@ -39,7 +40,7 @@ type Printed = { readonly out: string; readonly err?: string }
  * @throws StartupError with one sentence
  */
 export async function runCommand(config: Config, open: (ifMissing: IfMissing) => Promise<Database>): Promise<boolean> {
-  const { mintAdminKey: name, keysCommand, headsCommand, indexCommand, policyCommand } = config
+  const { mintAdminKey: name, secretFile, keysCommand, headsCommand, indexCommand, policyCommand } = config
   if (policyCommand !== undefined) {
     const output = doWithPolicy(config, policyCommand)
     process.stdout.write(printed(policyCommand, output).out)
@@ -50,12 +51,13 @@ export async function runCommand(config: Config, open: (ifMissing: IfMissing) =>
   const answer = async (db: Database): Promise<Printed> => {
     // What they change would be gone once the newer database comes back. The other commands open the deployment, or act on this very state.
     if ((name ?? indexCommand) !== undefined) await refuseOlder(db, config.keysDir)
-    if (name !== undefined) return mintAdminKey(db, name)
+    if (name !== undefined) return mintAdminKey(db, name, secretFile)
     if (keysCommand !== undefined)
       return printed(keysCommand, await doWithKeys({ db, config, nowMs: Date.now }, keysCommand))
     if (indexCommand !== undefined) return printed(indexCommand, await clearIndex(db, indexCommand))
     return headsCommand === undefined ? { out: "" } : printed(headsCommand, await doWithHeads(db, headsCommand, logger))
   }
+  if (secretFile !== undefined && name === undefined) throw new StartupError("--secret-file needs --mint-admin-key")
   if ((name ?? keysCommand ?? headsCommand ?? indexCommand) === undefined) return false
   // A first admin key may come before the first start of the service.
   const db = await open(name === undefined ? "refuse" : "make")
@@ -215,10 +217,34 @@ const linesOf = (facts: ReturnType<typeof factsOf>): readonly string[] => [
 
 /**
  * Break-glass: makes an admin key for an operator who has access to the machine and its database. docs/operations.md, "Keys of callers".
- * Only the secret goes to standard output, once, so that it can be piped into a secret store. The explanation goes to standard error.
+ * Only the secret goes to standard output, once, so that it can be piped into a secret store; or to a new file. The explanation goes to standard error.
  */
-async function mintAdminKey(db: Database, name: string): Promise<Printed> {
-  const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, { at: Date.now() })
-  if (minted === undefined) throw new StartupError("no key was made")
-  return { out: `${minted.secret}\n`, err: `runseal: admin key ${minted.id} was made. ${minted.hint}\n` }
+async function mintAdminKey(db: Database, name: string, secretFile?: string): Promise<Printed> {
+  // Made before the key: a secret that cannot be written is not made.
+  const file = secretFile === undefined ? undefined : openSecretFile(secretFile)
+  try {
+    const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, { at: Date.now() })
+    if (minted === undefined) throw new StartupError("no key was made")
+    const err = `runseal: admin key ${minted.id} was made. ${minted.hint}\n`
+    if (file === undefined) return { out: `${minted.secret}\n`, err }
+    writeSync(file, `${minted.secret}\n`)
+    fsyncSync(file)
+    return { out: "", err }
+  } catch (error) {
+    if (secretFile !== undefined && file !== undefined) rmSync(secretFile, { force: true })
+    throw error
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+/** A new file for its owner alone. @throws StartupError where there is one, or none can be made */
+function openSecretFile(path: string): number {
+  try {
+    return openSync(path, "wx", 0o600)
+  } catch (cause) {
+    throw new StartupError("--secret-file must name a new file in a folder that takes one: no file is overwritten", {
+      cause,
+    })
+  }
 }

@@ -195,6 +195,7 @@ class Session(Answer):
     name: str
     scope: Literal["admin", "customer", "auditor", "anonymous"]
     reads: list[int] | None = None
+    share: bool | None = None
     csrf_token: str | None = Field(default=None, repr=False)
     idle_ends_at: str | None = None
     ends_at: str | None = None

@@ -1,12 +1,12 @@
 /** docs/operations.md, "Keys of callers": an admin key made at the machine, without a server and beside one. */
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, type Ended, runToEnd, startChild } from "../harness/child.ts"
 import { ADMIN, caller, type Holder } from "../harness/key-holders.ts"
-import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
+import { expectRefused, listAt, numberAt, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
 
@@ -34,6 +34,44 @@ function secretOf({ code, stdout, stderr }: Ended): string {
 
 const mintAt = (options: readonly string[], name = "break glass"): Promise<Ended> =>
   runToEnd([...options, "--mint-admin-key", name])
+
+describe("with --secret-file", () => {
+  const folder = newFolder()
+  const options = ["--data-dir", join(folder, "data")]
+  const file = join(folder, "admin-key")
+  const mintTo = (path: string): Promise<Ended> =>
+    runToEnd([...options, "--mint-admin-key", "ops", "--secret-file", path])
+
+  test("the secret is in a new file for its owner alone, and nowhere else", async () => {
+    const { code, stdout, stderr } = await mintTo(file)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" })
+    const secret = readFileSync(file, "utf8")
+    expect(secret).toMatch(/^rsk_[0-9a-f]{48}\n$/)
+    expect(stderr).not.toContain(secret.trim())
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+  })
+
+  test("no file is overwritten, no key is made then, and the option alone is refused", async () => {
+    const before = readFileSync(file, "utf8")
+    for (const path of [file, join(folder, "no-such-folder", "key")])
+      expect(await mintTo(path)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^runseal: [^\n]*no file is overwritten/),
+      })
+    expect(readFileSync(file, "utf8")).toBe(before)
+    expect((await runToEnd([...options, "--secret-file", file])).stderr).toContain(
+      "--secret-file needs --mint-admin-key",
+    )
+    const server = await startChild(options)
+    try {
+      const { body } = await over(server, before.trim()).get("/admin/keys")
+      expect(body).toMatchObject({ keys: [{ id: 1 }] })
+      expect(listAt(body, "keys")).toHaveLength(1)
+    } finally {
+      await server.end("SIGTERM")
+    }
+  })
+})
 
 describe("on the embedded database", () => {
   const folder = join(newFolder(), "data")

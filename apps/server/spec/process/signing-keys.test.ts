@@ -239,6 +239,13 @@ describe("one deployment", () => {
   })
 })
 
+test("a change of keys names no log: it is that of the database", async () => {
+  const options = ["--data-dir", join(folder, "named", "data")]
+  await (await startChild([...options, "--log-origin", "log.example.com"])).end("SIGTERM")
+  expect(await runToEnd([...options, "keys", "rotate", "checkpoint"])).toMatchObject({ code: 0, stderr: "" })
+  expect((await runToEnd([...options, "keys", "list"])).stdout).toContain("checkpoint")
+})
+
 test("a running server holds the folder of the embedded database, and one sentence says so", async () => {
   const options = ["--data-dir", join(folder, "running", "data")]
   const server = await startChild(options)

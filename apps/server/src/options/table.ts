@@ -260,6 +260,12 @@ export const OPTIONS = v.object({
     v.optional(adminNameSchema),
     { once: true },
   ),
+  secretFile: option(
+    "--secret-file <file>",
+    "with `--mint-admin-key`: write the secret to this new file, readable for its owner alone, in place of printing it",
+    v.optional(v.string()),
+    { once: true },
+  ),
 })
 
 /** The values of all options: those that were given, and the fallbacks of the others. */

@@ -9,6 +9,7 @@ import { keyChangeLeaf, leafDigest, leafText } from "@runseal/core/formulas/leav
 import { KEY_ROLES, type KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
 import { formatUtcSeconds } from "@runseal/log/keys/validity"
+import { parseOrigin } from "@runseal/log/notes/checkpoint"
 import { idsOf, type SigningKeys } from "../keys/ecdsa-keys.ts"
 import { headsOf } from "../keys/heads-folder.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../keys/key-file.ts"
@@ -148,10 +149,11 @@ async function withDeployment<T>(
   { db, config, nowMs }: KeyChangeParts,
   work: (deployment: Deployment, heads: HeadGuard) => Promise<T>,
 ): Promise<T> {
-  if ((await readDeployment(db)) === undefined) throw noLog()
+  // A command names no log: it is the one of this database.
+  const logOrigin = parseOrigin(await readOrigin({ db }))?.host ?? config.logOrigin
   const heads = openHeadGuard({ ...headsOf(config, db), nowMs })
   try {
-    return await work(await openDeployment(db, config, heads, nowMs), heads)
+    return await work(await openDeployment(db, { ...config, logOrigin }, heads, nowMs), heads)
   } finally {
     await heads.close()
   }

@@ -41,9 +41,12 @@ export type RunTerm = { readonly field: TermField; readonly value: string }
 export type TermsOfRun = { readonly owner: number; readonly owner_ordinal: number; readonly terms: readonly RunTerm[] }
 
 const TERM_HEX_DIGITS = 16
-/** A value as it is stored, in decimal: 64 bits are more than a number of JavaScript holds. */
+/**
+ * A value as it is stored, in decimal: 64 bits are more than a number of JavaScript holds. In the normal form C of Unicode, so that a search
+ * finds a name however it was typed.
+ */
 export const termHash = (value: string): string =>
-  BigInt.asIntN(64, BigInt(`0x${sha256Hex(value).slice(0, TERM_HEX_DIGITS)}`)).toString()
+  BigInt.asIntN(64, BigInt(`0x${sha256Hex(value.normalize("NFC")).slice(0, TERM_HEX_DIGITS)}`)).toString()
 
 /** Prepared, and with one parameter a column: the fastest way to insert many narrow rows. */
 const INSERT = `insert into run_term (owner, field, term, owner_ordinal)

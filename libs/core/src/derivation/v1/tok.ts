@@ -19,7 +19,7 @@ import type { KernelSources, OrderedTimestamp } from "./kernel-commitments.ts"
 import { tokOrdering } from "./kernel-commitments.ts"
 
 const RFC3339 =
-  /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.(\d{1,9}))?(?:[Zz]|([+-](?:[01]\d|2[0-3]):[0-5]\d))$/
+  /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.(\d{1,12}))?(?:[Zz]|([+-](?:[01]\d|2[0-3]):[0-5]\d))$/
 
 /**
  * Milliseconds since the epoch of an RFC 3339 date-time, undefined for anything else. Digits past the millisecond do not
