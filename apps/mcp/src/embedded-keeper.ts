@@ -56,7 +56,8 @@ async function serve(url: string): Promise<void> {
   if (readText(files.key) === undefined) {
     const open = createClient({ baseUrl: url })
     writeWhole(files.trust, (await open.trust()).text)
-    const { secret } = await open.createKey({ name: "mcp gateway", tier: "production" })
+    // The gateways of a folder share it, and each of them may only observe.
+    const { secret } = await open.createKey({ name: "mcp gateway", tier: "production", observe: true })
     writeWhole(files.key, `${secret}\n`)
   }
   let leases = 0

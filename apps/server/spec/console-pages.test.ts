@@ -28,7 +28,7 @@ const signIn = async ({ secret }: Holder): Promise<string> => {
 
 beforeAll(async () => {
   admin = await mint(service(), ADMIN)
-  customer = await mint(service(), CUSTOMER, admin)
+  customer = await mint(service(), { ...CUSTOMER, observe: true }, admin)
   cookie = await signIn(admin)
 })
 

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { canonicalize, digest, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import { CUSTOMER, mint } from "./harness/key-holders.ts"
+import { ADMIN, CUSTOMER, mint } from "./harness/key-holders.ts"
 import { type Answer, expectRefused, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
 
@@ -392,6 +392,24 @@ describe("other events and bad input", () => {
 
 describe("keys", () => {
   const service = standingService(() => ({ config: { rateLimit: 2 } }))
+  const locked = standingService()
+
+  test("of acts that no decision came before, those of a key that may observe are sealed alone", async () => {
+    const admin = await mint(locked(), ADMIN)
+    const [plain, observer] = [
+      await mint(locked(), { name: "plain", tier: "production" }, admin),
+      await mint(locked(), { name: "observer", tier: "production", observe: true }, admin),
+    ]
+    const [decided, undecided] = [call(), call()]
+    await quiet(plain, pre(decided))
+    await quiet(plain, post(decided))
+    expect(await total(plain)).toBe(1)
+    for (const query of ["", "?mode=observe"])
+      expectRefused(await hook(plain, post(undecided), query), 403, "observe_not_allowed")
+    expect([await total(plain), await permits(plain, "open")]).toEqual([1, 0])
+    await quiet(observer, post(undecided))
+    expect(objectAt(await newest(observer), "envelope")).toMatchObject({ enforcement: "observe" })
+  })
 
   test("a hook acts with the key of its own request", async () => {
     const buyer = await mint(service(), CUSTOMER)

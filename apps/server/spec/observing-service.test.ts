@@ -3,8 +3,9 @@ import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
 import { asking, closed, done, opened, openedId } from "./harness/asked-permits.ts"
+import { ADMIN, caller, type Holder, mint } from "./harness/key-holders.ts"
 import { newKey, sendKeyed } from "./harness/keyed.ts"
-import { type Answer, keysOf, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { type Answer, at, expectRefused, keysOf, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { EICAR, request, spending } from "./harness/sample-requests.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
 
@@ -119,5 +120,84 @@ describe("a service that enforces", () => {
     expect(refused.status).toBe(422)
     const observed = await openedId(service(), { enforcement: "observe" })
     expect(await closed(service(), observed, done({ ai_output_text: PRIVATE_KEY }))).toMatchObject(OBSERVED)
+  })
+})
+
+/** A span of a model, which becomes an observed run. */
+const SPANS = {
+  resourceSpans: [
+    {
+      scopeSpans: [
+        {
+          spans: [
+            {
+              traceId: "a".repeat(32),
+              spanId: "b".repeat(16),
+              name: "call",
+              attributes: [{ key: "gen_ai.operation.name", value: { stringValue: "chat" } }],
+            },
+          ],
+        },
+      ],
+    },
+  ],
+}
+const OBSERVE = { enforcement: "observe" }
+const requests = (holder: Holder): readonly Promise<Answer>[] => [
+  holder.execute(request(OBSERVE)),
+  holder.post("/permits", asking(OBSERVE)),
+  holder.post("/v1/traces", SPANS),
+]
+
+describe("who may ask to be observed only", () => {
+  const keys = standingService()
+  const everybody = standingService(() => ({ config: { allowObserve: "everybody" } }))
+  const nobody = standingService(() => ({ config: { allowObserve: "nobody" } }))
+  const observing = standingService(() => ({ config: { mode: "observe", allowObserve: "nobody" } }))
+  let admin: Holder
+
+  test("open mode, and then only keys that were made so: of others nothing is sealed", async () => {
+    for (const answer of requests(caller(keys()))) expect((await answer).status).toBeLessThan(300)
+    admin = await mint(keys(), ADMIN)
+    const plain = await mint(keys(), { name: "plain", tier: "production" }, admin)
+    const made = await mint(keys(), { name: "observer", tier: "production", observe: true }, admin)
+    for (const holder of [admin, plain])
+      for (const answer of requests(holder)) expectRefused(await answer, 403, "observe_not_allowed")
+    expect(numberAt((await plain.get("/runs")).body, "total")).toBe(0)
+    expect((await plain.execute(request())).status).toBe(200)
+    for (const answer of requests(made)) expect((await answer).status).toBeLessThan(300)
+    const listed = listAt((await admin.get("/admin/keys")).body, "keys")
+    expect(listed.map(key => at(key, "observe"))).toEqual([undefined, undefined, true])
+  })
+
+  test("the right is given and taken away, as an event says; a repeated answer stays", async () => {
+    const holder = await mint(keys(), { name: "changed", tier: "production" }, admin)
+    const asked = (): Promise<Answer> => holder.execute(request(OBSERVE))
+    const change = (observe: boolean | null) => admin.send("PATCH", `/admin/keys/${holder.id}`, { observe })
+    expect((await change(true)).body).toMatchObject({ id: holder.id, observe: true })
+    expect((await asked()).status).toBe(200)
+    const key = newKey()
+    const repeated = () => sendKeyed(keys(), "/execute", key, request(OBSERVE), holder.secret)
+    const first = await repeated()
+    expect(keysOf((await change(null)).body)).not.toContain("observe")
+    expectRefused(await asked(), 403, "observe_not_allowed")
+    expect((await repeated()).text).toBe(first.text)
+    const { body } = await admin.get("/admin/audit?limit=1")
+    expect(listAt(body, "events")[0]).toMatchObject({
+      action: "key.change",
+      before: { observe: true },
+      after: { observe: false },
+    })
+    const auditor = { name: "audit", scope: "auditor", observe: true }
+    expectRefused(await admin.post("/admin/keys", auditor), 400, "invalid_field")
+  })
+
+  test("everybody, or nobody, open mode too; where every run is observed, asking for it changes nothing", async () => {
+    for (const answer of requests(caller(nobody()))) expectRefused(await answer, 403, "observe_not_allowed")
+    for (const service of [everybody(), observing()]) {
+      for (const answer of requests(await mint(service, ADMIN))) expect((await answer).status).toBeLessThan(300)
+    }
+    const made = await mint(nobody(), { ...ADMIN, observe: true })
+    for (const answer of requests(made)) expectRefused(await answer, 403, "observe_not_allowed")
   })
 })

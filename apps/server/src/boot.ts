@@ -24,7 +24,7 @@ import { openRepeatableSigning } from "./keys/repeatable-signing.ts"
 import { type Config, readPolicyText, SERVICE_VERSION } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { refuseOwnLog } from "./options/witness.ts"
-import { budgetsOf, pipelineOf } from "./pipeline-settings.ts"
+import { budgetsOf, callersOf, pipelineOf } from "./pipeline-settings.ts"
 import { openPolicies } from "./policy-service.ts"
 import { openRenderer, type Renderer } from "./report/renderer.ts"
 import { type Inspection, openInspection } from "./run/inspection/inspection.ts"
@@ -264,8 +264,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...access,
     rememberStored: () => heads.rememberStored(db),
     sessions: openSessions(db, nowMs),
-    trustedProxyHops: config.trustedProxyHops,
-    proxyHeader: config.proxyHeader,
+    ...callersOf(config),
     ...execution,
     policies,
     attest: (owner, request, claim) => sealer.attest(attestationDraft(owner, request), claim),

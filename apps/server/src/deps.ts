@@ -17,6 +17,7 @@ import type { RateLimits } from "./front/access/rate-limit.ts"
 import type { Sessions } from "./front/access/sessions.ts"
 import type { TrialQuota } from "./front/access/trial-quota.ts"
 import type { Proxies } from "./front/http/caller-address.ts"
+import type { Config } from "./options/config.ts"
 import type { Permits } from "./permit-service.ts"
 import type { Policies } from "./policy-service.ts"
 import type { Renderer } from "./report/renderer.ts"
@@ -55,6 +56,8 @@ export type Deps = {
   readonly trustedProxyHops: Proxies["trustedProxyHops"]
   /** The header that they write. */
   readonly proxyHeader: Proxies["proxyHeader"]
+  /** Who may ask for a run or permit that is only observed. */
+  readonly observing: Config["allowObserve"]
   /**
    * Takes a submission through the pipeline and seals it, as the one run of its claim's key. Rejects with a 4xx or 503, never
    * with half a run.

@@ -33,6 +33,13 @@ export const budgetsOf = (config: Config): Budgets => ({
   window_seconds: config.windowSeconds,
 })
 
+/** How callers are known, and who of them may ask for what is only observed: everybody where every run is. */
+export const callersOf = ({ trustedProxyHops, proxyHeader, mode, allowObserve }: Config) => ({
+  trustedProxyHops,
+  proxyHeader,
+  observing: mode === "observe" ? ("everybody" as const) : allowObserve,
+})
+
 /** What a run is held against that is admitted now, and what it says of the service. @param policy the one in force */
 export function pipelineOf(
   config: Config,

@@ -53,6 +53,7 @@ class Key(Answer):
     rate_limit: int | None = None
     reads: list[int] | None = None
     share: bool | None = None
+    observe: bool = False
     claim: dict[str, Any] | None = None
 
 

@@ -19,7 +19,8 @@ const settings = (key: Partial<ListedKey>): Markup => html`<div class="fields">
 ${NUMBERS.map(({ name, label }) => numberInput(name, label, key[name]))}
 <label>Expires (UTC)<input name="expires_at" type="datetime-local" step="1" value="${key.expires_at?.slice(0, 19) ?? ""}"></label>
 <label class="wide">Notes<input name="notes" value="${verbatim(key.notes ?? "")}" maxlength="2000"></label>
-</div>`
+</div>
+<label class="check"><input type="checkbox" name="observe" value="yes"${key.observe === true ? html` checked` : ""}> May ask for runs that are only observed: OpenTelemetry, callbacks in Python, doors with mode observe</label>`
 
 export const newKeyForm = (
   csrf: string | undefined,
@@ -87,6 +88,7 @@ export const newKeyRequest = (field: Field): object => ({
       }),
   ...(field("share") === "" ? {} : { share: true }),
   ...settingsOf(field, undefined),
+  ...(field("observe") === "" ? {} : { observe: true }),
 })
 
 export const changeKeyRequest = (field: Field): object => ({
@@ -94,4 +96,5 @@ export const changeKeyRequest = (field: Field): object => ({
   ...settingsOf(field, null),
   // A box that is not ticked is not sent.
   ...(field("shares") === "" ? {} : { share: field("share") !== "" }),
+  observe: field("observe") !== "",
 })

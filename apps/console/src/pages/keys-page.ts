@@ -85,6 +85,7 @@ const keyFacts = (key: ListedKey): Markup =>
     ["Requests a minute", key.rate_limit === undefined ? undefined : number(key.rate_limit)],
     ["Reads the runs of", key.reads?.map(one => `key ${one}`).join(", ")],
     ["Shares", key.share === true ? "what it reads" : undefined],
+    ["May ask for observed runs", key.observe && "yes"],
     ["Notes", key.notes],
   ])
 

@@ -372,7 +372,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
   })
 
   test("new runs are followed without a gap, say what lists say, and older ones go on behind them", async () => {
-    const follower = await mint(service(), { name: "follower", tier: "production" }, admin)
+    const follower = await mint(service(), { name: "follower", tier: "production", observe: true }, admin)
     const make = async (): Promise<number> =>
       numberAt((await follower.execute(request({ enforcement: "observe" }))).body, "run_id")
     const made = [await make()]

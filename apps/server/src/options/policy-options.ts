@@ -7,12 +7,21 @@ import { MCD_DISABLED, MCD_SCOPE } from "./values.ts"
 /** Whether what is decided on a run stops it. */
 const MODES = ["enforce", "observe"] as const
 
+/** Who may ask for what is only observed. */
+const ALLOW_OBSERVE = ["keys", "everybody", "nobody"] as const
+
 export const POLICY_OPTIONS = {
   mode: option(
     "--mode <mode>",
     "whether a refusal stops the run: `enforce`, or `observe`, which decides and seals the same, answers 200 and [marks the record](concepts.md#observed-run)",
     v.optional(v.picklist(MODES), "enforce"),
     { choices: MODES },
+  ),
+  allowObserve: option(
+    "--allow-observe <who>",
+    "who may ask for a run or permit that is [only observed](concepts.md#observed-run): `keys` made with `observe` (and everybody in open mode), `everybody`, or `nobody`; with `--mode observe` every run is one",
+    v.optional(v.picklist(ALLOW_OBSERVE), "keys"),
+    { choices: ALLOW_OBSERVE },
   ),
   policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
     otherwise: "the built-in policy that admits every run",

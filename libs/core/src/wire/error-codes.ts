@@ -40,6 +40,11 @@ export const ERROR_CODES = {
   https_required: { status: 403, meaning: "A session cannot be opened over plain HTTP from another machine." },
   admin_key_required: { status: 403, meaning: "The endpoint needs an admin key." },
   read_only_key: { status: 403, meaning: "The key is an auditor's: it reads and verifies, and does nothing." },
+  observe_not_allowed: {
+    status: 403,
+    meaning:
+      "The key may not ask for what is only observed: it was not made with observe, or the deployment lets nobody.",
+  },
   endpoint_not_found: { status: 404, meaning: "There is no such endpoint." },
   not_found: {
     status: 404,
@@ -50,7 +55,10 @@ export const ERROR_CODES = {
   not_shared: { status: 404, meaning: "No run is shared under this address, or not any more." },
   method_not_allowed: { status: 405, meaning: "The endpoint has no such method. The header Allow lists those it has." },
   not_acceptable: { status: 406, meaning: "Accept-Encoding allows no form in which the answer is sent." },
-  request_timeout: { status: 408, meaning: "The request did not arrive before the timeout, or nothing of its body for 10 s." },
+  request_timeout: {
+    status: 408,
+    meaning: "The request did not arrive before the timeout, or nothing of its body for 10 s.",
+  },
   idempotency_key_reused: { status: 409, meaning: "The idempotency key was used with another body." },
   request_in_progress: {
     status: 409,

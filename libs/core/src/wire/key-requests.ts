@@ -94,6 +94,8 @@ const settings = {
   reads: readsSchema,
   /** Whether an auditor shares what it reads. */
   share: v.boolean(),
+  /** Whether it may ask for runs and permits that are only observed. */
+  observe: v.boolean(),
 }
 
 const orNull = <const S extends v.GenericSchema>(schema: S) => v.exactOptional(v.nullable(schema))
@@ -115,10 +117,15 @@ export const mintKeyRequestSchema = v.pipe(
     rate_limit: v.exactOptional(settings.rate_limit),
     reads: v.exactOptional(settings.reads),
     share: v.exactOptional(settings.share),
+    observe: v.exactOptional(settings.observe),
   }),
   v.forward(
     v.check(({ scope, share }) => scope === "auditor" || share === undefined, "is only of a key of scope auditor"),
     ["share"],
+  ),
+  v.forward(
+    v.check(({ scope, observe }) => scope !== "auditor" || observe !== true, "is of no key of scope auditor"),
+    ["observe"],
   ),
   v.forward(
     v.check(({ scope, reads }) => scope === "auditor" || reads === undefined, "is only of a key of scope auditor"),
@@ -188,6 +195,8 @@ export const listedKeySchema = v.strictObject({
   rate_limit: v.exactOptional(ordinalSchema),
   reads: v.exactOptional(v.array(ordinalSchema)),
   share: v.exactOptional(v.literal(true)),
+  /** Absent: it may not ask for what is only observed, where the deployment goes by keys. */
+  observe: v.exactOptional(v.literal(true)),
   /** Of the key that reads the runs of open mode: since when, and which admin key gave them. */
   claim: v.exactOptional(v.strictObject({ claimed_at: clockSchema, claimed_by: ordinalSchema })),
 })
@@ -212,6 +221,7 @@ export const changeKeyRequestSchema = v.object({
   rate_limit: orNull(settings.rate_limit),
   reads: orNull(settings.reads),
   share: orNull(settings.share),
+  observe: orNull(settings.observe),
 })
 export type ChangeKeyRequest = Shape<typeof changeKeyRequestSchema>
 

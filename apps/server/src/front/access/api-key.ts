@@ -49,6 +49,7 @@ const settingsOf = (request: MintKeyRequest): KeySettings => ({
   rate_limit: request.rate_limit ?? -1,
   reads: request.reads === undefined ? "" : JSON.stringify(request.reads),
   share: request.share === true,
+  observe: request.observe === true,
 })
 
 /**

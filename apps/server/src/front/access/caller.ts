@@ -26,6 +26,8 @@ export type Caller = {
   readonly reads?: readonly number[]
   /** Of an auditor: it shares what it reads. */
   readonly share?: true
+  /** Whether its key was made to ask for what is only observed. */
+  readonly observe?: true
 }
 
 declare module "hono" {
@@ -66,6 +68,7 @@ export const keyCaller = ({ key_id, name, scope, tier, ...own }: ActiveKey): Cal
   ...(own.rate_limit < 0 ? {} : { rate_limit: own.rate_limit }),
   ...(own.reads === "" ? {} : { reads: readIds(own.reads) }),
   ...(own.share ? { share: true } : {}),
+  ...(own.observe ? { observe: true } : {}),
 })
 
 /** The stored list of an auditor's keys. @throws Error when it is none: nothing is read then */

@@ -64,6 +64,7 @@ const listedKey = (row: KeyFacts, claim: RunClaimRow | undefined): ListedKey => 
   ...(row.rate_limit < 0 ? {} : { rate_limit: row.rate_limit }),
   ...(row.reads === "" ? {} : { reads: [...readIds(row.reads)] }),
   ...(row.share ? { share: true } : {}),
+  ...(row.observe ? { observe: true } : {}),
   ...(claim?.key_id === row.key_id
     ? { claim: { claimed_at: timestamp(claim.claimed_at), claimed_by: claim.claimed_by } }
     : {}),
@@ -87,11 +88,13 @@ function expiryOf(text: string, nowMs: number): number {
 
 /** What a request changes of a key. Null is what the key has without a setting of its own. @throws HttpError 400 */
 function changeOf(request: ChangeKeyRequest, { scope }: ApiKeyRow, nowMs: number): KeyChange {
-  const { name, tier, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share } = request
+  const { name, tier, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe } =
+    request
   if (name !== undefined && scope !== "customer" && !v.is(adminNameSchema, name))
     throw badRequest(`name must not begin with ${CUSTOMER_NAME_PREFIX}.`)
   if (reads !== undefined && scope !== "auditor") throw badRequest("reads is only of a key of scope auditor.")
   if (share !== undefined && scope !== "auditor") throw badRequest("share is only of a key of scope auditor.")
+  if (observe === true && scope === "auditor") throw badRequest("observe is of no key of scope auditor.")
   return {
     ...(name === undefined ? {} : { name: scope === "customer" ? CUSTOMER_NAME_PREFIX + name : name }),
     ...(tier === undefined ? {} : { tier }),
@@ -102,6 +105,7 @@ function changeOf(request: ChangeKeyRequest, { scope }: ApiKeyRow, nowMs: number
     ...(rate_limit === undefined ? {} : { rate_limit: rate_limit ?? -1 }),
     ...(reads === undefined ? {} : { reads: reads === null ? "" : JSON.stringify(reads) }),
     ...(share === undefined ? {} : { share: share === true }),
+    ...(observe === undefined ? {} : { observe: observe === true }),
   }
 }
 

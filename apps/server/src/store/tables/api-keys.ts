@@ -46,6 +46,8 @@ export const api_key = pgTable(
     reads: text().notNull().default(""),
     /** Whether an auditor shares what it reads. */
     share: boolean().notNull().default(false),
+    /** Whether it may ask for runs and permits that are only observed. */
+    observe: boolean().notNull().default(false),
   },
   table => [
     check("api_key_secret_hash", fragment`octet_length(${table.secret_hash}) = 32`),
@@ -81,7 +83,7 @@ const whoMints = (minter: Minter): EventFacts["who"] =>
 /** What a key has besides its name, scope and tier. */
 export type KeySettings = Pick<
   ApiKeyRow,
-  "notes" | "expires_at" | "run_token_budget" | "window_token_budget" | "rate_limit" | "reads" | "share"
+  "notes" | "expires_at" | "run_token_budget" | "window_token_budget" | "rate_limit" | "reads" | "share" | "observe"
 >
 
 type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & KeySettings & HashInHex
@@ -106,11 +108,11 @@ export function insertKey(acts: Acts, key: NewKey, minter: Minter, made: KeyMade
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
     const [row] = await sql<Pick<ApiKeyRow, "key_id">[]>`
       insert into api_key (key_id, name, secret_hash, scope, tier, created_at, last_used_at, revoked_at,
-        created_by, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share)
+        created_by, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe)
       select coalesce(max(key_id), 0) + 1, ${key.name}::text, decode(${key.secret_hash}, 'hex'), ${key.scope}::text,
         ${key.tier}::text, ${key.created_at}::bigint, 0, 0, ${who.actor}::text, ${key.notes}::text,
         ${key.expires_at}::bigint, ${key.run_token_budget}::bigint, ${key.window_token_budget}::bigint,
-        ${key.rate_limit}::bigint, ${key.reads}::text, ${key.share}::boolean
+        ${key.rate_limit}::bigint, ${key.reads}::text, ${key.share}::boolean, ${key.observe}::boolean
       from api_key
       having case ${minter.kind}::text
         when 'operator' then true
@@ -147,12 +149,13 @@ export type ActiveKey = Pick<
   | "rate_limit"
   | "reads"
   | "share"
+  | "observe"
 > &
   HashInHex
 
 /** The columns of a key that a caller is made of. */
 export const CALLER_COLUMNS =
-  "key_id, name, scope, tier, last_used_at, run_token_budget, window_token_budget, rate_limit, reads, share"
+  "key_id, name, scope, tier, last_used_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe"
 
 /** Every secret that is accepted at $at, with the columns of its key: the newest one, and the one before while they overlap. */
 export const acceptedSecrets = (at: string): string => `(

@@ -1,0 +1,1 @@
+ALTER TABLE "api_key" ADD COLUMN "observe" boolean DEFAULT false NOT NULL;
