@@ -25,7 +25,7 @@ def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runseal]:
     with running_service(tmp_path_factory.mktemp("service")) as service:
         with Runseal(service.url) as anybody:
             anybody.execute(RUN)
-            secret = anybody.make_key("ops", admin=True).secret
+            secret = anybody.make_key("ops", admin=True, observe=True).secret
         with Runseal(service.url, secret) as client:
             yield client
 
@@ -119,6 +119,11 @@ def test_the_log(admin: Runseal) -> None:
 def test_an_observed_refusal_stops_nothing(admin: Runseal) -> None:
     act_of: dict[str, Any] = {**RUN, "payload": EICAR, "audience": "tests", "reserve_tokens": 1}
     done: list[int] = []
+    assert admin.keys().keys[0].observe
+    plain = Runseal(_url(admin), admin.make_key("plain", tier="production").secret)
+    with pytest.raises(RunsealError) as unallowed:
+        plain.open_permit({**act_of, "enforcement": "observe"})
+    assert (unallowed.value.status, unallowed.value.code) == (403, "observe_not_allowed")
     with admin.permit({**act_of, "enforcement": "observe"}) as act:
         done.append(1)
     assert done and act.permit_id is None
