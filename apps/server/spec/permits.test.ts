@@ -248,6 +248,15 @@ eachDatabase("a request about a permit that is not accepted", open => {
     expect(await refusal(service(), sender => sender.post("/permits", asking(changes)))).toMatch(sentence)
   })
 
+  test("is redeemed later, and not refused for good, where the clock was set back meanwhile", async () => {
+    const { permit_id, permit } = (await opened(service(), { redeem_required: true })).body
+    const redeem = () => service().post(`/permits/${permit_id}/redeem`, { permit: permit ?? null })
+    service().clock.advance(-30_000)
+    expect(expectRefused(await redeem(), 503)).toMatch(/clock of this server/)
+    service().clock.advance(30_000)
+    expect((await redeem()).status).toBe(200)
+  })
+
   test("24 hours are granted where the permit must be redeemed", async () => {
     await opened(service(), { valid_for_seconds: 86_400, redeem_required: true, close_within_seconds: 86_400 })
   })

@@ -9,10 +9,10 @@ import { READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
 import { OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
 import { addPolicy } from "../src/store/tables/policy-versions.ts"
 import { bothDatabases } from "./database/databases.ts"
-import { keep, putBack, WITH_PERMITS } from "./database/put-back.ts"
+import { keep, putBack, WITH_KEYS, WITH_PERMITS } from "./database/put-back.ts"
 import { done, opened } from "./harness/asked-permits.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
-import { expectRefused, textAt } from "./harness/read-answer.ts"
+import { expectRefused, readAnswer, textAt } from "./harness/read-answer.ts"
 import { request, spending } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 import { until } from "./harness/until.ts"
@@ -63,6 +63,68 @@ bothDatabases("a permit that was acknowledged, in a database that is put back", 
     expect((await redeem()).status).toBe(200)
     expect((await close()).status).toBe(200)
     expectRefused(await service().get("/permits/pmt-00000000-0000-4000-8000-000000000000"), 404)
+  })
+})
+
+bothDatabases("what was withdrawn, in a database that is put back", open => {
+  const service = standingService(() => ({ open }))
+  /** What a sign-in sends from a page of this service. */
+  const signIn = (key: string | undefined, headers: Record<string, string> = {}) =>
+    service().request("/session", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Forwarded-Proto": "https", ...headers },
+      body: JSON.stringify({ key: key ?? "" }),
+    })
+
+  test("is not there again: nobody is let in, and nothing published is shown; the log, its keys and the state of the service are", async () => {
+    const { db } = service()
+    const admin = await mint(service(), ADMIN)
+    const leaver = await mint(service(), { ...ADMIN, name: "leaver" }, admin)
+    const run = (await leaver.execute(request())).body
+    const { url } = (await leaver.post(`/admin/runs/${run.run_id}/publish`)).body
+    const published = new URL("./", `${url}`).pathname
+    const share = (await admin.post(`/admin/runs/${run.run_id}/share`, {})).body
+    const link = `${new URL(`${share.url}`).pathname}/bundle.json`
+    expect((await service().get(link)).status).toBe(200)
+    const opened = await signIn(leaver.secret)
+    const session = { Cookie: `${opened.headers.get("set-cookie")}`.split(";")[0] ?? "" }
+    const underSession = async () => readAnswer(await service().request("/session", { headers: session }))
+    expect([
+      opened.status,
+      (await service().get(`${published}bundle.json`)).status,
+      (await underSession()).status,
+    ]).toEqual([201, 200, 200])
+    await keep(db, "before", WITH_KEYS)
+    expect((await admin.post(`/admin/runs/${run.run_id}/unpublish`)).status).toBe(200)
+    expect((await admin.send("DELETE", `/admin/shares/${share.share_id}`)).status).toBe(200)
+    expect((await admin.send("DELETE", `/admin/keys/${leaver.id}`)).status).toBe(200)
+    await keep(db, "after", WITH_KEYS)
+
+    await putBack(db, "before", WITH_KEYS)
+    expectRefused(await service().get("/ready"), 503)
+    const report = `/runs/${run.run_id}/report.pdf`
+    for (const path of ["/runs", report, "/admin/keys", "/admin/audit"]) {
+      expect(expectRefused(await leaver.get(path), 503), path).toMatch(/lacks what was acknowledged/)
+      expectRefused(await admin.get(path), 503)
+    }
+    for (const path of ["", "bundle.json", "statement.intoto.json"].map(
+      file => published.slice(0, file === "" ? -1 : undefined) + file,
+    ))
+      expectRefused(await service().get(path), 503)
+    expectRefused(await service().get(link), 503)
+    expectRefused(await readAnswer(await signIn(leaver.secret)), 503)
+    expectRefused(await underSession(), 503)
+    expectRefused(await admin.post("/admin/keys", { name: "new" }), 503)
+    for (const path of ["/health", "/version", "/.well-known/runseal-trust.json", "/.well-known/jwks.json", "/verify"])
+      expect((await service().get(path)).status, path).toBe(200)
+
+    await putBack(db, "after", WITH_KEYS)
+    expectRefused(await leaver.get("/runs"), 401)
+    expectRefused(await underSession(), 401)
+    expectRefused(await service().get(link), 404)
+    expectRefused(await service().get(`${published}bundle.json`), 404)
+    expect((await admin.get(report)).status).toBe(404)
+    expect((await admin.get("/admin/keys")).body).toMatchObject({ keys: [{}, { revoked: true }] })
   })
 })
 

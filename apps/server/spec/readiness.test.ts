@@ -1,8 +1,10 @@
 /** `GET /ready`: whether a run could be sealed now, found in bounded time and at bounded cost. */
-import { renameSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { NO_LINEAGE, type RememberedHead } from "../src/keys/head-file.ts"
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest"
+import { openHeadFile } from "../src/keys/head-file.ts"
+import { openHeadGuard } from "../src/sealing/head-guard.ts"
 import { createDoubt, createReadiness, type Doubt, READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
@@ -70,7 +72,6 @@ describe("asking the database", () => {
   const nowMs = (): number => now
   const heads = {
     writable: () => true,
-    known: () => undefined,
     readyToRemember: async () => undefined,
     poll: async () => undefined,
     trouble: () => undefined,
@@ -110,32 +111,27 @@ describe("asking the database", () => {
   })
 
   test("a head that was read before another was acknowledged is no older log; one read after it is", async () => {
-    let known: RememberedHead | undefined
-    const committing: Database = {
+    const keysDir = mkdtempSync(join(tmpdir(), "runseal-readiness-"))
+    onTestFinished(() => rmSync(keysDir, { recursive: true, force: true }))
+    const real = openHeadGuard({ file: openHeadFile(keysDir, "one"), nowMs })
+    let acknowledge = async (): Promise<void> => {}
+    await real.start({
       ...db,
-      quick: {
-        read: async work => {
-          const state = await db.read(work)
-          known = { size: 1000, root: "", lineage: NO_LINEAGE }
-          return state
-        },
+      read: async work => {
+        const found = await db.read(work)
+        await acknowledge()
+        return found
       },
-    }
-    const guarded = { ...heads, known: () => known }
-    const readiness = createReadiness({
-      db: committing,
-      heads: guarded,
-      nowMs,
-      epoch: 0,
-      telemetry,
-      doubt: settled(),
     })
+    acknowledge = () => real.rememberHead(1000, new Uint8Array(32))
+    const readiness = createReadiness({ db, heads: real, nowMs, epoch: 0, telemetry, doubt: settled() })
     expect(await readiness()).toMatchObject({ ready: true })
     now += READINESS_CACHE_MS
     expect(await readiness()).toMatchObject({
       ready: false,
-      reason: "The database holds an older log than was acknowledged, or another.",
+      reason: expect.stringContaining("The database holds an older log than was acknowledged, or another"),
     })
+    await real.close()
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {

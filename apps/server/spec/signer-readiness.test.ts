@@ -8,6 +8,7 @@ import { expectRefused } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
 import { type StandInSigner, startSigner } from "./harness/signer.ts"
 import { openService, type TestService } from "./harness/test-service.ts"
+import { until } from "./harness/until.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-signer-ready-"))
 const tokenFile = join(folder, "token")
@@ -82,6 +83,21 @@ test("why is in the process log once, and that it is over", async () => {
   await ready()
   expect([linesWith(gone), linesWith(back)]).toEqual(before.map(count => count + 1))
   expect(service.logLines.join("")).toContain("The signer refused with 403.")
+})
+
+test("a batch that waits for a silent signer is named as one, to who asks whether the service is ready and to callers; reads go on after it", async () => {
+  signer.fault = "silent"
+  const first = service.execute(request())
+  await until("the signer is asked", () => signer.fault === "silent" && service.deps.sealingQueue() === 0)
+  expect(expectRefused(await ready(), 503)).toBe("The signer of the service key does not answer.")
+  expect(expectRefused(await first, 503)).toMatch(/signer of the service key does not sign/)
+  const next = service.execute(request())
+  const since = performance.now()
+  expect((await service.get("/runs")).status).toBe(200)
+  expect(performance.now() - since, "the database is not held meanwhile").toBeLessThan(2000)
+  expect(expectRefused(await next, 503)).toMatch(/signer of the service key does not sign/)
+  signer.fault = undefined
+  expect((await service.execute(request())).status).toBe(200)
 })
 
 test("a signer that is silent is told of in bounded time and never asked twice at once", async () => {

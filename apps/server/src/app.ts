@@ -42,7 +42,7 @@ import { sessionRoutes } from "./front/routes/session-routes.ts"
 import { sharedRecordRoutes, shareRoutes } from "./front/routes/shares-routes.ts"
 import { verifyPageRoutes } from "./front/routes/verify-page-route.ts"
 import { errorAnswer, HttpError, helpLink, unavailable } from "./http-error.ts"
-import { SignerFailure } from "./keys/remote-signer.ts"
+import { SIGNER_AWAY, SignerFailure } from "./keys/remote-signer.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import { withWaitLimit } from "./store/driver/wait-limit.ts"
 import { ActorRefused, AlreadyDone } from "./store/tables/admin-events.ts"
@@ -182,8 +182,7 @@ function asHttpError(error: unknown): HttpError | undefined {
     return unavailable(
       error.callerMessage ?? "The record store is not available now; nothing was acknowledged. Try again.",
     )
-  if (error instanceof SignerFailure)
-    return unavailable("The service key cannot sign now; nothing was acknowledged. Try again.")
+  if (error instanceof SignerFailure) return unavailable(SIGNER_AWAY)
   if (error instanceof HTTPException) return new HttpError("malformed_http", "The request cannot be read.")
   return undefined
 }

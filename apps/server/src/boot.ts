@@ -130,13 +130,14 @@ const publishedOf = ({ keys, origin, genesis, keyChanges }: Deployment, config: 
   servicePublicKeyPem: spkiToPem(keys.service.spki),
 })
 
-type OverHeads = BootParts & Pick<Deps, "telemetry" | "reads"> & { readonly heads: HeadGuard }
+type OverHeads = BootParts & Pick<Deps, "telemetry" | "reads" | "guarded"> & { readonly heads: HeadGuard }
 
-type AccessParts = Pick<OverHeads, "db" | "config" | "nowMs" | "heads" | "telemetry"> & Pick<Deployment, "keys">
+type AccessParts = Pick<OverHeads, "db" | "guarded" | "config" | "nowMs" | "heads" | "telemetry"> &
+  Pick<Deployment, "keys">
 
 /** Who may come in, and how often. */
-const openAccess = ({ db, config, nowMs, heads, telemetry, keys }: AccessParts) => ({
-  keys: openKeyDirectory({ db, nowMs, telemetry }),
+const openAccess = ({ db, guarded, config, nowMs, heads, telemetry, keys }: AccessParts) => ({
+  keys: openKeyDirectory({ db: guarded, nowMs, telemetry }),
   idempotencyKeys: openIdempotencyKeys(db, nowMs, () => heads.rememberStored(db)),
   trialQuota: openTrialQuota(db, nowMs, () => telemetry.limited("trial")),
   rateLimits: openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: telemetry.limited }),
@@ -156,7 +157,7 @@ export async function boot(parts: BootParts): Promise<Service> {
   const heads = openHeadGuard({ ...headsOf(config, db), nowMs, report: telemetry.headsHeld })
   const reads = openReads({ db, standby: parts.standby, known: heads.known, telemetry })
   try {
-    return await bootOver({ ...parts, telemetry, heads, reads })
+    return await bootOver({ ...parts, telemetry, heads, reads, guarded: heads.guard(db) })
   } catch (error) {
     await heads.close()
     await reads.close()
@@ -212,7 +213,7 @@ const openSweepers = ({
 
 const openDeliveriesOf = (
   { keys, origin }: Deployment,
-  { db, nowMs, telemetry, config }: OverHeads,
+  { guarded: db, nowMs, telemetry, config }: OverHeads,
 ): ReturnType<typeof openDeliveries> =>
   openDeliveries({
     ...{ db, nowMs, telemetry, networks: config.deliveryNetworks, logOrigin: origin },
@@ -220,12 +221,13 @@ const openDeliveriesOf = (
   })
 
 async function bootOver(parts: OverHeads): Promise<Service> {
-  const { config, prepared, db, nowMs, telemetry, heads, reads } = parts
+  const { config, prepared, db, nowMs, telemetry, heads, reads, guarded } = parts
   // Before the start tidies away files of processes that ended.
   const left = heads.sizes()
   const deployment = await openDeployment(db, config, heads, nowMs)
   refuseOwnLog(config.witnesses, deployment)
   const { keys, origin, epoch } = deployment
+  if (deployment.isAnotherLog) telemetry.anotherLog(origin)
   const [revision, doubt, stop] = [sourceRevision(), createDoubt(), new AbortController()]
   const policies = await openPolicies(parts)
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
@@ -257,13 +259,10 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   })
   const readiness = verification.ready(createReadiness({ db, nowMs, heads, epoch, doubt, telemetry }))
   const deps: Deps = {
-    db,
-    reads,
-    shownHead,
-    nowMs,
+    ...{ db, reads, guarded, shownHead, nowMs },
     ...access,
     rememberStored: () => heads.rememberStored(db),
-    sessions: openSessions(db, nowMs),
+    sessions: openSessions(guarded, nowMs),
     ...callersOf(config),
     ...execution,
     policies,

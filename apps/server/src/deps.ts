@@ -37,6 +37,8 @@ import type { Readiness, Telemetry } from "./telemetry.ts"
 
 export type Deps = {
   readonly db: Database
+  /** The same for what is withdrawn: it is refused where it is not known to hold all that was acknowledged. */
+  readonly guarded: Database
   /** For lists, records and full tiles: on the read standby where there is one. */
   readonly reads: Reads
   /** The log's head, for checkpoints that leave the service. */

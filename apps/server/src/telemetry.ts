@@ -99,6 +99,8 @@ export type Lines = {
   readonly exportCut: (error: unknown) => void
   /** Why nothing is sealed: the database lacks records that the head files beside the keys remember. Undefined: it holds them all. */
   readonly headsHeld: (trouble: string | undefined) => void
+  /** A log was made with keys that were there already. @param log its origin */
+  readonly anotherLog: (log: string) => void
   /** The read standby is used, or is not. @param reason why not */
   readonly standbyChanged: (reason: string | undefined) => void
   /** Readiness changed. @param reason why no run can be sealed; undefined: one can */
@@ -220,6 +222,11 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
       trouble === undefined
         ? logger.info("the database holds all that is remembered beside the keys")
         : logger.error({ trouble }, "nothing is sealed"),
+    anotherLog: log =>
+      logger.warn(
+        { log },
+        "signing keys were there and the database is empty: this start begins another log with these keys. If they have a log, stop now and give its database",
+      ),
     standbyChanged: reason =>
       reason === undefined
         ? logger.info("the read standby is used")

@@ -17,6 +17,7 @@ import { cutOff, untilCaughtUp } from "../../../apps/server/spec/database/standb
 import { openSwitchingProxy } from "../../../apps/server/spec/database/switching-proxy.ts"
 import { opened } from "../../../apps/server/spec/harness/asked-permits.ts"
 import { runToEnd } from "../../../apps/server/spec/harness/child.ts"
+import { ADMIN, CUSTOMER, mint } from "../../../apps/server/spec/harness/key-holders.ts"
 import { isReplay, newKey, sendKeyed } from "../../../apps/server/spec/harness/keyed.ts"
 import { type Answer, expectRefused, textAt } from "../../../apps/server/spec/harness/read-answer.ts"
 import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
@@ -84,6 +85,35 @@ describe.skipIf(postgresStart.kind === "absent")(`a failover ${postgresTitle}`, 
     await expectStopped(a, OLDER)
     for (let again = 0; again < 3; again++) expectRefused(await redeem(a, held), 503)
     await expect(world.serve(keysDir, a.clock)).rejects.toThrow(/it is an older copy/)
+  })
+
+  test("that lost a revocation: nobody is let in and no act is done; with the old primary nothing has changed", async () => {
+    const world = await openWorld()
+    const { keysDir, standby, primary, proxy } = world
+    const a = await world.serve(keysDir)
+    const admin = await mint(a, ADMIN)
+    const leaver = await mint(a, { ...ADMIN, name: "leaver" }, admin)
+    const key = await mint(a, CUSTOMER, admin)
+    await untilCaughtUp(standby.url, primary.url)
+    await cutOff(standby.url)
+    expect((await admin.send("DELETE", `/admin/keys/${leaver.id}`)).status).toBe(200)
+    await standby.promote()
+    proxy.switchTo(standby.url)
+    // At once, before any poll.
+    expectRefused(await leaver.get("/runs"), 503)
+    await until("a look finds it", async () => OLDER.test(expectRefused(await lookAgain(a), 503)))
+    for (const holder of [admin, leaver]) {
+      expectRefused(await holder.send("DELETE", `/admin/keys/${key.id}`), 503)
+      expectRefused(await holder.post(`/admin/keys/${key.id}/rotate`, {}), 503)
+      expectRefused(await holder.post("/admin/keys", CUSTOMER), 503)
+      expectRefused(await holder.post("/admin/destinations", { url: "https://siem.invalid/" }), 503)
+    }
+    proxy.switchTo(primary.url)
+    await untilReady(a)
+    expectRefused(await leaver.get("/runs"), 401)
+    expect((await key.get("/runs")).status).toBe(200)
+    expect((await admin.get("/admin/keys")).body).toMatchObject({ keys: [{}, { revoked: true }, { revoked: false }] })
+    expect((await admin.get("/admin/destinations")).body).toMatchObject({ destinations: [] })
   })
 
   test.each(["keys", "all"] as const)(

@@ -5,6 +5,16 @@ import type { Database } from "../../src/store/driver/database.ts"
 const TABLES = ["tenant", "log_head", "log_entry", "log_tile", "run"] as const
 
 export const WITH_PERMITS = [...TABLES, "permit"] as const
+export const WITH_KEYS = [
+  ...TABLES,
+  "api_key",
+  "session",
+  "publication",
+  "share",
+  "admin_event",
+  "outcome_count",
+  "run_term",
+] as const
 
 const inOneTransaction = (db: Database, statements: readonly string[]): Promise<void> =>
   db.transaction(async ({ sql }) => {

@@ -10,9 +10,21 @@ import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database
 import { killedWhen, startChild } from "../harness/child.ts"
 import { numberAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
+import { openService } from "../harness/test-service.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-first-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test("with keys that are there, on an empty database, the process log says that it begins another log", async () => {
+  const keysDir = join(folder, "kept")
+  const first = await openService({ keysDir })
+  await first.close()
+  expect(first.logLines.join()).not.toMatch(/begins another log/)
+  rmSync(join(keysDir, "heads"), { recursive: true })
+  const again = await openService({ keysDir })
+  await again.close()
+  expect(again.logLines.join()).toMatch(/begins another log/)
+})
 
 /** The race is decided within milliseconds, each time in another place. */
 const ROUNDS = [1, 2, 3]

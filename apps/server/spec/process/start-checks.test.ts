@@ -1,14 +1,18 @@
 /** What a start checks before it makes anything, and what the commands beside the service never make. */
+import { execFile } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import postgres from "postgres"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-checks-"))
+const NO_DESCRIPTORS = fileURLToPath(new URL("no-descriptors.ts", import.meta.url))
 let holder: Server
 let port = ""
 beforeAll(async () => {
@@ -34,6 +38,15 @@ describe("a start", () => {
     expect(ended).toMatchObject(refused(/^runseal: cannot listen on 127\.0\.0\.1:\d+: the port is in use\b[^\n]*\n$/))
     expect(ended.stdout).toBe("")
     expect(existsSync(dataDir)).toBe(false)
+  })
+
+  test("names the file descriptors where none is left, and neither the keys folder nor the data folder", async () => {
+    const folders = ["keys", "data"].map(name => mkdtempSync(join(folder, name)))
+    const limited = ["-c", 'ulimit -n 128 && exec "$0" "$@"', process.execPath, NO_DESCRIPTORS, ...folders]
+    const { stdout } = await promisify(execFile)("sh", limited)
+    expect(JSON.parse(stdout)).toEqual(
+      folders.map(() => expect.stringMatching(/^No file descriptor is left: raise the limit/)),
+    )
   })
 
   test("reports a host that is no address of this machine before it makes anything", async () => {

@@ -1,7 +1,7 @@
 /** The folder of the signing keys and of the heads beside them. */
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import { join } from "node:path"
-import { isFullDisk, isSystemError, StartupError } from "../options/startup-error.ts"
+import { isFullDisk, isSystemError, ofDescriptors, StartupError } from "../options/startup-error.ts"
 import { type FileLock, lockFile } from "../store/driver/file-lock.ts"
 
 /**
@@ -20,6 +20,7 @@ export function inKeysFolder<T>(directory: string, work: () => T): T {
 }
 
 const unusable = (directory: string, cause: unknown): StartupError =>
+  ofDescriptors(cause) ??
   new StartupError(
     `The keys folder ${directory} cannot be used: check that all of it is there and that this user may write to it.`,
     { cause },

@@ -40,6 +40,9 @@ export class SignerFailure extends Error {
   override readonly name = "SignerFailure"
 }
 
+/** The sentence for callers. */
+export const SIGNER_AWAY = "The signer of the service key does not sign now; nothing was acknowledged. Try again."
+
 /** The public key of a signer, DER. @throws SignerFailure */
 export async function fetchPublicKey(signer: RemoteSigner): Promise<Uint8Array> {
   const answer = await exchange(signer, "/publicKey", undefined, AbortSignal.timeout(SIGNING_DEADLINE_MS))

@@ -22,7 +22,7 @@ import type { SealerContext } from "./sealer.ts"
 import { NO_PERMITS } from "./settle-permits.ts"
 
 const KEYS_CHANGED =
-  "The log's signing keys were changed or one was revoked since this process started; start it again."
+  "The log's signing keys were changed or one was revoked since this server started: nothing is sealed until its operator starts it again."
 
 const EVENT_NOT_SEALED = "The event of this act could not be sealed, or one before it; the act was not done."
 
@@ -68,7 +68,8 @@ export async function commitBatch(
     async (tx, [head, found, attested, keys, locked, stored]) => {
       lockedSince = performance.now()
       await context.checkHead(tx, head)
-      if (head.epoch !== context.epoch) throw new StoreError("unavailable", { message: KEYS_CHANGED })
+      if (head.epoch !== context.epoch)
+        throw new StoreError("unavailable", { message: KEYS_CHANGED, callerMessage: KEYS_CHANGED })
       const time = nextLogTime(head.log_time, context.nowMs())
       if (time === undefined) throw new StoreError("unavailable")
       const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)

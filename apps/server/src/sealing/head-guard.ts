@@ -21,6 +21,7 @@ import {
 import { type Head, headOf, notContained } from "./head-containment.ts"
 import { createSerialQueue, openHeadPoll } from "./head-poll.ts"
 import { createHeadState, ELSEWHERE, type HeadState, OLDER } from "./head-state.ts"
+import { createReadGuard } from "./read-guard.ts"
 
 /** What a sealer needs of the head guard. */
 export type SealingHeads = {
@@ -58,6 +59,12 @@ export type HeadGuard = SealingHeads & {
   readonly remembersAny: () => boolean
   /** Checks which database this is now, as is done every two seconds. Rejects when it cannot be asked. */
   readonly poll: () => Promise<void>
+  /**
+   * The database for what administrators withdraw, and what is withdrawn in it: keys, sessions, publications, receivers of events. It is not
+   * read while nothing is sealed on it for the sake of the heads, nor over a new connection before what is remembered was found there. Reads
+   * and counts reject with StoreError "unavailable" then.
+   */
+  readonly guard: (db: Database) => Database
   /** Why nothing is sealed, by the last poll or batch; undefined when something would be. */
   readonly trouble: () => string | undefined
   /** The last head that was acknowledged here, or found durable at the start or at a registration. */
@@ -103,6 +110,7 @@ export function openHeadGuard({ file, folder, nowMs, report = () => undefined }:
     ownSize: () => file.own().size,
     remembersAny: () => file.all().length > 0,
     poll: polling.poll,
+    guard: createReadGuard(state, polling.poll),
     trouble: state.trouble,
     whileSealing: queue,
     readyToRemember,

@@ -75,10 +75,10 @@ export function openHeadPoll(
   const check = async (session: Session): Promise<boolean> => {
     const mustCompare = state.trouble() === OLDER || !checked.has(session.connection)
     // Read before the database: what is remembered by then is in it, or it is another one.
-    const heads = mustCompare ? state.remembered() : []
+    const heads = mustCompare ? state.remembered() : [state.known() ?? []].flat()
     const found = await registration?.read(session)
     if (found?.facts.standby === true) return false
-    if (mustCompare && (await notContained(session, headOf(await readHead(session)), heads)).length > 0) {
+    if ((await notContained(session, headOf(await readHead(session)), heads)).length > 0) {
       state.setTrouble(OLDER)
       return false
     }

@@ -48,6 +48,8 @@ export type Deployment = {
   readonly keyChanges: KeyChangesAnswer["changes"]
   /** The head's epoch: once it has another one, these keys append nothing. */
   readonly epoch: number
+  /** Whether this start made the log, with keys that were there already. */
+  readonly isAnotherLog: boolean
 }
 
 /** @throws StartupError when keys, origin or database do not belong together */
@@ -62,13 +64,14 @@ export async function openDeployment(
     throw new StartupError(
       `The database is empty, but ${config.keysDir} has acknowledged log entries: this is not the database those keys belong to.`,
     )
+  const isAnotherLog = found === undefined && readKeys(config.keysDir) !== undefined
   const { keys, row, ...state } = await startLog(db, config, found, nowMs)
   const host = parseOrigin(row.origin)?.host
   if (host !== config.logOrigin)
     throw new StartupError(`This log was born as ${host}; --log-origin ${config.logOrigin} cannot continue it.`)
   await heads.start(db)
   const { origin } = row
-  return { keys, origin, genesisAt: Math.floor(row.genesis_at / 1000), genesis: genesisOf(row), ...state }
+  return { keys, origin, genesisAt: Math.floor(row.genesis_at / 1000), genesis: genesisOf(row), ...state, isAnotherLog }
 }
 
 /** Most attempts of a start to read keys and log together, should the keys be changed in between. */

@@ -4,12 +4,10 @@
  * failure does not count for ever. Decision 0113.
  * However many callers there are, the database is probed at most once a second, and by one probe at a time.
  */
-import type { RememberedHead } from "../keys/head-file.ts"
 import type { Database } from "../store/driver/database.ts"
 import { readHead, takesWrites } from "../store/tables/log-store.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
-import { contradictsHead, headOf } from "./head-containment.ts"
 import type { HeadGuard } from "./head-guard.ts"
 import { nextLogTime } from "./log-clock.ts"
 import { REASONS, waitOfOthers, whyNotSealed } from "./trial-write.ts"
@@ -46,7 +44,7 @@ type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
   /** The head remembered beside the keys. */
-  readonly heads: Pick<HeadGuard, "writable" | "known" | "readyToRemember" | "poll" | "trouble">
+  readonly heads: Pick<HeadGuard, "writable" | "readyToRemember" | "poll" | "trouble">
   readonly doubt: Doubt
   readonly telemetry: Pick<Telemetry, "readyChanged">
   /** The head's epoch when this process started. */
@@ -62,11 +60,9 @@ export function createReadiness(parts: ReadinessParts): () => Promise<Readiness>
     ask: async (): Promise<Readiness> => {
       trying = REASONS.silent
       await parts.heads.poll().catch(() => undefined)
-      // Taken before the database is read: a batch that is acknowledged meanwhile makes a newer head known.
-      const known = parts.heads.known()
       const found = await readState(parts.db).catch(() => undefined)
       const checked_at = nowMs()
-      const met = found === undefined ? REASONS.absent : reasonAgainst(found, known, parts, checked_at)
+      const met = found === undefined ? REASONS.absent : reasonAgainst(found, parts, checked_at)
       const reason = met ?? (await whyInDoubt(parts, what => (trying = what)))
       return found !== undefined && reason === undefined
         ? { ready: true, log_size: found.head.size, checked_at }
@@ -90,13 +86,10 @@ const readState = (db: Database) =>
 
 function reasonAgainst(
   { head, writable, met }: Awaited<ReturnType<typeof readState>>,
-  known: RememberedHead | undefined,
   { heads, epoch }: ReadinessParts,
   now: number,
 ): string | undefined {
   if (!writable) return REASONS.readOnly
-  if (known !== undefined && contradictsHead(known, headOf(head)))
-    return "The database holds an older log than was acknowledged, or another."
   const trouble = heads.trouble()
   if (trouble !== undefined) return trouble
   if (head.epoch !== epoch) return "The signing keys were changed since this process started: start it again."

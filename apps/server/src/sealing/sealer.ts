@@ -5,6 +5,7 @@
 import { followed } from "../followed-steps.ts"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
+import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pending.ts"
 import type { ReportFault } from "../run/pipeline/stage-failure.ts"
@@ -23,6 +24,7 @@ import type { ExportDraft, SealedStatement } from "./seal-export-statement.ts"
 import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
 import { type Item, partition } from "./sealing-items.ts"
 import type { PendingEnd, PendingRedemption } from "./settle-permits.ts"
+import { PROBE } from "./signer-ready.ts"
 
 /** Most runs, permits, attestations and statements in one transaction. */
 export const BATCH_MAX_ITEMS = 256
@@ -106,6 +108,8 @@ type Submit = (item: Item) => Promise<Sealed>
 
 export function openSealer(context: SealerContext): Sealer {
   let known: LogFrontier | undefined
+  /** Whether the last batch got no signature. The next asks for one before its transaction, which holds the log's head and keeps reads waiting. */
+  let isUnsigned = false
 
   const sealItems = async (items: readonly Item[]): Promise<readonly Sealed[]> => {
     let committed = false
@@ -114,6 +118,8 @@ export function openSealer(context: SealerContext): Sealer {
     try {
       const { work, indices } = partition(items)
       await context.readyToRemember()
+      if (isUnsigned) await context.log.keys.service.signAll([PROBE])
+      isUnsigned = false
       const batch = await commitBatch(work, known, { ...context, reportFault })
       committed = true
       known = batch.log.frontier()
@@ -125,8 +131,11 @@ export function openSealer(context: SealerContext): Sealer {
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
       known = undefined
       context.reportFailure(error)
+      const isOfSigner = error instanceof SignerFailure
+      isUnsigned ||= isOfSigner
       if (committed) throw new StoreError("outcome_unknown", { message: UNREMEMBERED })
-      throw error instanceof StoreError ? error : new StoreError("unavailable")
+      if (error instanceof StoreError) throw error
+      throw new StoreError("unavailable", isOfSigner ? { callerMessage: SIGNER_AWAY } : {})
     } finally {
       // A run has its number once it is committed.
       for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)

@@ -7,18 +7,22 @@ import type { EcdsaKey } from "../keys/ecdsa-keys.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import { READINESS_DEADLINE_MS } from "./readiness.ts"
+import { REASONS } from "./trial-write.ts"
 
 /** How long a result is cached, in milliseconds: each probe costs a signature. */
 export const SIGNER_CACHE_MS = 5000
 
 /** Neither a leaf, which is a JSON text, nor a DSSE encoding: its signature attests nothing, and it is not stored. */
-const PROBE = utf8Encode("runseal: signed to see that the signer signs")
+export const PROBE = utf8Encode("runseal: signed to see that the signer signs")
 
 type SignerParts = {
   readonly key: EcdsaKey
   readonly nowMs: () => number
   readonly telemetry: Pick<Telemetry, "signerChanged">
 }
+
+/** A batch that waits for the signer holds the log's head, and the one connection of the embedded database: so the signer is named, not them. */
+const WHILE_SIGNING: ReadonlySet<string> = new Set([REASONS.silent, REASONS.absent, REASONS.locked])
 
 /** The readiness that also probes the signer of the service key, where there is one. Never rejects. */
 export function readyWithSigner(
@@ -49,6 +53,7 @@ export function readyWithSigner(
   })
   return async () => {
     const [found, reason] = await Promise.all([readiness(), problem()])
-    return found.ready && reason !== undefined ? { ready: false, reason, checked_at: found.checked_at } : found
+    const isOther = !found.ready && !WHILE_SIGNING.has(found.reason)
+    return reason === undefined || isOther ? found : { ready: false, reason, checked_at: found.checked_at }
   }
 }

@@ -32,8 +32,10 @@ export const noSuchPublication = (): HttpError =>
   new HttpError("not_published", "No run is published under this address.")
 
 /** The run published under a token, which may be any text; undefined when none is. */
-export const publishedFacts = async ({ db }: Pick<Deps, "db">, token: string): Promise<PublishedFacts | undefined> =>
-  TOKEN.test(token) ? describePublished(db, token) : undefined
+export const publishedFacts = async (
+  { guarded }: Pick<Deps, "guarded">,
+  token: string,
+): Promise<PublishedFacts | undefined> => (TOKEN.test(token) ? describePublished(guarded, token) : undefined)
 
 /** For admin keys. A key publishes only runs that it made, and withdraws any run. */
 export function publicationRoutes(deps: Deps): Hono {
@@ -75,11 +77,11 @@ export function publicBundleRoutes(deps: Deps): Hono {
 /** Sends what is made of the published bundle that the path's token names. @throws HttpError 404 when there is none */
 export async function sendPublished(
   c: Context,
-  { db }: Pick<Deps, "db">,
+  { guarded }: Pick<Deps, "guarded">,
   made: (bundle: string) => string | Promise<string>,
 ): Promise<Response> {
   const token = c.req.param("token") ?? ""
-  const bundle = TOKEN.test(token) ? await findPublished(db, token) : undefined
+  const bundle = TOKEN.test(token) ? await findPublished(guarded, token) : undefined
   if (bundle === undefined) throw noSuchPublication()
   await roomForAnswer(c, bundle.length)
   const text = await made(bundle)

@@ -7,7 +7,7 @@ import type { RedeemPermitAnswer } from "@runseal/core/wire/permit-answers"
 import { redeemPermitRequestSchema } from "@runseal/core/wire/permit-requests"
 import { type Context, Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { alreadyRedeemed, permitInvalid, permitNotOpen } from "../../http-error.ts"
+import { alreadyRedeemed, permitInvalid, permitNotOpen, unavailable } from "../../http-error.ts"
 import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import { limitByAddress } from "../access/rate-limit.ts"
 import { readJsonObject, SMALL_LIMITS } from "../http/json-body.ts"
@@ -37,6 +37,8 @@ async function redeem(c: Context, { db, permits, rememberStored }: Deps): Promis
     throw noSuchPermit()
   }
   const verdict = await permits.check(permit, opening)
+  // Its signature is this service's own: the clock is behind that of the server that signed it, or was set back.
+  if (!verdict.ok && verdict.reason === "not_yet_valid") throw unavailable(CLOCK_BEHIND)
   if (!verdict.ok) throw permitInvalid(verdict.message)
   if (verdict.claims.jti !== permit_id) throw permitInvalid("The permit is another one than the path names.")
   // So that a permit which is sent again and again costs no batch. The batch finds out behind its locks.
@@ -45,3 +47,6 @@ async function redeem(c: Context, { db, permits, rememberStored }: Deps): Promis
   const redeemed_at = await permits.redeem({ owner: found.owner, permit_id })
   return { ok: true, permit_id, redeemed_at: new Date(redeemed_at).toISOString() }
 }
+
+const CLOCK_BEHIND =
+  "The clock of this server is behind the time of the permit: nothing is redeemed until it has caught up. Try again."

@@ -96,11 +96,14 @@ export const nothingShared = (): HttpError =>
   new HttpError("not_shared", "Nothing is shared under this address, or not any more.")
 
 /** What a token leads to now; it may be any text. Nothing of it is cached: a link that was revoked ends at once. */
-export async function sharedRun(c: Context, { db, nowMs }: Pick<Deps, "db" | "nowMs">): Promise<SharedRun | undefined> {
+export async function sharedRun(
+  c: Context,
+  { guarded, nowMs }: Pick<Deps, "guarded" | "nowMs">,
+): Promise<SharedRun | undefined> {
   c.header("Cache-Control", "no-store")
   c.header("X-Robots-Tag", "noindex")
   const token = c.req.param("token") ?? ""
-  const found = TOKEN.test(token) ? await findShared(db, secretHash(token), nowMs()) : undefined
+  const found = TOKEN.test(token) ? await findShared(guarded, secretHash(token), nowMs()) : undefined
   if (found !== undefined) await roomForAnswer(c, found.bundle.length)
   return found
 }

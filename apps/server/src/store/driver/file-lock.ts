@@ -1,4 +1,5 @@
 /** A lock between processes that a crash releases. */
+import { closeSync, openSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 
 /** Result code of SQLite for a lock that another connection holds. */
@@ -12,7 +13,7 @@ export type FileLock = { readonly release: () => void }
  * too, and between containers that share a volume of one machine.
  * @param waitMs how long to wait while another process holds it; the thread is blocked meanwhile
  * @returns undefined when another process still has it
- * @throws an error of node:sqlite when the file cannot be used
+ * @throws an error of the operating system, or of node:sqlite, when the file cannot be used
  */
 export function lockFile(path: string, waitMs: number): FileLock | undefined {
   let file: DatabaseSync | undefined
@@ -23,6 +24,8 @@ export function lockFile(path: string, waitMs: number): FileLock | undefined {
   } catch (error) {
     file?.close()
     if (error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY) return undefined
+    // SQLite says only that the file cannot be opened; the operating system says why.
+    closeSync(openSync(path, "a"))
     throw error
   }
 }

@@ -1,7 +1,7 @@
 /** The data folder of the embedded database: its lock, the check of its version, and its creation. */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { isFullDisk, isSystemError, StartupError } from "../../../options/startup-error.ts"
+import { isFullDisk, isSystemError, ofDescriptors, StartupError } from "../../../options/startup-error.ts"
 import { type FileLock, lockFile } from "../file-lock.ts"
 import { makeFolder } from "../make-folder.ts"
 import { entriesOf, expand, writeSynced } from "./cluster-archive.ts"
@@ -41,6 +41,7 @@ export function refuseMissing(dataDir: string): void {
 }
 
 const unusable = (dataDir: string, cause: unknown): StartupError =>
+  ofDescriptors(cause) ??
   new StartupError(
     isFullDisk(cause) || lacksRoom(dataDir)
       ? noRoom(dataDir)
