@@ -76,6 +76,7 @@ describe("asking the database", () => {
     poll: async () => undefined,
     trouble: () => undefined,
   }
+  const clock = { trouble: async () => undefined }
   const telemetry = { readyChanged: () => undefined }
   const settled = (): Doubt => {
     const doubt = createDoubt()
@@ -98,7 +99,7 @@ describe("asking the database", () => {
   afterEach(() => db.close())
 
   test("happens once a second, however many ask here", async () => {
-    const readiness = createReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
     const found = await Promise.all(Array.from({ length: 1000 }, readiness))
     expect(found.every(({ ready }) => ready)).toBe(true)
     expect(asked).toBe(1)
@@ -124,7 +125,7 @@ describe("asking the database", () => {
       },
     })
     acknowledge = () => real.rememberHead(1000, new Uint8Array(32))
-    const readiness = createReadiness({ db, heads: real, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db, heads: real, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
     expect(await readiness()).toMatchObject({ ready: true })
     now += READINESS_CACHE_MS
     expect(await readiness()).toMatchObject({
@@ -135,7 +136,7 @@ describe("asking the database", () => {
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {
-    const readiness = createReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
     await readiness()
     now -= 10_000
     await readiness()
@@ -143,13 +144,13 @@ describe("asking the database", () => {
   })
 
   test("a database out of reach is not ready", async () => {
-    const readiness = createReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
     await db.close()
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
   })
 
   test("a database that takes no writes is not ready, until it does", async () => {
-    const readiness = createReadiness({ db: counted(), heads, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
     await db.sql`set default_transaction_read_only = on`
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database takes no writes." })
     await db.sql`set default_transaction_read_only = off`
@@ -162,6 +163,7 @@ describe("asking the database", () => {
     const readiness = createReadiness({
       db: counted(),
       heads,
+      clock,
       nowMs,
       epoch: 0,
       telemetry,

@@ -37,6 +37,7 @@ import { openDocumentCheck } from "./sealing/document-check.ts"
 import { openEventSweeper } from "./sealing/event-sweeper.ts"
 import { openExports } from "./sealing/exports.ts"
 import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
+import { type LogClock, type MachineClock, openLogClock } from "./sealing/log-clock.ts"
 import { openOwnVerification } from "./sealing/own-verification.ts"
 import { openPermitSweeper } from "./sealing/permit-sweeper.ts"
 import { type Deployment, openDeployment } from "./sealing/pinned-deployment.ts"
@@ -104,7 +105,7 @@ export function prepare(config: Config): Prepared {
   }
 }
 
-export type BootParts = {
+export type BootParts = MachineClock & {
   readonly config: Config
   readonly prepared: Prepared
   /** Closed by the service when the start succeeds, by the caller when it does not. */
@@ -112,8 +113,6 @@ export type BootParts = {
   /** A standby for reads; closed by the service. */
   readonly standby?: Standby | undefined
   readonly logger: Logger
-  /** Milliseconds since the epoch. */
-  readonly nowMs: () => number
   /** Absent: nothing is counted. */
   readonly counters?: Counters | undefined
 }
@@ -130,7 +129,8 @@ const publishedOf = ({ keys, origin, genesis, keyChanges }: Deployment, config: 
   servicePublicKeyPem: spkiToPem(keys.service.spki),
 })
 
-type OverHeads = BootParts & Pick<Deps, "telemetry" | "reads" | "guarded"> & { readonly heads: HeadGuard }
+type OverHeads = BootParts &
+  Pick<Deps, "telemetry" | "reads" | "guarded"> & { readonly heads: HeadGuard; readonly clock: LogClock }
 
 type AccessParts = Pick<OverHeads, "db" | "guarded" | "config" | "nowMs" | "heads" | "telemetry"> &
   Pick<Deployment, "keys">
@@ -152,12 +152,13 @@ function openReports({ keys, origin, genesisAt, signingKeys }: Deployment, db: D
 
 /** @throws StartupError with one sentence for the operator when the service must not start */
 export async function boot(parts: BootParts): Promise<Service> {
-  const { config, db, nowMs } = parts
+  const { config, db } = parts
+  const clock = openLogClock(parts, config)
   const telemetry = createTelemetry({ ...parts, accessLog: config.accessLog === "on" })
-  const heads = openHeadGuard({ ...headsOf(config, db), nowMs, report: telemetry.headsHeld })
+  const heads = openHeadGuard({ ...headsOf(config, db), nowMs: clock.nowMs, report: telemetry.headsHeld })
   const reads = openReads({ db, standby: parts.standby, known: heads.known, telemetry })
   try {
-    return await bootOver({ ...parts, telemetry, heads, reads, guarded: heads.guard(db) })
+    return await bootOver({ ...parts, nowMs: clock.nowMs, clock, telemetry, heads, reads, guarded: heads.guard(db) })
   } catch (error) {
     await heads.close()
     await reads.close()
@@ -205,7 +206,7 @@ const shownSettings = ({ config, prepared: { library } }: Pick<BootParts, "confi
 const openSweepers = ({
   telemetry,
   ...parts
-}: Pick<Deps, "db" | "nowMs" | "telemetry"> & { readonly sealer: Sealer }) =>
+}: Pick<Deps, "db" | "nowMs" | "telemetry"> & { readonly sealer: Sealer; readonly clock: LogClock }) =>
   [
     openPermitSweeper({ ...parts, reportFailure: telemetry.permitsNotEnded }),
     openEventSweeper({ ...parts, reportFailure: telemetry.eventsNotSealed }),
@@ -221,10 +222,10 @@ const openDeliveriesOf = (
   })
 
 async function bootOver(parts: OverHeads): Promise<Service> {
-  const { config, prepared, db, nowMs, telemetry, heads, reads, guarded } = parts
+  const { config, prepared, db, nowMs, clock, telemetry, heads, reads, guarded } = parts
   // Before the start tidies away files of processes that ended.
   const left = heads.sizes()
-  const deployment = await openDeployment(db, config, heads, nowMs)
+  const deployment = await openDeployment(db, config, heads, clock)
   refuseOwnLog(config.witnesses, deployment)
   const { keys, origin, epoch } = deployment
   if (deployment.isAnotherLog) telemetry.anotherLog(origin)
@@ -238,26 +239,24 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   verification.takeOver(left)
   const [cosigner, deliveries] = [openCosigner({ ...parts, shownHead }), openDeliveriesOf(deployment, parts)]
   const sealer = openSealer({
-    db,
+    ...{ db, epoch, nowMs, clock },
     upstream: [access.keys, access.idempotencyKeys, access.trialQuota, ledger],
     log: verification.log,
-    epoch,
     verify: verification.verify,
     trust,
-    nowMs,
     ...reportsTo(telemetry),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,
     reportCommitted: afterCommit(telemetry, [doubt.settle, cosigner.wake, outside.wake, deliveries.wake]),
   })
-  const [[sweeper, events], renderer] = [openSweepers({ db, sealer, nowMs, telemetry }), openReports(deployment, db)]
+  const [[sweeper, events], renderer] = [openSweepers({ ...parts, sealer }), openReports(deployment, db)]
   const documents = openDocumentCheck(document)
   const execution = openExecution({
     ...{ db, sealer, ledger, nowMs, reviewer: prepared.reviewer, signal: stop.signal },
     ...issuerOf(config, deployment),
     pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision, telemetry.stageFailed),
   })
-  const readiness = verification.ready(createReadiness({ db, nowMs, heads, epoch, doubt, telemetry }))
+  const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, doubt, telemetry }))
   const deps: Deps = {
     ...{ db, reads, guarded, shownHead, nowMs },
     ...access,

@@ -1,4 +1,4 @@
-/** What an operator asks for instead of a start: `keys …`, `heads …`, `search-index clear`, and an admin key. Answers are words or JSON. */
+/** What an operator asks for instead of a start: `keys …`, `heads …`, `clock confirm`, `search-index clear`, and an admin key. Answers are words or JSON. */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs"
 import type { JsonObject } from "@runseal/canonical"
 import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
@@ -21,10 +21,13 @@ import {
   readOrigin,
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
+import { newConfirmation } from "./sealing/log-clock.ts"
 import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { IfMissing } from "./store/driver/server-start.ts"
 import { OPERATOR_COMMAND, recordAdminEvent } from "./store/tables/admin-events.ts"
+import { recordConfirmation } from "./store/tables/clock-confirmations.ts"
+import { lockHead } from "./store/tables/log-store.ts"
 import { clearDeclaredTerms } from "./store/tables/run-terms.ts"
 import type { SigningKeyRow } from "./store/tables/signing-keys.ts"
 
@@ -40,7 +43,15 @@ type Printed = { readonly out: string; readonly err?: string }
  * @throws StartupError with one sentence
  */
 export async function runCommand(config: Config, open: (ifMissing: IfMissing) => Promise<Database>): Promise<boolean> {
-  const { mintAdminKey: name, secretFile, keysCommand, headsCommand, indexCommand, policyCommand } = config
+  const {
+    mintAdminKey: name,
+    secretFile,
+    keysCommand,
+    headsCommand,
+    clockCommand,
+    indexCommand,
+    policyCommand,
+  } = config
   if (policyCommand !== undefined) {
     const output = doWithPolicy(config, policyCommand)
     process.stdout.write(printed(policyCommand, output).out)
@@ -55,10 +66,11 @@ export async function runCommand(config: Config, open: (ifMissing: IfMissing) =>
     if (keysCommand !== undefined)
       return printed(keysCommand, await doWithKeys({ db, config, nowMs: Date.now }, keysCommand))
     if (indexCommand !== undefined) return printed(indexCommand, await clearIndex(db, indexCommand))
+    if (clockCommand !== undefined) return printed(clockCommand, await confirmClock(db))
     return headsCommand === undefined ? { out: "" } : printed(headsCommand, await doWithHeads(db, headsCommand, logger))
   }
   if (secretFile !== undefined && name === undefined) throw new StartupError("--secret-file needs --mint-admin-key")
-  if ((name ?? keysCommand ?? headsCommand ?? indexCommand) === undefined) return false
+  if ((name ?? keysCommand ?? headsCommand ?? clockCommand ?? indexCommand) === undefined) return false
   // A first admin key may come before the first start of the service.
   const db = await open(name === undefined ? "refuse" : "make")
   const { out, err = "" } = await answer(db).finally(db.close)
@@ -180,6 +192,30 @@ async function clearIndex(db: Database, { before, keyId }: IndexCommand): Promis
   const { cleared, remaining } = await clearDeclaredTerms(db, before ?? Number.MAX_SAFE_INTEGER, keyId)
   const lines = [`${cleared} entries of declared sections were deleted from the search index; ${remaining} remain.`]
   return { json: { cleared, remaining }, lines }
+}
+
+/** What the machine's clock shows is sealed with the log's time, and the next batch goes by it. */
+async function confirmClock(db: Database): Promise<Output> {
+  const origin = await readOrigin({ db })
+  const { machine, log, logTime } = await db.transaction(async tx => {
+    const head = await lockHead(tx)
+    const facts = { ...(await newConfirmation(tx, head, Date.now())), logTime: head.log_time * 1000 }
+    await recordConfirmation(tx, origin, facts)
+    return facts
+  })
+  const [machine_clock, log_clock] = [new Date(machine).toISOString(), new Date(log).toISOString()]
+  const goesOn =
+    log > machine
+      ? `The log is ahead: its clock goes on from ${log_clock}, at nine tenths of the machine's, until the machine's has caught up.`
+      : "The log goes on by the machine's clock."
+  return {
+    json: { machine_clock, log_clock, log_time: new Date(logTime).toISOString() },
+    lines: [
+      `The machine's clock shows ${machine_clock}; the last entry of the log is of ${new Date(logTime).toISOString()}.`,
+      goesOn,
+      "A running service seals again within seconds; one that is stopped, when it starts. A wrong confirmation is for ever: log time never goes back.",
+    ],
+  }
 }
 
 async function doWithHeads(db: Database, command: HeadsCommand, logger: Logger): Promise<Output> {

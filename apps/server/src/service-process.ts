@@ -13,6 +13,7 @@ import { whenSlow } from "./options/slow-step.ts"
 import type { TracesSettings } from "./options/traces-settings.ts"
 import { createLogger, errorFacts } from "./process-log.ts"
 import { warmUp } from "./run/policy/signature-library.ts"
+import { MACHINE_CLOCK } from "./sealing/log-clock.ts"
 import { type Database, openDatabase, openStandby } from "./store/driver/database.ts"
 import type { IfMissing } from "./store/driver/server-start.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
@@ -29,6 +30,9 @@ export type Start = {
   readonly parent: number
   readonly printToOperator: (sentence: string) => void
 }
+
+/** Below it, the start warns: raise the limit of file descriptors. docs/deployment.md, "File descriptors". */
+const FEW_CONNECTIONS = 1000
 
 function openStore(
   { config: { database, dataDir }, loaded }: Start,
@@ -101,6 +105,8 @@ export async function serve(start: Start): Promise<void> {
   await refuseUsedPorts(config)
   const warning = originWarning(config)
   if (warning !== undefined) logger.warn(warning)
+  if (CONNECTION_LIMITS.connections < FEW_CONNECTIONS)
+    logger.warn({ connections: CONNECTION_LIMITS.connections }, "few file descriptors: further connections are closed")
   for (const misspelt of misspeltVariables(process.env)) logger.warn(misspelt)
   const opening = openStore(start, sentence => logger.info(sentence))
   const db = await whenSlow(opening, () => logger.info("Waiting until the database is open."))
@@ -115,7 +121,7 @@ export async function serve(start: Start): Promise<void> {
     db,
     standby,
     logger,
-    nowMs: Date.now,
+    ...MACHINE_CLOCK,
     counters: metrics?.counters,
   }).catch(async (error: unknown) => {
     await db.close()

@@ -20,6 +20,7 @@ import { pipelineOf } from "@runseal/server/pipeline-settings"
 import type { ReportedAct } from "@runseal/server/run/pipeline/permits/closing-run"
 import type { AskedPermit } from "@runseal/server/run/pipeline/permits/permit-terms"
 import { openHeadGuard } from "@runseal/server/sealing/head-guard"
+import { openLogClock } from "@runseal/server/sealing/log-clock"
 import { endDuePermits } from "@runseal/server/sealing/permit-sweeper"
 import { openDeployment } from "@runseal/server/sealing/pinned-deployment"
 import { attestationDraft, type SealedAttestation } from "@runseal/server/sealing/seal-attestation"
@@ -90,7 +91,8 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     cut: () => undefined,
   }))
   const db = databaseOver("postgres", pool, async () => undefined)
-  const deployment = await openDeployment(db, config, heads, nowMs)
+  const clock = openLogClock({ nowMs, uptimeMs: nowMs }, config)
+  const deployment = await openDeployment(db, config, heads, clock)
   const { keys, origin, epoch } = deployment
   const trust = trustDocument(deployment, config.logOrigin)
   const sealer = openSealer({
@@ -100,6 +102,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     verify: verifyHere(trustedKeysOf(trust)),
     trust: trustedKeysOf(trust),
     nowMs,
+    clock,
     reportFault,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,

@@ -47,9 +47,14 @@ export async function endStrays(): Promise<void> {
   await Promise.all([...running].map(({ ended }) => ended))
 }
 
-function launch(options: readonly string[], env: NodeJS.ProcessEnv): Started {
+/** A command that runs another one with so many file descriptors. */
+const within = (descriptors: number | undefined): readonly string[] =>
+  descriptors === undefined ? [] : ["bash", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`]
+
+function launch(options: readonly string[], env: NodeJS.ProcessEnv, descriptors?: number): Started {
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(RUNSEAL|NODE|VITEST)/.test(name)))
-  const child = spawn(process.execPath, [MAIN, ...options], {
+  const [program, ...words] = [...within(descriptors), process.execPath, MAIN, ...options]
+  const child = spawn(program ?? process.execPath, words, {
     env: { ...clean, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   })
@@ -92,9 +97,16 @@ export async function killedWhen(options: readonly string[], isReached: () => bo
   return ended.finally(() => clearInterval(timer))
 }
 
-/** Starts the server on a free port and waits until it listens. */
-export async function startChild(options: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Child> {
-  const started = launch(["--port", "0", "--rate-limit", UNLIMITED, ...options], env)
+/**
+ * Starts the server on a free port and waits until it listens.
+ * @param descriptors most files and sockets that it may have open
+ */
+export async function startChild(
+  options: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  descriptors?: number,
+): Promise<Child> {
+  const started = launch(["--port", "0", "--rate-limit", UNLIMITED, ...options], env, descriptors)
   const url = await untilListening(started)
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const end = async (signal: NodeJS.Signals): Promise<Ended> => {

@@ -3,6 +3,8 @@
 export type TestClock = {
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
+  /** Milliseconds that nobody sets; absent: the clock is never stepped, only moved on or back with them. */
+  readonly uptimeMs?: () => number
   /** Moves the clock on, or back. */
   readonly advance: (milliseconds: number) => void
 }

@@ -92,6 +92,8 @@ export async function openService(settings: Settings = {}): Promise<TestService>
     standby: settings.standby?.(),
     logger,
     nowMs: clock.nowMs,
+    // It is moved, and not stepped, unless a suite says so.
+    uptimeMs: clock.uptimeMs ?? clock.nowMs,
     counters: settings.metrics?.counters,
   }).catch(async (error: unknown) => {
     await db.close()

@@ -1,7 +1,12 @@
 /** The socket before any request: what is refused there is refused in the envelope, and nobody can hold a connection. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { CONNECTION_LIMITS, type ConnectionLimits, type Listening, listen } from "../../src/front/http/listen.ts"
+import { startChild } from "../harness/child.ts"
 import { dial, exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
 import { minted } from "../harness/read-tables.ts"
 import { request } from "../harness/sample-requests.ts"
@@ -284,6 +289,25 @@ test("a connection beyond the most there may be is closed; when one ends, the ne
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   held[1]!.destroy()
 })
+
+test.skipIf(process.platform !== "linux")(
+  "idle connections, more than a process has file descriptors, leave the embedded database those that it needs",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "runseal-descriptors-"))
+    const child = await startChild(["--data-dir", folder], {}, 256)
+    // The first connection stays open for all requests.
+    expect((await child.post("/execute", request())).status).toBe(200)
+    const { hostname, port } = new URL(child.url)
+    const idle = Array.from({ length: 300 }, () => connect(Number(port), hostname).on("error", () => undefined))
+    await Promise.all(idle.map(socket => new Promise<void>(done => socket.once("connect", () => done()))))
+    const large = request({ payload: "x".repeat(200_000) })
+    for (let sent = 0; sent < 20; sent++) expect((await child.post("/execute", large)).status).toBe(200)
+    expect((await child.get("/ready")).status).toBe(200)
+    for (const socket of idle) socket.destroy()
+    expect(await child.end("SIGTERM")).toMatchObject({ code: 0, stderr: "" })
+    rmSync(folder, { recursive: true, force: true })
+  },
+)
 
 test("the bounds of a connection outlast a review and let go of a peer that is silent", () => {
   const { headMs, requestMs, silentMs, keepAliveMs } = CONNECTION_LIMITS

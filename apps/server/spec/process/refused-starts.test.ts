@@ -19,6 +19,7 @@ import { boot, prepare } from "../../src/boot.ts"
 import { createKeys } from "../../src/keys/key-file.ts"
 import { type Config, readConfig } from "../../src/options/config.ts"
 import { StartupError } from "../../src/options/startup-error.ts"
+import { MACHINE_CLOCK } from "../../src/sealing/log-clock.ts"
 import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
 
@@ -411,7 +412,7 @@ describe("a start is refused in one sentence", () => {
 
     test.each(BAD_KEYS)("%s", async (_name, keysDir, names) => {
       const config = configOf(["--keys-dir", keysDir])
-      const booted = boot({ config, prepared: prepare(config), db, logger, nowMs: Date.now })
+      const booted = boot({ config, prepared: prepare(config), db, logger, ...MACHINE_CLOCK })
       expectSentence(await booted.catch((error: unknown) => error), names)
     })
   })

@@ -85,6 +85,7 @@ const COMMANDS: readonly (readonly [string, readonly string[]])[] = [
   ["keys revoke", ["keys", "revoke", "0".repeat(64), "--from", "2026-01-15T12:00:00Z"]],
   ["heads list", ["heads", "list"]],
   ["heads forget", ["heads", "forget", "0".repeat(32)]],
+  ["clock confirm", ["clock", "confirm"]],
 ]
 
 describe("a command where there is no deployment makes none", () => {

@@ -22,6 +22,9 @@ export type HeadsCommand = { readonly json: boolean } & (
   | { readonly action: "forget"; readonly folderId: string }
 )
 
+/** Confirms the clock of this machine. */
+export type ClockCommand = { readonly json: boolean }
+
 /** Clears the search index of declared sections. */
 export type IndexCommand = {
   readonly json: boolean
@@ -41,6 +44,7 @@ export type Commands = {
   readonly policyCommand?: PolicyCommand
   readonly keysCommand?: KeysCommand
   readonly headsCommand?: HeadsCommand
+  readonly clockCommand?: ClockCommand
   readonly indexCommand?: IndexCommand
 }
 
@@ -52,10 +56,11 @@ type Flags = {
   readonly signer?: string
 }
 
-/** Adds the commands `keys`, `heads`, `search-index` and `policy`. @param take receives the command that was given, if one was */
+/** Adds the commands `keys`, `heads`, `clock`, `search-index` and `policy`. @param take receives the command that was given, if one was */
 export function addCommands(program: Command, take: (found: Commands) => void): void {
   addKeysCommands(program, keysCommand => take({ keysCommand }))
   addHeadsCommands(program, headsCommand => take({ headsCommand }))
+  addClockCommand(program, clockCommand => take({ clockCommand }))
   addIndexCommand(program, indexCommand => take({ indexCommand }))
   addPolicyCommands(program, policyCommand => take({ policyCommand }))
 }
@@ -102,6 +107,13 @@ function addHeadsCommands(program: Command, take: (command: HeadsCommand) => voi
       throw new StartupError("heads forget needs a folder id of 32 hex digits, as heads list shows")
     take({ action: "forget", folderId, json })
   })
+}
+
+function addClockCommand(program: Command, take: (command: ClockCommand) => void): void {
+  const clock = program.command("clock").description("the clock by which is sealed")
+  addPrinting(clock, "confirm", "seal by the clock of this machine as it is now, though it was stepped").action(
+    ({ json = false }: Flags) => take({ json }),
+  )
 }
 
 function addIndexCommand(program: Command, take: (command: IndexCommand) => void): void {

@@ -5,6 +5,7 @@
 import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
+import { CLOCK_OPTIONS } from "./clock-options.ts"
 import { DATABASE_OPTIONS } from "./database-options.ts"
 import { type OptionText, option } from "./option-row.ts"
 import { POLICY_OPTIONS } from "./policy-options.ts"
@@ -38,8 +39,7 @@ const PROXY_HEADERS = ["x-forwarded-for", "forwarded"] as const
 const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const
 
 export const DEFAULT_ORIGIN = "runseal.local"
-const MAX_PORT = 65_535
-const PORT = integer(0, MAX_PORT)
+const PORT = integer(0, 65_535)
 const TOKENS = Number.MAX_SAFE_INTEGER
 /** A year: longer windows would outlive any budget period we know of. */
 const MAX_WINDOW_SECONDS = 31_622_400
@@ -100,6 +100,7 @@ export const OPTIONS = v.object({
     "length of a budget window in seconds, at most 31,622,400; windows are aligned to the epoch",
     v.optional(integer(1, MAX_WINDOW_SECONDS), "86400"),
   ),
+  ...CLOCK_OPTIONS,
   rateLimit: option("--rate-limit <requests>", "requests a minute that one key may make", v.optional(RATE, "100")),
   attestRateLimit: option(
     "--attest-rate-limit <requests>",

@@ -39,12 +39,12 @@ export function writeBatch(
   const attestations = batch.attestations.filter(attestation => attestation !== undefined)
   const entries = batch.entries.map(({ index, body }) => ({ log_index: index, body, integrated_time: time }))
   const next: LogHeadRow = {
+    ...head,
     size,
     root,
     log_time: time,
     next_run_id: head.next_run_id + runs.length,
     checkpoint: publicCheckpoint(size, root),
-    epoch: head.epoch,
   }
   return [
     appendEntries(tx, { entries, tiles: batch.log.tiles(), head: next }),

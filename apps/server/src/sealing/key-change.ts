@@ -33,7 +33,7 @@ import {
   type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
 import { type HeadGuard, openHeadGuard } from "./head-guard.ts"
-import { nextLogTime } from "./log-clock.ts"
+import { type LogClock, nextLogTime, openLogClock } from "./log-clock.ts"
 import { appendAlone, type Deployment, fetchRemoteKey, openDeployment } from "./pinned-deployment.ts"
 
 /** A retired key and its successor. */
@@ -70,8 +70,8 @@ export async function changeKeys(
   roles: readonly KeyRole[],
   signer?: RemoteSigner,
 ): Promise<KeyChange> {
-  const { db, config, nowMs } = parts
-  return withDeployment(parts, async (deployment, heads) => {
+  const { db, config } = parts
+  return withDeployment(parts, async (deployment, heads, clock) => {
     const interrupted = readNextKeys(config.keysDir)
     const next = interrupted ?? createNextKeys(config.keysDir, roles, await fetchRemoteKey(signer))
     const changed = changesOf(deployment.keys, next)
@@ -80,10 +80,9 @@ export async function changeKeys(
       throw new StartupError(`${config.keysDir} holds next keys of which one was retired already: remove that file.`)
     const { head, log_index } = await db.transaction(async tx => {
       const before = await lockDeployment(tx, deployment, heads)
-      const time = nextLogTime(before.log_time, nowMs())
-      if (time === undefined)
-        throw new StartupError("The clock is behind the log's time; try again once it has caught up.")
-      return appendChange(tx, before, { deployment, next, changed, time, nowMs })
+      await clock.check(tx, before).catch(refuse)
+      const time = nextLogTime(before.log_time, clock.nowMs())
+      return appendChange(tx, before, { deployment, next, changed, time, nowMs: clock.nowMs })
     })
     await heads.rememberHead(head.size, head.root)
     takeNextKeys(config.keysDir, idsOf(next))
@@ -147,13 +146,14 @@ const noLog = (): StartupError =>
 /** Opens the deployment as a start of the service does, with the same refusals. */
 async function withDeployment<T>(
   { db, config, nowMs }: KeyChangeParts,
-  work: (deployment: Deployment, heads: HeadGuard) => Promise<T>,
+  work: (deployment: Deployment, heads: HeadGuard, clock: LogClock) => Promise<T>,
 ): Promise<T> {
+  const clock = openLogClock({ nowMs, uptimeMs: nowMs }, config)
   // A command names no log: it is the one of this database.
   const logOrigin = parseOrigin(await readOrigin({ db }))?.host ?? config.logOrigin
-  const heads = openHeadGuard({ ...headsOf(config, db), nowMs })
+  const heads = openHeadGuard({ ...headsOf(config, db), nowMs: clock.nowMs })
   try {
-    return await work(await openDeployment(db, { ...config, logOrigin }, heads, nowMs), heads)
+    return await work(await openDeployment(db, { ...config, logOrigin }, heads, clock), heads, clock)
   } finally {
     await heads.close()
   }
@@ -163,10 +163,13 @@ async function withDeployment<T>(
 async function lockDeployment(tx: Tx, { epoch }: Deployment, heads: HeadGuard): Promise<LogHeadRow> {
   const head = await lockHead(tx)
   if (head.epoch !== epoch) throw new StartupError(CHANGED_MEANWHILE)
-  await heads.checkHead(tx, head).catch((cause: unknown) => {
-    throw cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
-  })
+  await heads.checkHead(tx, head).catch(refuse)
   return head
+}
+
+/** @throws StartupError for what a batch would be refused for */
+function refuse(cause: unknown): never {
+  throw cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
 }
 
 function changesOf(keys: SigningKeys, next: SigningKeys): readonly ChangedKey[] {

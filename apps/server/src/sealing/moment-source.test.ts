@@ -1,9 +1,8 @@
 import { expect, test } from "vitest"
-import { MAX_LOG_CLOCK_SKEW_SECONDS } from "./log-clock.ts"
-import { createMomentSource } from "./moment-source.ts"
+import { createMomentSource, MAX_AHEAD_MS } from "./moment-source.ts"
 
 const NOON = Date.parse("2026-05-04T12:00:00.000Z")
-const SKEW_MS = MAX_LOG_CLOCK_SKEW_SECONDS * 1000
+const SKEW_MS = MAX_AHEAD_MS
 
 /** The times of Moments minted under a clock that shows these, in milliseconds after noon. */
 function minted(clock: readonly number[]): readonly number[] {

@@ -5,8 +5,9 @@
  */
 import { randomBytes } from "node:crypto"
 import type { Moment } from "@runseal/core/formulas/moment"
-import { MAX_LOG_CLOCK_SKEW_SECONDS } from "./log-clock.ts"
 
+/** Furthest that a Moment may be ahead of the clock, in milliseconds. */
+export const MAX_AHEAD_MS = 60_000
 const NONCE_BYTES = 32
 const SEED_BYTES = 32
 
@@ -17,7 +18,7 @@ export function createMomentSource(nowMs: () => number): MomentSource {
   let last = 0
   return () => {
     const now = nowMs()
-    last = last - now > MAX_LOG_CLOCK_SKEW_SECONDS * 1000 ? now : Math.max(last, now)
+    last = last - now > MAX_AHEAD_MS ? now : Math.max(last, now)
     const random = randomBytes(NONCE_BYTES + SEED_BYTES)
     return {
       at: new Date(last).toISOString(),

@@ -22,7 +22,7 @@ import { RECORD_FORMAT } from "../store/driver/record-format.ts"
 import type { Source, Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import { type DeploymentRow, pinDeployment, readDeployment } from "../store/tables/deployment-table.ts"
-import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
+import { appendEntries, type LogHeadRow, loadFrontier, lockHead, readHead } from "../store/tables/log-store.ts"
 import {
   idsInForce,
   insertSigningKeys,
@@ -32,6 +32,7 @@ import {
   type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
 import type { HeadGuard } from "./head-guard.ts"
+import type { LogClock } from "./log-clock.ts"
 
 /** A tree id is a positive decimal; 48 bits keep two deployments apart. */
 const MAX_TREE_ID = 2 ** 48 - 1
@@ -52,12 +53,15 @@ export type Deployment = {
   readonly isAnotherLog: boolean
 }
 
-/** @throws StartupError when keys, origin or database do not belong together */
+/**
+ * Opens the deployment, and has the clock go on by what was confirmed of it. One that does not fit the log refuses no start: it seals nothing.
+ * @throws StartupError when keys, origin or database do not belong together
+ */
 export async function openDeployment(
   db: Database,
   config: Config,
   heads: Pick<HeadGuard, "start" | "remembersAny">,
-  nowMs: () => number,
+  clock: Pick<LogClock, "nowMs" | "trouble">,
 ): Promise<Deployment> {
   const found = await readDeployment(db)
   if (found === undefined && heads.remembersAny())
@@ -65,11 +69,12 @@ export async function openDeployment(
       `The database is empty, but ${config.keysDir} has acknowledged log entries: this is not the database those keys belong to.`,
     )
   const isAnotherLog = found === undefined && readKeys(config.keysDir) !== undefined
-  const { keys, row, ...state } = await startLog(db, config, found, nowMs)
+  const { keys, row, ...state } = await startLog(db, config, found, clock.nowMs)
   const host = parseOrigin(row.origin)?.host
   if (host !== config.logOrigin)
     throw new StartupError(`This log was born as ${host}; --log-origin ${config.logOrigin} cannot continue it.`)
   await heads.start(db)
+  await db.read(async session => clock.trouble(session, await readHead(session)))
   const { origin } = row
   return { keys, origin, genesisAt: Math.floor(row.genesis_at / 1000), genesis: genesisOf(row), ...state, isAnotherLog }
 }

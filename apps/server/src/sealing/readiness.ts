@@ -9,7 +9,7 @@ import { readHead, takesWrites } from "../store/tables/log-store.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
 import type { HeadGuard } from "./head-guard.ts"
-import { nextLogTime } from "./log-clock.ts"
+import type { LogClock } from "./log-clock.ts"
 import { REASONS, waitOfOthers, whyNotSealed } from "./trial-write.ts"
 
 /** How long a result is cached, in milliseconds. */
@@ -43,6 +43,7 @@ export function createDoubt(): Doubt {
 type ReadinessParts = {
   readonly db: Database
   readonly nowMs: () => number
+  readonly clock: Pick<LogClock, "trouble">
   /** The head remembered beside the keys. */
   readonly heads: Pick<HeadGuard, "writable" | "readyToRemember" | "poll" | "trouble">
   readonly doubt: Doubt
@@ -60,9 +61,9 @@ export function createReadiness(parts: ReadinessParts): () => Promise<Readiness>
     ask: async (): Promise<Readiness> => {
       trying = REASONS.silent
       await parts.heads.poll().catch(() => undefined)
-      const found = await readState(parts.db).catch(() => undefined)
+      const found = await readState(parts).catch(() => undefined)
       const checked_at = nowMs()
-      const met = found === undefined ? REASONS.absent : reasonAgainst(found, parts, checked_at)
+      const met = found === undefined ? REASONS.absent : reasonAgainst(found, parts)
       const reason = met ?? (await whyInDoubt(parts, what => (trying = what)))
       return found !== undefined && reason === undefined
         ? { ready: true, log_size: found.head.size, checked_at }
@@ -77,26 +78,27 @@ export function createReadiness(parts: ReadinessParts): () => Promise<Readiness>
 }
 
 /** All of it on one connection. */
-const readState = (db: Database) =>
-  db.quick.read(async session => ({
-    head: await readHead(session),
-    writable: await takesWrites(session),
-    met: db.kind === "postgres" ? await waitOfOthers(session) : undefined,
-  }))
+const readState = ({ db, clock }: Pick<ReadinessParts, "db" | "clock">) =>
+  db.quick.read(async session => {
+    const head = await readHead(session)
+    return {
+      head,
+      writable: await takesWrites(session),
+      clockTrouble: await clock.trouble(session, head),
+      met: db.kind === "postgres" ? await waitOfOthers(session) : undefined,
+    }
+  })
 
 function reasonAgainst(
-  { head, writable, met }: Awaited<ReturnType<typeof readState>>,
+  { head, writable, clockTrouble, met }: Awaited<ReturnType<typeof readState>>,
   { heads, epoch }: ReadinessParts,
-  now: number,
 ): string | undefined {
   if (!writable) return REASONS.readOnly
   const trouble = heads.trouble()
   if (trouble !== undefined) return trouble
   if (head.epoch !== epoch) return "The signing keys were changed since this process started: start it again."
   if (!heads.writable()) return REASONS.heads
-  if (nextLogTime(head.log_time, now) === undefined)
-    return "The clock is behind the log's time; nothing is sealed until it has caught up."
-  return met
+  return clockTrouble ?? met
 }
 
 /** @returns undefined when there is no doubt, or the trial write ended it */

@@ -18,6 +18,7 @@ import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { Telemetry } from "../telemetry.ts"
 import { ActRefused, commitBatch, secondsSince } from "./commit-batch.ts"
 import type { SealingHeads } from "./head-guard.ts"
+import type { LogClock } from "./log-clock.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
 import { type Batch, type BatchContext, type BatchWork, permitRuns, type SealedRun } from "./seal-batch.ts"
 import type { ExportDraft, SealedStatement } from "./seal-export-statement.ts"
@@ -79,7 +80,9 @@ export type SealerContext = BatchContext &
   SealingHeads & {
     readonly db: Database
     readonly log: LogIdentity
+    /** Milliseconds since the epoch, by the log's clock. */
     readonly nowMs: () => number
+    readonly clock: Pick<LogClock, "check" | "sealed">
     /** Queues that a run passes before this one, in their order; absent where runs do not come by requests. */
     readonly upstream?: readonly Upstream[]
     /** The head's epoch when this process started. It is another one once the keys were changed or one of the log's was revoked. */
@@ -124,6 +127,7 @@ export function openSealer(context: SealerContext): Sealer {
       committed = true
       known = batch.log.frontier()
       await context.rememberHead(batch.log.size(), batch.log.root())
+      context.clock.sealed(batch.log.size())
       context.reportCommitted(items.length)
       return indices.map(at => ({ work, batch, at }))
     } catch (error) {

@@ -14,6 +14,7 @@ export const REASONS = {
   readOnly: "The database takes no writes.",
   locked: "The log is locked by a transaction that does not end.",
   unconfirmed: "The database does not confirm commits.",
+  descriptors: "The database can open no more files: raise the limit of file descriptors of the process.",
   full: "The disk of the database is full.",
   refused: "The database refuses what sealing writes.",
   heads: "The folder of the heads beside the keys takes no writes.",
@@ -56,6 +57,7 @@ function reasonOf(error: unknown): Reason | undefined {
   if (!(error instanceof StoreError)) return REASONS.refused
   const { code, sqlstate, late } = error
   if (sqlstate === "53100") return REASONS.full
+  if (sqlstate === "53000") return REASONS.descriptors
   if (sqlstate === "55P03") return REASONS.locked
   if (sqlstate === "25006") return REASONS.readOnly
   if (late || code === "outcome_unknown") return REASONS.unconfirmed

@@ -108,6 +108,7 @@ export function emptyDatabase(): Snapshot {
     next_run_id: 1,
     checkpoint: "",
     epoch: 0,
+    clock_event: 0,
   }
   const shape = shapeNamed("log_head")
   return new Map(

@@ -37,6 +37,7 @@ export const ADMIN_ACTIONS = [
   "signing_keys.rotate",
   "signing_key.revoke",
   "heads.forget",
+  "clock.confirm",
   "search_index.clear",
 ] as const
 export type AdminAction = (typeof ADMIN_ACTIONS)[number]

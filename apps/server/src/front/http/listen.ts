@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerResponse } from "node:http"
 import { createServer as createSocketServer, type Socket } from "node:net"
 import { getRequestListener } from "@hono/node-server"
 import { StartupError } from "../../options/startup-error.ts"
+import { connectionsWithin, descriptorLimit } from "./descriptors.ts"
 import { HEAD_MAX_BYTES, socketRefusals } from "./socket-refusals.ts"
 
 /** Timeouts of a connection in milliseconds, and how many connections there may be. */
@@ -27,7 +28,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   checkMs: 1_000,
   silentMs: 300_000,
   keepAliveMs: 65_000,
-  connections: 10_000,
+  connections: connectionsWithin(descriptorLimit()),
 }
 
 /** Longest time a stop waits for answers under way, in milliseconds. */

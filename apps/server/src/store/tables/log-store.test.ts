@@ -51,6 +51,7 @@ bothDatabases("the log", open => {
         next_run_id: 1,
         checkpoint: "",
         epoch: 0,
+        clock_event: 0,
       })
     })
 

@@ -34,6 +34,8 @@ export const log_head = pgTable(
     checkpoint: text().notNull(),
     /** Raised when keys change or are revoked: who started before appends nothing any more. */
     epoch: number(),
+    /** Ordinal of the admin event `clock.confirm` by which the log's clock goes on; 0 before the first. */
+    clock_event: number().default(0),
   },
   table => [check("log_head_one_row", fragment`${table.only}`)],
 )
@@ -89,14 +91,17 @@ type StoredFrontier = {
 export async function lockHead({ sql }: Tx): Promise<LogHeadRow> {
   return theRow(
     await sql<LogHeadRow[]>`
-      select size, root, log_time, next_run_id, checkpoint, epoch from log_head for update`,
+      select size, root, log_time, next_run_id, checkpoint, epoch, clock_event from log_head for update`,
   )
 }
 
 /** The head as last committed. */
 export function readHead(source: Source): Promise<LogHeadRow> {
   return source.read(async ({ sql }) =>
-    theRow(await sql<LogHeadRow[]>`select size, root, log_time, next_run_id, checkpoint, epoch from log_head`),
+    theRow(
+      await sql<LogHeadRow[]>`
+        select size, root, log_time, next_run_id, checkpoint, epoch, clock_event from log_head`,
+    ),
   )
 }
 

@@ -1,6 +1,9 @@
+import { execFile } from "node:child_process"
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { PGlite } from "@electric-sql/pglite"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { DURABLE_START_PARAMS, durableFiles, isWalSegment, type SyncWatch } from "./durable-files.ts"
@@ -37,6 +40,15 @@ test("a commit syncs its WAL before it is acknowledged", async () => {
   await pglite.query("insert into t values (1)")
   expect(synced.filter(isWalSegment)).toHaveLength(1)
   await pglite.close()
+})
+
+test("a file that could not be made for want of a descriptor is made once there is one", async () => {
+  const program = fileURLToPath(new URL("../../../../spec/database/descriptors-program.ts", import.meta.url))
+  const words = ["-c", 'ulimit -n 200; exec "$0" "$@"', process.execPath, program, join(folder, "short")]
+  const { stdout } = await promisify(execFile)("bash", words)
+  const [lacking, ...after] = stdout.trim().split("\n")
+  expect(lacking).not.toBe("written")
+  expect(after.at(-1), stdout).toBe("written")
 })
 
 test("a sync that fails is reported, and its commit is not acknowledged", async () => {

@@ -12,6 +12,9 @@ import { PGlite } from "@electric-sql/pglite"
 import type { Filesystem } from "@electric-sql/pglite/basefs"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
 
+/** Files that the database has open at once; it closes the one that was used least recently for another. */
+export const MAX_OPEN_FILES = 150
+
 /**
  * PGlite's own flags but `-F`. `wal_sync_method=fsync`: of the sync calls only fsync reaches the file layer; fdatasync, the
  * usual choice, is a silent no-op there.
@@ -22,6 +25,8 @@ export const DURABLE_START_PARAMS: readonly string[] = [
   "fsync=on",
   "-c",
   "wal_sync_method=fsync",
+  "-c",
+  `max_files_per_process=${MAX_OPEN_FILES}`,
 ]
 
 export type SyncWatch = {

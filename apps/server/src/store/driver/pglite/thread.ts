@@ -6,6 +6,7 @@
 import { readFile } from "node:fs/promises"
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { PGlite, protocol } from "@electric-sql/pglite"
+import { tellsFileError } from "./backend-messages.ts"
 import { DURABLE_START_PARAMS, durableFiles, isWalSegment } from "./durable-files.ts"
 import { isStartup, withoutTerminate } from "./frontend-messages.ts"
 import type { PgliteReply, PgliteRequest, PgliteStart } from "./messages.ts"
@@ -85,13 +86,19 @@ function watchForCrashes(pglite: PGlite): void {
   }
 }
 
-/** The backend's whole answer to whole messages. */
+/**
+ * The backend's whole answer to whole messages. After an error of the files nothing is answered any more, and the database is opened
+ * again: PGlite's file layer keeps a name whose file could not be made, as without a descriptor, and refuses to make it for ever
+ * (docs/faults.md, "For PGlite").
+ */
 async function exchange(pglite: PGlite, messages: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   if (messages.length === 0) return new Uint8Array()
   const parts: Uint8Array[] = []
   await pglite.execProtocolRawStream(messages, { syncToFs: false, onRawData: part => parts.push(part.slice()) })
+  const answer = new Uint8Array(Buffer.concat(parts))
+  if (tellsFileError(answer)) health.failure = "A file of the data folder could not be made or read."
   if (health.failure !== undefined) throw new Error(health.failure)
-  return new Uint8Array(Buffer.concat(parts))
+  return answer
 }
 
 async function runStatements(pglite: PGlite, statements: readonly string[]): Promise<void> {

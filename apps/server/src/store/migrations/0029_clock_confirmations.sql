@@ -1,0 +1,1 @@
+ALTER TABLE "log_head" ADD COLUMN "clock_event" bigint DEFAULT 0 NOT NULL;
