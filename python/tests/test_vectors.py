@@ -67,3 +67,18 @@ def test_the_severities_are_those_of_the_shipped_library() -> None:
         for number in category.split()[1:]
     }
     assert named == SEVERITIES
+
+
+_WITNESS = "witness.example+2758e2d5+BJ589WdUMkXKQ+VX/yQxn31QKrEs/qa9452u2qWJDg0Y"
+
+
+def test_a_witness_whose_key_is_trusted_is_named_with_its_time() -> None:
+    trust = json.loads((VECTORS / "trust.json").read_text())
+    trust["checkpoint_keys"].append(_WITNESS)
+    witnessed = (VECTORS / "bundles/valid/ok-witnessed.json").read_text()
+    outcome = verify_text(witnessed.encode(), [read_trust(json.dumps(trust).encode())])
+    assert (outcome.first_failure, outcome.witnesses) == (None, (("witness.example", 1_768_500_000),))
+    signature = witnessed.index("witness.example ") + 40
+    changed = witnessed[:signature] + ("A" if witnessed[signature] != "A" else "B") + witnessed[signature + 1 :]
+    assert verify_text(changed.encode(), [read_trust(json.dumps(trust).encode())]).first_failure == "witnessed"
+    assert verify_text(changed.encode(), TRUST).witnesses == ()

@@ -11,6 +11,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Deliveries } from "./abroad/deliveries/deliveries.ts"
 import type { Outbox } from "./abroad/outbox/outbox.ts"
 import type { ShowOutside } from "./abroad/outbox/show-outside.ts"
+import type { ShowWitnessed } from "./abroad/witnessing/show-witnessed.ts"
 import type { IdempotencyKeys } from "./front/access/idempotency.ts"
 import type { KeyDirectory } from "./front/access/key-directory.ts"
 import type { RateLimits } from "./front/access/rate-limit.ts"
@@ -106,6 +107,8 @@ export type Deps = {
   readonly showWitnesses: () => Promise<WitnessesAnswer>
   /** Adds the anchors in outside logs to a bundle when it is read. */
   readonly showOutside: ShowOutside
+  /** Adds what witnesses signed of the log since to a bundle when it is read. */
+  readonly showWitnessed: ShowWitnessed
   readonly originSecret: KeyObject
   readonly orchestratorVersion: string
   /** Commit of the source, or "unknown". */

@@ -1,10 +1,10 @@
 /** What the user expects of a record, by options such as `--require-outcome ok`: each is a check of its own. Loaded only when one is given. */
 import { sha256Hex } from "@runseal/canonical"
-import { unixTime } from "@runseal/core/presentation/unix-time"
 import type { RecordFacts } from "@runseal/core/verify/record-facts"
 import { LIMITATION_CODES, type LimitationCode, type Report } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
+import { unixTime } from "@runseal/core/vocabulary/unix-time"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { openingExpectation } from "./expected-opening.ts"
 import { InputError } from "./input-error.ts"

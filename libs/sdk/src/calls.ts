@@ -49,7 +49,7 @@ export function query(parameters: Readonly<Record<string, string | number | Date
   const pairs = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [`${encodeURIComponent(name)}=${encode(name, textOf(name, value))}`],
   )
-  return `?${pairs.join("&")}`
+  return pairs.length === 0 ? "" : `?${pairs.join("&")}`
 }
 
 function textOf(name: string, value: string | number | Date): string {

@@ -4,7 +4,9 @@ import { type ArtifactKey, OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabul
 import {
   ARTIFACT_ANSWERS,
   type ArtifactAnswers,
+  BUNDLE_ADDITIONS,
   BUNDLE_FORMS,
+  type BundleAddition,
   type BundleForm,
   REPORT_FORMATS,
   type ReportFormat,
@@ -23,7 +25,7 @@ import type { CallOptions } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
 /** `form` is sealed by default. */
-export type BundleOptions = CallOptions & { readonly form?: BundleForm }
+export type BundleOptions = CallOptions & { readonly form?: BundleForm; readonly with?: BundleAddition }
 /** `format` is comprehensive by default. */
 export type ReportOptions = CallOptions & { readonly format?: ReportFormat }
 
@@ -38,7 +40,7 @@ export type RunReads = {
   ) => Promise<Received<ArtifactAnswers[Key]>>
   /**
    * A run's audit bundle, unverified: pass `text` to `verifyBundle`, or save it. As it was sealed, or with `form: "full"` with every
-   * section written out.
+   * section written out. With `with: "witnessed"` also what witnesses signed of the log since, once that has all its entries.
    */
   readonly bundle: (runId: number, options?: BundleOptions) => Promise<Received<JsonObject>>
   /** A run's in-toto statement in its DSSE envelope, unverified; NotFoundError for a stage_error. */
@@ -65,10 +67,12 @@ export function runReads(send: Send, pathOf: (runId: number) => string): RunRead
     verifyRun: async (runId, call) => await get(`${pathOf(runId)}/verify`, as(verifyAnswerSchema), call),
     artifact: async (runId, key, call) =>
       await get(`${pathOf(runId)}/${artifactPath(key)}`, received(lenient(ARTIFACTS[key])), call),
-    bundle: async (runId, { form, ...call } = {}) => {
+    bundle: async (runId, { form, with: addition, ...call } = {}) => {
       if (form !== undefined && !BUNDLE_FORMS.includes(form))
         throw new InvalidArgumentError(`A bundle's form is one of ${BUNDLE_FORMS.join(", ")}.`)
-      return await get(`${pathOf(runId)}/artifacts${form === undefined ? "" : query({ form })}`, okObject, call)
+      if (addition !== undefined && !BUNDLE_ADDITIONS.includes(addition))
+        throw new InvalidArgumentError(`A bundle is asked for with ${BUNDLE_ADDITIONS.join(", ")}, or with nothing.`)
+      return await get(`${pathOf(runId)}/artifacts${query({ form, with: addition })}`, okObject, call)
     },
     statement: async (runId, call) =>
       await get(`${pathOf(runId)}/${STATEMENT_FILE}`, received(dsseEnvelopeSchema), call),

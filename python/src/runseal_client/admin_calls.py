@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import admin_models as a
 from . import models as m
+from .caller_calls import bundle_query
 from .calls import Artifact, Body, Call, ReportFormat, given, segment
 
 
@@ -102,9 +103,9 @@ def check_any_run(run_id: int) -> Call[m.SelfCheck]:
     return Call("GET", f"/admin/runs/{run_id}/verify", m.SelfCheck)
 
 
-def any_bundle(run_id: int, full: bool = False) -> Call[bytes]:
+def any_bundle(run_id: int, full: bool = False, witnessed: bool = False) -> Call[bytes]:
     """The record of a run of any key."""
-    return Call("GET", f"/admin/runs/{run_id}/artifacts", bytes, query={"form": "full"} if full else {})
+    return Call("GET", f"/admin/runs/{run_id}/artifacts", bytes, query=bundle_query(full, witnessed))
 
 
 def any_artifact(run_id: int, name: Artifact) -> Call[bytes]:

@@ -64,9 +64,14 @@ def check_run(run_id: int) -> Call[m.SelfCheck]:
     return Call("GET", f"/runs/{run_id}/verify", m.SelfCheck)
 
 
-def bundle(run_id: int, full: bool = False) -> Call[bytes]:
-    """The record, byte for byte as it was sealed, or with `full` in full."""
-    return Call("GET", f"/runs/{run_id}/artifacts", bytes, query={"form": "full"} if full else {})
+def bundle_query(full: bool, witnessed: bool) -> dict[str, str]:
+    """The query of a bundle."""
+    return ({"form": "full"} if full else {}) | ({"with": "witnessed"} if witnessed else {})
+
+
+def bundle(run_id: int, full: bool = False, witnessed: bool = False) -> Call[bytes]:
+    """The record, byte for byte as it was sealed, or with `full` in full; with `witnessed` what witnesses signed since."""
+    return Call("GET", f"/runs/{run_id}/artifacts", bytes, query=bundle_query(full, witnessed))
 
 
 def artifact(run_id: int, name: Artifact) -> Call[bytes]:

@@ -10,6 +10,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import { type Publication, publicationsPageSchema } from "@runseal/core/wire/admin-answers"
 import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/key-requests"
+import type { WitnessesAnswer } from "@runseal/core/wire/log-answers"
 import { policiesPageSchema } from "@runseal/core/wire/policy-requests"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
 import { madeShareSchema, revokedShareSchema, type Share, sharesPageSchema } from "@runseal/core/wire/share-messages"
@@ -20,6 +21,7 @@ import { html, type Markup } from "../parts/markup.ts"
 import { SIGNS, toneOf } from "../parts/outcome-names.ts"
 import { facts, formTokens, meter, readable, whole } from "../parts/pieces.ts"
 import { administers, answerForm, formOf, seesAll, shares, show, type Visit } from "../visit.ts"
+import { witnessesOf } from "./log-page.ts"
 import { timeline } from "./run-timeline.ts"
 
 const pathOf = (id: string | number): string => `/console/runs/${id}`
@@ -32,6 +34,7 @@ export async function runPage(visit: Visit): Promise<Response> {
   const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
   const { run_id } = bundle.run
   const [published, shared] = await Promise.all([publicationOf(visit, run_id), sharesOf(visit, run_id)])
+  const { checkpoint: log } = await witnessesOf(visit)
   const title = titleOf(bundle)
   const body = html`${outcome(bundle, title, await denyingRule(visit, bundle))}
 ${visit.news ?? ""}
@@ -42,8 +45,8 @@ ${section("Declared by the caller", declared(bundle))}
 ${section("Verified in this browser", verification(visit, bundle))}
 ${section("Facts", runFacts(visit, bundle))}
 ${budgets(visit, bundle)}
-${section("Log entries", anchors(bundle))}
-${section("Hand it on", handOn(visit, bundle, { published, shared }))}
+${section("Log entries", anchors(bundle, log))}
+${section("Hand it on", handOn(visit, bundle, { published, shared }, isWithin(bundle, log)))}
 </div></div>`
   return show(visit, { title, body, islands: ["run.js"] })
 }
@@ -176,7 +179,15 @@ const verification = (visit: Visit, { run }: Bundle): Markup =>
 <noscript><p class="notice warn">Scripts are switched off. Check the bundle with the command line instead: <code>verifier bundle.json</code></p></noscript>
 </div>`
 
-function anchors({ anchors: found }: Bundle): Markup {
+/** The newest checkpoint that enough witnesses signed; undefined before the first. */
+type Log = WitnessesAnswer["checkpoint"]
+
+/** Whether the tree that witnesses signed has the whole record. */
+const isWithin = ({ anchors: { complete_record: last } }: Bundle, log: Log): boolean =>
+  log !== undefined && last !== undefined && Number(last.entry.logIndex) < log.size
+
+function anchors(bundle: Bundle, log: Log): Markup {
+  const { anchors: found } = bundle
   const own = [
     ["Decision", found.pre_anchor ?? found.receipt],
     ["Complete record", found.complete_record],
@@ -193,8 +204,10 @@ function anchors({ anchors: found }: Bundle): Markup {
   )
   if (rows.length === 0) return html`<p class="quiet">This record has no log entry.</p>`
   const outside = found.outside?.length ?? 0
-  return html`${facts(rows)}${outside === 0 ? "" : html`<p>Also in ${outside} outside ${outside === 1 ? "log" : "logs"}.</p>`}<p class="quiet">Witnesses sign the whole log, not one entry: <a href="/console/log">log health</a>.</p>`
+  return html`${facts(rows)}${outside === 0 ? "" : html`<p>Also in ${outside} outside ${outside === 1 ? "log" : "logs"}.</p>`}<p class="quiet">${WITNESSED_LATER} ${log === undefined ? "No witness signed this log." : `They signed it at ${plural(log.size, "entry", "entries")}, ${isWithin(bundle, log) ? "with this record" : "not yet with this record"}.`} <a href="/console/log">Log health</a></p>`
 }
+
+const WITNESSED_LATER = "The record as it was sealed carries no witness's signature: witnesses sign the log, later."
 
 /** Where a run is published; undefined for one that is not, and for visitors who neither publish nor withdraw. */
 async function publicationOf(visit: Visit, id: number): Promise<Publication | undefined> {
@@ -208,7 +221,7 @@ async function publicationOf(visit: Visit, id: number): Promise<Publication | un
 const pageOf = (bundleUrl: string): string => bundleUrl.replace(/\/bundle\.json$/, "")
 
 /** An administrator publishes its own runs, and those of open mode that it was given; it withdraws any. */
-function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut): Markup {
+function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut, isWitnessed: boolean): Markup {
   const { run } = bundle
   const isOwn = [0, visit.session.key_id].includes(keyOf(bundle))
   const publish = administers(visit)
@@ -216,6 +229,7 @@ function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut): 
 <p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} ${isOwn || published !== undefined ? "Published, everybody with its address reads and verifies the record." : "Only the key that made a run publishes it. Share it instead."}</p>`
     : ""
   return html`<ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
+${isWitnessed ? html`<li><a href="${recordsOf(visit)}/${run.run_id}/artifacts?with=witnessed" download="runseal-run-${run.run_id}-witnessed.json">Bundle with witnesses</a>: with what they signed of the log since</li>` : ""}
 ${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${shared === undefined ? "" : sharing(run.run_id, shared, visit)}${publish}`
 }
 

@@ -36,6 +36,7 @@ import type { Receipt, Receipts } from "./sealed-artifacts.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "./sealed-artifacts.ts"
 import { sealedSectionsSchema } from "./sealed-sections.ts"
 import { sectionsSchema } from "./sections.ts"
+import { witnessedSchema } from "./witnessed-log.ts"
 
 /** Logs besides the service's own that one record may be anchored in. */
 export const MAX_OUTSIDE_LOGS = 8
@@ -68,6 +69,8 @@ const anchorsSchema = v.strictObject({
   complete_record: opt(completeRecordAnchorSchema),
   /** The same leaves in other logs, one item each, by rising log id. They come after the record is sealed. */
   outside: opt(v.pipe(v.array(outsideAnchorsSchema), v.minLength(1), v.maxLength(MAX_OUTSIDE_LOGS))),
+  /** What witnesses signed of the log since: only in a record that was asked for with it. */
+  witnessed: opt(witnessedSchema),
 })
 export type Anchors = Shape<typeof anchorsSchema>
 
@@ -76,6 +79,7 @@ const sealedAnchorsSchema = v.strictObject({
   receipt: opt(sealedAnchors.receipt),
   complete_record: opt(sealedAnchors.complete_record),
   outside: opt(v.pipe(v.array(sealedOutsideSchema), v.minLength(1), v.maxLength(MAX_OUTSIDE_LOGS))),
+  witnessed: opt(witnessedSchema),
 })
 
 /** Results that were computed from withheld sections, since nobody can compute them again. */

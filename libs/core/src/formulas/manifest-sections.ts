@@ -105,7 +105,8 @@ export function partialManifest(
 /** Everything but the bundle's own hash, the anchors that come after it and the results of withheld sections; each section is its hash. */
 function bundlePreimage(bundle: SealedBody): JsonObject {
   const { bundle_hash: _hash, withheld_results: _withheld, anchors, sections, ...rest }: Partial<SealedBundle> = bundle
-  const { complete_record: _complete, outside: _outside, ...before }: SealedBundle["anchors"] = anchors ?? {}
+  const { pre_anchor, receipt }: SealedBundle["anchors"] = anchors ?? {}
+  const before = { ...(pre_anchor && { pre_anchor }), ...(receipt && { receipt }) }
   return { ...rest, sections: sectionHashes(sections ?? {}), anchors: before }
 }
 

@@ -5,8 +5,8 @@ import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report
 import { isUnanchored, VERDICTS } from "../verify/report.ts"
 import type { Standing } from "../vocabulary/outcome-words.ts"
 import { OUTCOMES, type OutcomeKind } from "../vocabulary/outcomes.ts"
+import { unixTime } from "../vocabulary/unix-time.ts"
 import { endText, failureText } from "./permit-account.ts"
-import { unixTime } from "./unix-time.ts"
 
 const NAMES: Readonly<Record<Report["document"], string>> = {
   bundle: "Audit bundle",

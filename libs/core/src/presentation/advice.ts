@@ -20,6 +20,7 @@ const CAUSES: Readonly<Record<CheckId, Cause>> = {
   bundle_hash: "altered",
   complete_record: "keys",
   outside: "keys",
+  witnessed: "keys",
   report_signature: "keys",
   printed_hashes: "altered",
   signature: "keys",

@@ -1,5 +1,6 @@
 /** What the report of a bundle says: of each check that passed, and of what no check can know. docs/formats.md section 16. */
-import type { Bundle } from "../artifacts/bundle-schema.ts"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import type { Anchors, Bundle } from "../artifacts/bundle-schema.ts"
 import { isShown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { unrepeatableKernels } from "../derivation/v1/run-kernels.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
@@ -7,17 +8,19 @@ import { passedFirstAnchor } from "./anchor-check.ts"
 import type { PassedChecks } from "./examination.ts"
 import { outsideLimitations, passedOutside } from "./outside.ts"
 import { isOutputUnseen } from "./record-facts.ts"
-import type { Check, CheckId, Limitation, Report } from "./report.ts"
+import type { Check, CheckId, Limitation, LimitationCode, Report } from "./report.ts"
 import { absent, limitation } from "./report.ts"
+import { passedWitnessed, witnessedLimitation } from "./witnessed.ts"
 
 /** Declared sections of which the bundle has only the hash. */
 export const withheldNames = ({ sections }: Bundle): Report["withheld"] =>
   WITHHOLDABLE_NAMES.filter(name => "withheld" in (sections[name] ?? {}))
 
 /** What the report says of each check when nothing is wrong. */
-export function passedChecks(bundle: Bundle): PassedChecks {
+export function passedChecks(bundle: Bundle, trust: TrustedKeys | undefined): PassedChecks {
   const { sections, manifest, partial_manifest: partial, anchors } = bundle
   const outside = passedOutside(anchors)
+  const witnessed = passedWitnessed(anchors, trust)
   return {
     shape: "kinds, fields and the parts of this outcome are as they must be",
     sections: passedSections(bundle),
@@ -40,6 +43,7 @@ export function passedChecks(bundle: Bundle): PassedChecks {
       ? `log entry ${anchors.complete_record.entry.logIndex} holds the whole record`
       : absent("complete_record", NO_ANCHOR),
     ...(outside === undefined ? {} : { outside }),
+    ...(witnessed === undefined ? {} : { witnessed }),
   }
 }
 
@@ -79,15 +83,21 @@ function passedExecutions({ sections }: Bundle): Check | string {
   )
 }
 
+/** What is left open of the log: of a record that carries what witnesses signed, what that leaves open. */
+function logLimitations(anchors: Anchors, trust: TrustedKeys | undefined): readonly LimitationCode[] {
+  const witnessed = witnessedLimitation(anchors, trust)
+  return outsideLimitations(anchors).map(code => (code === "operator_log" ? (witnessed ?? code) : code))
+}
+
 /** What was not verified and cannot be from the bundle alone. */
-export function limitationsOf(bundle: Bundle): readonly Limitation[] {
+export function limitationsOf(bundle: Bundle, trust: TrustedKeys | undefined): readonly Limitation[] {
   const { sections, anchors } = bundle
   const review = sections.governance_review
   const reviewed = review?.ai_output_hash !== undefined
   const complete = anchors.complete_record !== undefined
   const first = anchors.pre_anchor ?? anchors.receipt
   return [
-    ...(first !== undefined || complete ? outsideLimitations(anchors).map(limitation) : []),
+    ...(first !== undefined || complete ? logLimitations(anchors, trust).map(limitation) : []),
     limitation("declared_content"),
     ...(sections.permit === undefined ? [] : [limitation("reported_act"), limitation("opening_before_act")]),
     ...(complete ? [limitation("chain_tail")] : []),

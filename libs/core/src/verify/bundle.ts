@@ -25,6 +25,7 @@ import { bundleFacts } from "./record-facts.ts"
 import { checkPlaces } from "./record-places.ts"
 import { type Report, VERDICTS, type Verdict } from "./report.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
+import { checkWitnessed } from "./witnessed.ts"
 
 /** The whole of a bundle's verification: every check runs, none is skipped after a failure. */
 const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
@@ -42,6 +43,7 @@ const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
   checkCompleteRecord,
   checkPlaces,
   checkOutside,
+  checkWitnessed,
 ]
 
 /** A record in its two forms. */
@@ -80,14 +82,14 @@ export function verifyForms(
   return conclude(examined, {
     document: "bundle",
     good: goodVerdict(bundle),
-    passed: passedChecks(bundle),
+    passed: passedChecks(bundle, trust),
     statement: statementOf(bundle),
     clock: run.created_at,
     run_id: run.run_id,
     outcome_kind: run.outcome_kind,
     facts: bundleFacts(bundle),
     withheld: withheldNames(bundle),
-    limitations: limitationsOf(bundle),
+    limitations: limitationsOf(bundle, trust),
     anchors: own,
     outside: outsideFacts(anchors, trust),
   })

@@ -158,4 +158,5 @@ const ANCHORS = [
   ["receipt", "leaf"],
   ["complete_record", "complete_record"],
   ["outside", "outside"],
+  ["witnessed", "witnessed"],
 ] as const

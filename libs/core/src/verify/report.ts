@@ -18,6 +18,7 @@ export const CHECK_IDS = [
   "bundle_hash",
   "complete_record",
   "outside",
+  "witnessed",
 ] as const
 /** Two further checks of an audit report in PDF: who signed the file, and whether its pages print the hashes of the record in it. */
 export const REPORT_SIGNATURE_ID = "report_signature"
@@ -56,6 +57,16 @@ export const LIMITATIONS = {
   operator_log: {
     sentence:
       "Log time and the log's uniqueness are the operator's word: this document carries no witness's signature. Those of the log, verifier log audit shows.",
+    strict: false,
+  },
+  witnessed_log: {
+    sentence:
+      "That the log is the same for everybody rests on the witnesses that signed it: that they are independent of its operator. They date an entry by their signature; its log time is the operator's word.",
+    strict: false,
+  },
+  unknown_witness: {
+    sentence:
+      "Log time and the log's uniqueness are the operator's word as long as you trust no key of a witness that signed here: list those keys in the trust document that you pin.",
     strict: false,
   },
   own_log_alone: {

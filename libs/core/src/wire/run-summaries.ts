@@ -46,6 +46,10 @@ export const BUNDLE_FORMS = ["sealed", "full"] as const
 export type BundleForm = (typeof BUNDLE_FORMS)[number]
 export const BUNDLE_FORM_DEFAULT: BundleForm = "sealed"
 
+/** What a bundle is served with when it is asked for: what witnesses signed of the log since. */
+export const BUNDLE_ADDITIONS = ["witnessed"] as const
+export type BundleAddition = (typeof BUNDLE_ADDITIONS)[number]
+
 /** Filters of `GET /runs/search`. */
 export type RunFilters = {
   /** Prefix, lowercase hex. */

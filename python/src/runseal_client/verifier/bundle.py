@@ -17,7 +17,7 @@ from .anchor import (
     time_problem,
 )
 from .bundle_shape import read_bundle, refused_gate, shape_problem, wanted_sections
-from .checks import ANCHORED, COMPLETE, FAILED, UNANCHORED, Checks, Outcome
+from .checks import ANCHORED, CHECKS, COMPLETE, FAILED, UNANCHORED, Checks, Outcome
 from .decisions import (
     budget_problem,
     evaluation_problem,
@@ -36,6 +36,7 @@ from .merkle import Tree
 from .receipts import receipt_problem
 from .trust import Trust
 from .withheld import withheld_problem
+from .witnessed import witnessed_problem, witnesses_of
 
 Json = dict[str, Any]
 _NAMED = {
@@ -121,7 +122,7 @@ class BundleVerification:
         self.receipt: Json | None = bundle.get(key) if key is not None else None
         self.gate = refused_gate(bundle)
         self.first = next((slot for slot in ("pre_anchor", "receipt") if slot in self.anchors), None)
-        self.checks = Checks()
+        self.checks = Checks((*CHECKS, "witnessed") if "witnessed" in self.anchors else CHECKS)
         self.made = Derivation(bundle, self._token(), None, self.receipt)
         self.leaf: Json | None = None
 
@@ -149,6 +150,8 @@ class BundleVerification:
             checks.run("complete_record", self._complete_record)
         elif self.run["outcome_kind"] == "stage_error" or self.run.get("leaf_version") not in (None, "vfa.leaf.v5"):
             checks.put("complete_record", "The record has no anchor of its own.")
+        if "witnessed" in self.anchors:
+            checks.run("witnessed", lambda: witnessed_problem(self.anchors, self.trust))
         failed = checks.first_failure() is not None
         complete, anchored = checks.passed("complete_record"), checks.passed("inclusion")
         withheld = tuple(name for name in (*shapes.DECLARED, "closing") if is_withheld(self.sections.get(name, {})))
@@ -164,6 +167,7 @@ class BundleVerification:
             ai_output_hash=self.sections["payload"].get("ai_output_hash"),
             declared_output_hash=self._declared_output(),
             service=self.trust.service,
+            witnesses=witnesses_of(self.anchors, self.trust),
         )
 
     def _declared_output(self) -> str | None:
@@ -342,7 +346,7 @@ class BundleVerification:
 
     def _bundle_hash(self) -> str | None:
         bundle = without(self.bundle, "bundle_hash", "withheld_results", "stated")
-        anchors = without(self.anchors, "complete_record", "outside")
+        anchors = without(self.anchors, "complete_record", "outside", "witnessed")
         sections = {name: each["hash"] for name, each in self.sections.items()}
         if digest({**bundle, "sections": sections, "anchors": anchors}) != self.bundle["bundle_hash"]:
             return "The bundle has another hash."

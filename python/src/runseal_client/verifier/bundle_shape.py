@@ -97,10 +97,16 @@ _RUN = record(
 _BEFORE_ENTRY = shapes.DERIVED[: shapes.DERIVED.index("pote_proof")]
 
 
+_PATH = f.array(f.base64_of(32), most=53)
+_WITNESSED = record(
+    {"checkpoint": f.text(1, 131_072)}, {"pre_anchor": _PATH, "receipt": _PATH, "complete_record": _PATH}
+)
+
+
 def _anchors(pre_anchor: f.Form, receipt: f.Form, complete_record: f.Form) -> f.Form:
     leaves = {"pre_anchor": pre_anchor, "receipt": receipt, "complete_record": complete_record}
     slots: dict[str, f.Form] = {slot: record({"leaf": leaf, "entry": shapes.ENTRY}) for slot, leaf in leaves.items()}
-    return record({}, {**slots, "outside": f.anything})
+    return record({}, {**slots, "outside": f.anything, "witnessed": _WITNESSED})
 
 
 def _version_alone(versions: tuple[str, ...]) -> f.Form:
@@ -172,6 +178,10 @@ def _results_of_full_form(sections: Json, derived: Json) -> Json | None:
         raise Unreadable("A full form does not state the results of a withheld section.") from None
 
 
+# What is added to a record when it is read.
+_LATER = ("outside", "witnessed")
+
+
 def _sealed_form(document: Json) -> Json:
     """The sealed form of a full one; what it stated is kept under `stated`."""
     sections = {name: each for name, each in document["sections"].items() if name not in shapes.DERIVED}
@@ -185,15 +195,15 @@ def _sealed_form(document: Json) -> Json:
             },
         }
         for slot, anchor in document["anchors"].items()
-        if slot != "outside"
-    }
+        if slot not in _LATER
+    } | {name: document["anchors"][name] for name in _LATER if name in document["anchors"]}
     made = {**document, "kind": "vfa.audit_bundle.v2", "sections": sections, "anchors": anchors}
     if "manifest" not in document:
         made["derived"] = {name: each["hash"] for name, each in derived.items()}
     results = _results_of_full_form(sections, derived)
     if results is not None:
         made["withheld_results"] = results
-    leaves = {slot: anchor["leaf"] for slot, anchor in document["anchors"].items() if slot != "outside"}
+    leaves = {slot: anchor["leaf"] for slot, anchor in document["anchors"].items() if slot not in _LATER}
     return {**made, "stated": {"sections": derived, "leaves": leaves}}
 
 
@@ -267,7 +277,7 @@ def shape_problem(bundle: Json) -> str | None:
     stage, messages = message_of(bundle)
     if run.get("error_stage") != stage or run.get("error_message") not in messages:
         return "The sentence about the run's end is not that of its outcome."
-    slots = set(anchors) - {"complete_record"}
+    slots = set(anchors) - {"complete_record", *_LATER}
     allowed = {"pre_anchor"} if outcome == "ok" else {"receipt"} if receipt is not None else set()
     if not slots <= allowed:
         return "An anchor has no place in a record of this outcome."

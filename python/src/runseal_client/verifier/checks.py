@@ -72,6 +72,7 @@ class Outcome:
     # Of an output that the service never had: the SHA-256 that the caller declared.
     declared_output_hash: str | None = None
     service: str | None = None
+    witnesses: tuple[tuple[str, int], ...] = ()
 
     @property
     def observed(self) -> bool:

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 from .checks import FAILED, LIMITATIONS, Outcome
@@ -111,6 +112,13 @@ def unmet(outcome: Outcome, output: bytes | None, strict: Sequence[str]) -> tupl
     return None if refused is None else ("strict", LIMITATIONS[refused])
 
 
+def _utc(second: int) -> str:
+    try:
+        return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"Unix second {second}"
+
+
 def as_json(outcome: Outcome, exit_code: int) -> dict[str, object]:
     """What --json prints of a document, with the keys of `verifier --json`."""
     checks = [
@@ -143,6 +151,7 @@ def _text(outcome: Outcome) -> list[str]:
     for name in outcome.checks.names:
         result, message = outcome.checks.results.get(name, ("absent", ""))
         lines.append(f"  {_SIGNS[result]} {name}" + (f": {message}" if message else ""))
+    lines += [f"Witness    {name} signed the log with it at {_utc(at)}" for name, at in outcome.witnesses]
     lines += [f"Withheld   {name}: only its hash was checked" for name in outcome.withheld]
     lines += [f"Limitation  {code}: {LIMITATIONS[code]}" for code in outcome.limitations]
     lines += ["Not checked", *(f"  {each}" for each in NOT_CHECKED)]

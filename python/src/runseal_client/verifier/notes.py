@@ -7,10 +7,11 @@ import hashlib
 from dataclasses import dataclass
 
 from .forms import base64_of, decimal, fits
+from .json_text import MAX_INTEGER
 from .keys import verifies_ed25519
 
 _MARK = "\u2014 "
-_ED25519, _COSIGNATURE = 1, 4
+_ED25519, COSIGNATURE = 1, 4
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def read_verifier_key(text: str) -> VerifierKey | None:
         return None
     data = base64.b64decode(parts[2])
     hint = hashlib.sha256(parts[0].encode() + b"\n" + data).digest()[:4]
-    if data[0] not in (_ED25519, _COSIGNATURE) or hint.hex() != parts[1]:
+    if data[0] not in (_ED25519, COSIGNATURE) or hint.hex() != parts[1]:
         return None
     return VerifierKey(parts[0], data[0], data[1:], hint)
 
@@ -97,7 +98,7 @@ def signed_by(note: Note, key: VerifierKey) -> bool:
 def cosigned_at(note: Note, key: VerifierKey) -> int | None:
     """Unix seconds of the key's cosignature, by the witness's clock; None without one that verifies."""
     for each in note.signatures:
-        if key.kind == _COSIGNATURE and _verifies(note, each, key):
+        if key.kind == COSIGNATURE and _verifies(note, each, key):
             return int.from_bytes(each.value[:8], "big")
     return None
 
@@ -107,6 +108,8 @@ def _verifies(note: Note, signature: Signature, key: VerifierKey) -> bool:
         return False
     if key.kind == _ED25519:
         return verifies_ed25519(key.key, signature.value, note.text.encode())
-    time, value = signature.value[:8], signature.value[8:]
-    message = f"cosignature/v1\ntime {int.from_bytes(time, 'big')}\n{note.text}"
+    time, value = int.from_bytes(signature.value[:8], "big"), signature.value[8:]
+    if not 0 < time <= MAX_INTEGER:
+        return False
+    message = f"cosignature/v1\ntime {time}\n{note.text}"
     return verifies_ed25519(key.key, value, message.encode())

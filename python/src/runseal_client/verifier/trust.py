@@ -11,7 +11,7 @@ from . import forms as f
 from .forms import HASH, array, constant, instant, record, refuse, text
 from .json_text import parse
 from .keys import is_p256, key_id
-from .notes import read_verifier_key
+from .notes import VerifierKey, read_verifier_key
 
 Json = dict[str, Any]
 
@@ -101,6 +101,7 @@ class Trust:
     service_keys: dict[str, Key]
     log_keys: dict[str, tuple[Key, ...]]
     leaf_v7_from: int | None
+    checkpoint_keys: tuple[VerifierKey, ...] = ()
 
     @property
     def host(self) -> str:
@@ -153,12 +154,12 @@ def read_trust(data: bytes) -> Trust:
         listed = [member[each] if each else member for member in document[name]]
         if len(set(listed)) != len(listed):
             raise refuse(f"/{name}", "holds a key twice")
-    for spelt in document["checkpoint_keys"]:
-        key = read_verifier_key(spelt)
-        if key is not None and key.kind == 1 and key.name != document["origin"].replace(" - ", "/"):
+    checkpoint_keys = [key for key in map(read_verifier_key, document["checkpoint_keys"]) if key is not None]
+    for key in checkpoint_keys:
+        if key.kind == 1 and key.name != document["origin"].replace(" - ", "/"):
             raise refuse("/checkpoint_keys", "holds an Ed25519 key of another name than the log's")
     if not log_keys:
         raise refuse("/trusted_root", "names no key of the log")
     leaf_v7 = _second(document.get("leaf_v7_from"))
     keys = dict(map(_service_key, document["service_keys"]))
-    return Trust(document["service"], document["origin"], keys, log_keys, leaf_v7)
+    return Trust(document["service"], document["origin"], keys, log_keys, leaf_v7, tuple(checkpoint_keys))

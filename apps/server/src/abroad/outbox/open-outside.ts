@@ -7,6 +7,7 @@ import { StartupError } from "../../options/startup-error.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { listAuthorities, listOutsideLogs, type OutsideLogRow } from "../../store/tables/outside-log-table.ts"
 import type { Readiness } from "../../telemetry.ts"
+import { showWitnessed } from "../witnessing/show-witnessed.ts"
 import { type Outbox, type OutboxContext, openOutbox } from "./outbox.ts"
 import { authorityOf, authorityRow, type OutsideLog, outsideKey } from "./outside-log.ts"
 import { showNothing, showOutside } from "./show-outside.ts"
@@ -17,7 +18,8 @@ type Outside = {
    * current one.
    */
   readonly listed: { readonly keys: readonly LogKey[]; readonly authorities: readonly TimestampAuthority[] }
-  readonly shown: Pick<Deps, "outside" | "showOutside">
+  /** What is added to a record when it is read, and the log that this process delivers to. */
+  readonly shown: Pick<Deps, "outside" | "showOutside" | "showWitnessed">
   /** The embedded log has grown. */
   readonly wake: () => void
   /** Wraps a readiness check: in sync mode the outside log must take entries too. */
@@ -42,6 +44,7 @@ export async function openOutside(
     },
     shown: {
       showOutside: logs.length === 0 ? showNothing : showOutside(db),
+      showWitnessed: showWitnessed(db),
       ...(outbox === undefined ? {} : { outside: outbox }),
     },
     wake: outbox?.wake ?? (() => undefined),

@@ -38,7 +38,7 @@ export const showOutside =
   }
 
 /** Undefined for a stored text that is no bundle, because the database was tampered with: it is returned as it is, and does not verify. */
-function bundleIn(text: string): Bundle | undefined {
+export function bundleIn(text: string): Bundle | undefined {
   try {
     return bundleOf(text)
   } catch (error) {

@@ -15,9 +15,6 @@ import {
   sha256Schema,
 } from "@runseal/core/vocabulary/scalars"
 import {
-  BUNDLE_FORM_DEFAULT,
-  BUNDLE_FORMS,
-  type BundleForm,
   PAGE_LIMIT_DEFAULT,
   PAGE_LIMIT_MAX,
   REPORT_FORMAT_DEFAULT,
@@ -163,17 +160,6 @@ export const reportQuerySchema = v.object({
   ),
 })
 
-/** `form` of `GET /runs/{id}/artifacts`. */
-export const artifactsQuerySchema = v.object({
-  form: opt(
-    v.pipe(
-      v.picklist(BUNDLE_FORMS, `must be one of ${BUNDLE_FORMS.join(", ")}`),
-      v.metadata({ default: BUNDLE_FORM_DEFAULT }),
-      v.description("sealed: byte for byte as sealed; full: with every derived section and leaf written out."),
-    ),
-  ),
-})
-
 /** 400 for a query that an endpoint does not accept. */
 export const invalidParameter = (message: string): HttpError => new HttpError("invalid_parameter", message)
 
@@ -299,7 +285,3 @@ export function asRange(query: {
 /** The requested format of a report. */
 export const readReportFormat = (url: string): ReportFormat =>
   readQuery(reportQuerySchema, url).format ?? REPORT_FORMAT_DEFAULT
-
-/** The requested form of a bundle. */
-export const readBundleForm = (url: string): BundleForm =>
-  readQuery(artifactsQuerySchema, url).form ?? BUNDLE_FORM_DEFAULT

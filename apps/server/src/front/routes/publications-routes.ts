@@ -15,10 +15,12 @@ import {
 } from "../../store/tables/publications-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
+import { readPublicQuery } from "../http/bundle-query.ts"
 import { roomForAnswer } from "../http/json-body.ts"
 import { noSuchRun, readRunId } from "../http/path-ids.ts"
 import { entityTag, namesEtag } from "../http/served-file.ts"
 import { publicBundleUrl } from "./addresses.ts"
+import { shownBundle } from "./shown-bundle.ts"
 
 /** 128 random bits: a token that cannot be guessed, so that its look-up needs no constant time. */
 const TOKEN_BYTES = 16
@@ -68,9 +70,10 @@ export function publicBundleRoutes(deps: Deps): Hono {
       "No bundle is served at this address. Its owner reads it from /runs/{id}/artifacts; a published run is read under its token.",
     )
   })
-  app.get("/public/runs/:token/bundle.json", c =>
-    sendPublished(c, deps, async sealed => (await deps.showOutside([sealed]))[0] ?? sealed),
-  )
+  app.get("/public/runs/:token/bundle.json", c => {
+    const addition = readPublicQuery(c.req.url)
+    return sendPublished(c, deps, sealed => shownBundle(deps, sealed, addition))
+  })
   return app
 }
 

@@ -3,7 +3,7 @@ import { canonicalize } from "@runseal/canonical"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import type { ArtifactKey, OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import { type BundleForm, type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summaries"
+import { type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
@@ -11,12 +11,14 @@ import { HttpError } from "../../http-error.ts"
 import type { Source } from "../../store/driver/session.ts"
 import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
-import { type Page, readBundleForm, readPage, readSearch } from "../http/query.ts"
+import { readBundleQuery } from "../http/bundle-query.ts"
+import { type Page, readPage, readSearch } from "../http/query.ts"
 import { readablePage } from "./claim-routes.ts"
 import { ownRun, type RunOfPath } from "./own-run.ts"
 import { reportOf } from "./report-routes.ts"
 import { runStatementOf } from "./run-statement-route.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
+import { shownBundle } from "./shown-bundle.ts"
 
 /** Answers with a page of the runs that the caller reads. @param read a page of one owner's */
 async function sendPage(
@@ -50,8 +52,8 @@ export function runParts(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfP
   const app = new Hono()
   app.get(`${base}/:id/verify`, async c => c.json(selfCheck(await find(c, deps), new Date(deps.nowMs()).toISOString())))
   app.get(`${base}/:id/artifacts`, async c => {
-    const form = readBundleForm(c.req.url)
-    return sendBundle(c, deps, await find(c, deps), form)
+    const query = readBundleQuery(c.req.url)
+    return sendBundle(c, deps, await find(c, deps), query)
   })
   for (const kind of OUTCOME_KINDS) {
     const { artifact } = OUTCOMES[kind]
@@ -61,9 +63,14 @@ export function runParts(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfP
   return app.route("/", reportOf(deps, base, find)).route("/", runStatementOf(deps, base, find))
 }
 
-/** The bundle goes out as the bytes that were sealed, or in full; with what outside logs hold of it by now. */
-async function sendBundle(c: Context, { showOutside }: Deps, row: RunRow, form: BundleForm): Promise<Response> {
-  const [text = row.bundle] = await showOutside([row.bundle])
+/** The bundle goes out as the bytes that were sealed, or in full; with what outside logs hold of it by now, and witnesses signed if asked for. */
+async function sendBundle(
+  c: Context,
+  deps: Pick<Deps, "showOutside" | "showWitnessed">,
+  row: RunRow,
+  { form, with: addition }: ReturnType<typeof readBundleQuery>,
+): Promise<Response> {
+  const text = await shownBundle(deps, row.bundle, addition)
   return c.body(form === "full" ? canonicalize(storedBundle({ ...row, bundle: text })) : text, 200, {
     "Content-Type": "application/json",
     "Content-Disposition": `attachment; filename="runseal-run-${row.run_id}-${form === "full" ? "full-bundle" : "bundle"}.json"`,

@@ -25,7 +25,8 @@ export function expandV1(record: SealedBundle): Bundle {
   const body = { kind: BUNDLE_VIEW_KIND, ...rest, sections, anchors: first } as const
   const anchors = { ...first, ...lastAnchor(record, body) }
   const outside = sealed.outside?.map(log => withLeaves(log, anchors))
-  return { ...body, anchors: { ...anchors, ...(outside && { outside }) } }
+  const { witnessed } = sealed
+  return { ...body, anchors: { ...anchors, ...(outside && { outside }), ...(witnessed && { witnessed }) } }
 }
 
 /** The record's first anchor with its leaf; absent where the record does not give the leaf. */

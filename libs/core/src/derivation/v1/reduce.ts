@@ -55,12 +55,13 @@ function sealedSections(sections: Sections): SealedSections {
   return held
 }
 
-function sealedAnchors({ pre_anchor, receipt, complete_record, outside }: Anchors): SealedBundle["anchors"] {
+function sealedAnchors({ pre_anchor, receipt, complete_record, outside, witnessed }: Anchors): SealedBundle["anchors"] {
   return {
     ...(pre_anchor && { pre_anchor: versionOnly(pre_anchor) }),
     ...(receipt && { receipt: versionOnly(receipt) }),
     ...(complete_record && { complete_record: sealedCompleteRecord(complete_record) }),
     ...(outside && { outside: outside.map(withoutLeaves) }),
+    ...(witnessed && { witnessed }),
   }
 }
 

@@ -22,6 +22,7 @@ import {
 } from "@runseal/core/wire/share-messages"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { sharesQuerySchema } from "../../http/admin-query.ts"
+import { bundleQuerySchema } from "../../http/bundle-query.ts"
 import { BODY_MAX_BYTES, SMALL_LIMITS } from "../../http/json-body.ts"
 import { reportQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, type PathParameter, RUN_ID, refusal } from "../operation.ts"
@@ -209,6 +210,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     path: "/public/runs/{token}/bundle.json",
     id: "public_bundle",
     summary: "A published run's bundle",
+    query: bundleQuerySchema,
     path_parameters: { token: TOKEN },
     answers: {
       200: json(sealedBundleSchema, "The bundle, byte for byte as it was sealed.", {
