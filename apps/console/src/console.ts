@@ -13,7 +13,7 @@ import { deliveriesPage, deliveryAction, deliveryPage, newDestination } from "./
 import { keyAction, keyPage, keysPage, newKey } from "./pages/keys-page.ts"
 import { logPage } from "./pages/log-page.ts"
 import { overviewPage } from "./pages/overview-page.ts"
-import { permitPage, permitsPage } from "./pages/permits-page.ts"
+import { permitDocument, permitPage, permitsPage } from "./pages/permits-page.ts"
 import { policiesPage, policyForm } from "./pages/policies-page.ts"
 import { runPage, runSharing } from "./pages/run-page.ts"
 import { runsFile } from "./pages/runs-download.ts"
@@ -42,6 +42,8 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/console/runs/:id{\\d{1,16}}": runPage,
   "/console/permits": permitsPage,
   "/console/permits/:id{[\\w-]{1,64}}": permitPage,
+  "/console/permits/:id{[\\w-]{1,64}}/opening.json": permitDocument("opening"),
+  "/console/permits/:id{[\\w-]{1,64}}/end.json": permitDocument("end"),
   "/console/budgets": budgetsPage,
   "/console/policies": policiesPage,
   "/console/keys": keysPage,

@@ -1,4 +1,7 @@
 /** docs/console.md: what the pages of the console hold, as the server sends them. The browser's part is in spec/browser. */
+import { verifyText } from "@runseal/core/verify/document"
+import { VERDICTS } from "@runseal/core/verify/report"
+import { parseTrust } from "@runseal/log/trust/trust-document"
 import { beforeAll, describe, expect, test } from "vitest"
 import { closed, openedId } from "./harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
@@ -154,6 +157,22 @@ test("a run whose act failed says so wherever it is shown, and is not green", as
   expect(page).toContain('class="outcome warn"')
   for (const list of ["/console", "/console/runs?route_id=failed-act"])
     expect(await pageOf(list), list).toContain('<span class="label bad">act failed</span>')
+  expect(await pageOf(`/console/permits/${permit}`)).toContain('<span class="label bad">failed</span>')
+  for (const path of ["/console/permits", `/console/permits/${permit}`])
+    expect(await pageOf(path), path).not.toMatch(/label good"><span aria-hidden="true">✓<\/span> closed/)
+})
+
+test("the documents of a permit are loaded each by itself, and verify", async () => {
+  const trust = parseTrust((await service().get("/.well-known/runseal-trust.json")).body)
+  if ("problem" in trust) throw new Error(trust.problem)
+  const open = await openedId(customer)
+  expect(verifyText(await pageOf(`/console/permits/${open}/opening.json`), [trust])).toMatchObject({
+    verdict: VERDICTS.opening,
+  })
+  const { text: answer } = await customer.get(`/permits/${open}`)
+  expect(verifyText(answer, [trust]), "so does the answer of the API").toMatchObject({ verdict: VERDICTS.opening })
+  const missing = await service().request(`/console/permits/${open}/end.json`, { headers: { Cookie: cookie } })
+  expect(missing.status).toBe(404)
 })
 
 test("no filter is changed or left out", async () => {

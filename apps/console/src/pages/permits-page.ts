@@ -1,6 +1,7 @@
 /** *Permits*: decisions before an act, and what became of them. */
+import { canonicalize } from "@runseal/canonical"
 import type { PermitEnd } from "@runseal/core/artifacts/permit-end"
-import { adminPermitRecordSchema, adminPermitsPageSchema } from "@runseal/core/wire/admin-answers"
+import { adminPermitRecordSchema, adminPermitsPageSchema, adminRunRecordSchema } from "@runseal/core/wire/admin-answers"
 import {
   type PermitRecord,
   type PermitSummary,
@@ -8,6 +9,7 @@ import {
   permitsPageSchema,
 } from "@runseal/core/wire/permit-answers"
 import { PERMIT_STATES } from "@runseal/core/wire/permit-requests"
+import { type RunRecord, runRecordSchema } from "@runseal/core/wire/run-summaries"
 import { isRefusal, type Refusal } from "../api.ts"
 import { address, number, shortHash, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
@@ -19,8 +21,9 @@ const PATH = "/console/permits"
 const PAGE_SIZE = 50
 
 type State = PermitSummary["state"]
-const TONES: Readonly<Record<State, string>> = { open: "info", closed: "good", ended: "warn", refused: "warn" }
-const SIGNS: Readonly<Record<State, string>> = { open: "○", closed: "✓", ended: "–", refused: "■" }
+/** That a permit is closed says nothing of its act, which may have failed. */
+const TONES: Readonly<Record<State, string>> = { open: "info", closed: "info", ended: "warn", refused: "warn" }
+const SIGNS: Readonly<Record<State, string>> = { open: "○", closed: "●", ended: "–", refused: "■" }
 
 /** Permits of open mode belong to no key. */
 const keyName = (id: number): string => (id === 0 ? "none" : `${id}`)
@@ -86,13 +89,18 @@ function nothingOf({ state, key }: View, before: string | undefined): string {
   return state === undefined ? `No permit${ofKey} was opened yet.` : `No permit${ofKey} is ${state}.`
 }
 
+type OnePermit = PermitRecord & { readonly key_id?: number }
+
+const permitOf = (visit: Visit, id: string): Promise<OnePermit> =>
+  seesAll(visit)
+    ? visit.api.get(`/admin/permits/${id}`, adminPermitRecordSchema)
+    : visit.api.get(`/permits/${id}`, permitRecordSchema)
+
 export async function permitPage(visit: Visit): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
-  const path = `${seesAll(visit) ? "/admin" : ""}/permits/${id}`
-  const found: PermitRecord & { readonly key_id?: number } = seesAll(visit)
-    ? await visit.api.get(path, adminPermitRecordSchema)
-    : await visit.api.get(path, permitRecordSchema)
+  const found = await permitOf(visit, id)
   const { state, redeemed_at, run_id, end, key_id } = found
+  const run = run_id === undefined ? undefined : await closingRun(visit, run_id)
   const short = id.slice(4, 12)
   const body = html`<p class="back"><a href="${PATH}">Permits</a></p>${heading(`Permit ${short}…`, permitLabel(state))}
 <section class="card">${facts([
@@ -109,15 +117,40 @@ export async function permitPage(visit: Visit): Promise<Response> {
     ["Act until", time(found.expires_at)],
     ["Close by", time(found.close_by)],
     ["Redeemed", redeemed_at === undefined ? "no" : time(redeemed_at)],
+    ["Act, as reported", run && actLabel(run.closing_outcome)],
     ["Ended", end && endText(end, id)],
     ["Run", run_id === undefined ? undefined : html`<a href="/console/runs/${run_id}">Run ${run_id}</a>`],
     [
       "Documents",
-      html`<a href="${path}" download="runseal-permit-${short}.json">opening and end</a>, as they are sealed`,
+      found.opening &&
+        html`${document(id, "opening")}${end === undefined ? "" : html` and ${document(id, "end")}`}, as they are sealed: each verifies by itself`,
     ],
   ])}</section>`
   return show(visit, { title: `Permit ${short}`, body })
 }
+
+const document = (id: string, name: "opening" | "end"): Markup =>
+  html`<a href="${PATH}/${id}/${name}.json" download="runseal-permit-${id.slice(4, 12)}-${name}.json">${name}</a>`
+
+/** The run that closes a permit, as the visitor reads it. */
+const closingRun = (visit: Visit, id: number): Promise<RunRecord> =>
+  seesAll(visit)
+    ? visit.api.get(`/admin/runs/${id}`, adminRunRecordSchema)
+    : visit.api.get(`/runs/${id}`, runRecordSchema)
+
+/** What became of an act; undefined for a run that closes no permit. */
+const actLabel = (outcome: RunRecord["closing_outcome"]): Markup | undefined =>
+  outcome && html`<span class="label ${outcome === "failed" ? "bad" : "good"}">${outcome}</span>`
+
+/** A sealed document of a permit, byte for byte, for a verifier. */
+export const permitDocument =
+  (name: "opening" | "end") =>
+  async (visit: Visit): Promise<Response> => {
+    const found = await permitOf(visit, visit.c.req.param("id") ?? "")
+    const sealed = found[name]
+    if (sealed === undefined) return visit.c.notFound()
+    return visit.c.body(canonicalize(sealed), 200, { "Content-Type": "application/json" })
+  }
 
 /** How a permit ended, and what became of its tokens. */
 function endText({ reason, openings }: PermitEnd, permitId: string): string {

@@ -2,6 +2,7 @@
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { bundleFacts, declaredOutputHash } from "@runseal/core/verify/record-facts"
+import { refusingGate } from "@runseal/core/verify/stage-error"
 import { GATES, KERNELS } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS, type StepResult, type TranscriptStep, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import { number, plural, shortHash, time } from "../parts/format.ts"
@@ -75,12 +76,23 @@ function statesOf(bundle: Bundle): ReadonlyMap<TranscriptStep, State> {
   const stopped = receiptOf(bundle) === undefined ? undefined : run.error_stage
   return new Map(
     WHOLE_PATH.map(step => {
-      if (run.outcome_kind === "stage_error" && step === run.error_stage) return [step, "failed"]
+      if (run.outcome_kind === "stage_error") return [step, beforeFailure(bundle, step)]
       if (step === stopped) return [step, "stop"]
       const after = run.outcome_kind === "ok" && !results.has(step) ? "done" : stateOf(results.get(step))
       return [step, after]
     }),
   )
+}
+
+/** How far a run came that failed, which has no transcript: to the step that failed, or to the gate that had refused it. */
+function beforeFailure(bundle: Bundle, step: TranscriptStep): State {
+  const failed = bundle.run.error_stage
+  if (step === failed) return "failed"
+  const gate = refusingGate(bundle)
+  if (step === gate) return "stop"
+  const last = WHOLE_PATH.findIndex(each => each === (gate ?? failed))
+  if (WHOLE_PATH.indexOf(step) >= last) return "absent"
+  return IS_GATE.has(step) ? "pass" : "done"
 }
 
 export function timeline(bundle: Bundle): Markup {

@@ -85,12 +85,21 @@ export function readDocument({ value, mayHoldNul }: Omit<ParsedText, "known">): 
   if (value.kind === OPENING_KIND) return asRead("opening", parseExact(openingSchema, value))
   if (value.kind === PERMIT_END_KIND) return asRead("permit_end", parseExact(permitEndSchema, value))
   if (value.kind === ADMIN_EVENT_KIND) return asRead("admin_event", parseExact(adminEventSchema, value))
+  if (isObject(value.opening) && Object.hasOwn(value, "permit_id")) return readPermitAnswer(value, value.opening)
   const key = RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
   if (key !== undefined) return asRead("receipt", parseReceiptDocument(value, key))
   if (Object.hasOwn(value, "attestation_id")) return asRead("attestation", parseAttestation(value))
   if (Object.hasOwn(value, "payloadType")) return asRead("run_statement", parseRunStatement(value))
   return unreadable(adviceFor(value))
 }
+
+/** The answer on a permit holds its sealed documents: its opening, and its end if nobody closed it. */
+const readPermitAnswer = (answer: JsonObject, opening: JsonObject): ReadDocument | Unreadable =>
+  Object.hasOwn(answer, "end")
+    ? unreadable(
+        "this answer holds two documents of a permit: save its opening and its end each by itself, and verify both",
+      )
+    : asRead("opening", parseExact(openingSchema, opening))
 
 export const NO_DOCUMENT = "not a JSON object that can be sealed exactly"
 

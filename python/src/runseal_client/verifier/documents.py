@@ -22,6 +22,10 @@ def verify_document(document: Any, trust: Sequence[Trust]) -> Outcome:
     """Verifies a parsed document with each trust document until one of them holds; raises Unreadable for what is none."""
     if not isinstance(document, dict):
         raise Unreadable("The document is no object.")
+    if "kind" not in document and "permit_id" in document and isinstance(document.get("opening"), dict):
+        if "end" in document:
+            raise Unreadable("The answer holds two documents of a permit: save each by itself, and verify both.")
+        return verify_document(document["opening"], trust)
     verify = {
         "vfa.audit_bundle.v2": verify_bundle,
         "vfa.bundle_view.v1": verify_bundle,
