@@ -36,7 +36,7 @@ export const execute: Part = {
     if (database === undefined) return []
     return against === undefined
       ? measureExecute(bench, database)
-      : [await measureTwo(bench, { database, against, what: "POST /execute" })]
+      : [await measureTwo(bench, { part: "execute", database, against, what: "POST /execute" })]
   },
 }
 

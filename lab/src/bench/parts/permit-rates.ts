@@ -17,7 +17,7 @@ export const permits: Part = {
     return [
       against === undefined
         ? await measurePermits(bench, database)
-        : await measureTwo(bench, { database, against, what, changes: { requests: PERMITS } }),
+        : await measureTwo(bench, { part: "permits", database, against, what, changes: { requests: PERMITS } }),
     ]
   },
 }

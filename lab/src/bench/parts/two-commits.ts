@@ -12,15 +12,17 @@ type Changes = Parameters<Loads["usual"]>[1]
 /** Processor time of the service for one answer, in P-256 verifications of the same round. */
 const verificationsEach = ({ cost, verificationMicros }: Measured): number => cost.serverMicros / verificationMicros
 
-/** @param changes of the usual load */
+/** @param part its name, which names the databases. @param changes of the usual load */
 export async function measureTwo(
   bench: Bench,
   {
+    part,
     database,
     against,
     what,
     changes = {},
   }: {
+    readonly part: string
     readonly database: DatabaseServer
     readonly against: OtherCommit
     readonly what: string
@@ -33,7 +35,7 @@ export async function measureTwo(
   ]
   const opened = await Promise.all(
     programs.map(async ({ name, root }, at) => {
-      const deployment = await openDeployment(`commit${at}`, bench.plan.keys, database, root)
+      const deployment = await openDeployment(`${part}${at}`, bench.plan.keys, database, root)
       const server = await deployment.start()
       const { heat, usual } = loads(bench, deployment)
       return { name, deployment, server, heat, usual }
