@@ -117,7 +117,7 @@ eachDatabase("attestations", open => {
       service().clock.advance(-75_000)
       const error = await refusal(service(), to => to.post("/attest", attesting()), 503)
       service().clock.advance(75_000)
-      expect(error).toContain("nothing was acknowledged")
+      expect(error).toContain("Nothing was acknowledged")
       await attest()
     })
   })

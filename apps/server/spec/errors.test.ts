@@ -209,7 +209,7 @@ describe("a parameter that is refused", () => {
       "from must be an RFC 3339 timestamp: write the + of its offset as %2B, since a + in a query is a space.",
     ],
     ["from=2026-05-04T12", "from must be an RFC 3339 timestamp, or a day as YYYY-MM-DD."],
-    ["actor_id=a%00b", "actor_id must not hold U+0000, which no record has."],
+    ["actor_id=a%00b", "actor_id must be without U+0000, which no record has."],
     ["route_id=", "route_id must be 1 to 512 characters."],
   ])("says what to do: %s", async (query, error) => {
     const answer = await open().get(`/runs/search?${query}`)

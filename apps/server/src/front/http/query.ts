@@ -62,7 +62,7 @@ const exactText = (description: string): v.GenericSchema<string> => {
     v.string(),
     v.minLength(1, rule),
     v.maxLength(ROUTE_ID_MAX_LENGTH, rule),
-    v.check(text => !text.includes("\u0000"), "must not hold U+0000, which no record has"),
+    v.check(text => !text.includes("\u0000"), "must be without U+0000, which no record has"),
     v.check(text => text.isWellFormed(), "must not hold half a character"),
     v.description(`${description} Length in UTF-16 units; U+0000 is refused.`),
   )
