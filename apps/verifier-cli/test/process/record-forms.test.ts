@@ -116,7 +116,6 @@ test.each(["ok-full", "aivp-t4-halt", "every-section-withheld"])("%s in full is 
 describe("what is not written", () => {
   const out = join(folder, "not-written.json")
   test.each([
-    ["byte-order-mark", 2],
     ["derivation-unknown", 2],
     ["withheld-results-of-a-shown-section", 2],
     ["declared-text", 1],
