@@ -266,7 +266,7 @@ describe.skipIf(postgresStart.kind === "absent")(postgresTitle, () => {
     for (const server of two) {
       expectRefused(await server.post("/execute", request()), 503)
       // What a process writes comes another way than what it answers.
-      const why = "The log's signing keys were changed or one was revoked since this process started"
+      const why = "The log's signing keys were changed or one was revoked since this server started"
       await until("the process log says why", () => server.stdout().includes(why))
       const ready = await server.get("/ready")
       expect(ready.status).toBe(503)
