@@ -50,7 +50,7 @@ test("policy check shows hash, warnings and decisions, and refuses what a start 
   expect(good.stdout).toContain("denied by deny-spending (RULE_DENIED)")
   const closed = await runToEnd(["policy", "check", file("closed.json", { ...OPEN, rules: [] })])
   expect(closed.stdout).toContain("there is no allow rule: every run is denied")
-  const like = Array.from({ length: 25 }, () => 'context.attested.decision_note like "*example*x*"').join(" || ")
+  const like = Array.from({ length: 25 }, () => 'context.attested.decision_note like "*example*z*"').join(" || ")
   const when = `context has attested && context.attested has decision_note && (${like})`
   const slow = file("slow.json", { ...FRUGAL, rules: [...FRUGAL.rules, { id: "notes", effect: "deny", when }] })
   const timed = await runToEnd(["policy", "check", slow])
