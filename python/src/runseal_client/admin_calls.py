@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from . import admin_models as a
 from . import models as m
-from .caller_calls import bundle_query
-from .calls import Artifact, Body, Call, ReportFormat, given, segment
+from .calls import Artifact, Body, Call, ReportFormat, bundle_query, given, segment
 
 
 def make_key(name: str, admin: bool = False, tier: str | None = None, **settings: object) -> Call[a.NewKey]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import models as m
-from .calls import Artifact, Body, Call, ReportFormat, given, new_key, segment
+from .calls import Artifact, Body, Call, ReportFormat, bundle_query, given, new_key, segment
 
 
 def execute(body: Body, idempotency_key: str | None = None) -> Call[m.RunAnswer]:
@@ -62,11 +62,6 @@ def run(run_id: int) -> Call[m.RunRecord]:
 def check_run(run_id: int) -> Call[m.SelfCheck]:
     """The service's own check of a manifest. `verify_run` does not have to believe it."""
     return Call("GET", f"/runs/{run_id}/verify", m.SelfCheck)
-
-
-def bundle_query(full: bool, witnessed: bool) -> dict[str, str]:
-    """The query of a bundle."""
-    return ({"form": "full"} if full else {}) | ({"with": "witnessed"} if witnessed else {})
 
 
 def bundle(run_id: int, full: bool = False, witnessed: bool = False) -> Call[bytes]:

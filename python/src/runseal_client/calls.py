@@ -84,3 +84,8 @@ def given(members: Mapping[str, Any]) -> dict[str, str]:
 def segment(value: object) -> str:
     """A value as one segment of a path."""
     return quote(str(value), safe="")
+
+
+def bundle_query(full: bool, witnessed: bool) -> dict[str, str]:
+    """The query of a bundle."""
+    return ({"form": "full"} if full else {}) | ({"with": "witnessed"} if witnessed else {})
