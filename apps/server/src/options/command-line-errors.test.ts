@@ -24,7 +24,10 @@ test.each<readonly [words: string, sentence: string]>([
   ["search-index", "search-index needs its command clear"],
   ["search-index clera", "search-index has no such command: did you mean clear? It has clear"],
   ["keys list geheim", "list takes no further word"],
-  ["geheim", "a further word was given: there are only options and the commands keys, heads, clock, search-index and policy"],
+  [
+    "geheim",
+    "a further word was given: there are only options and the commands keys, heads, clock, search-index and policy",
+  ],
 ])("%s", (words, sentence) => {
   expect(refused(...words.split(" "))).toBe(sentence)
 })
