@@ -18,6 +18,7 @@ import { policiesPage, policyForm } from "./pages/policies-page.ts"
 import { runPage, runSharing } from "./pages/run-page.ts"
 import { runsFile } from "./pages/runs-download.ts"
 import { runsPage } from "./pages/runs-page.ts"
+import { endSharing, sharedPage } from "./pages/shared-page.ts"
 import { signIn, signInPage, signOut } from "./pages/sign-in-page.ts"
 import { POLICY, page } from "./parts/layout.ts"
 import { html, type Markup } from "./parts/markup.ts"
@@ -44,6 +45,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/console/permits/:id{[\\w-]{1,64}}": permitPage,
   "/console/permits/:id{[\\w-]{1,64}}/opening.json": permitDocument("opening"),
   "/console/permits/:id{[\\w-]{1,64}}/end.json": permitDocument("end"),
+  "/console/shared": sharedPage,
   "/console/budgets": budgetsPage,
   "/console/policies": policiesPage,
   "/console/keys": keysPage,
@@ -57,6 +59,7 @@ const PAGES: Readonly<Record<string, Page>> = {
 /** Forms that change something. */
 const FORMS: Readonly<Record<string, Page>> = {
   "/console/runs/:id{\\d{1,16}}": runSharing,
+  "/console/shared": endSharing,
   "/console/policies": policyForm,
   "/console/keys": newKey,
   "/console/keys/:id{\\d{1,16}}": keyAction,

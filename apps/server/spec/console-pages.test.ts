@@ -377,3 +377,34 @@ describe("behind a proxy that ends TLS", () => {
     )
   })
 })
+
+test("all links that work and all published runs are a list, where each is ended, once", async () => {
+  const sharing = await mint(service(), { name: "sharing", scope: "auditor", share: true }, admin)
+  const run = numberAt((await customer.execute(request())).body, "run_id")
+  const own = numberAt((await admin.execute(request())).body, "run_id")
+  await admin.post(`/admin/runs/${own}/publish`)
+  const share = async (by: Holder): Promise<number> =>
+    numberAt((await by.post(`/admin/runs/${run}/share`, {})).body, "share_id")
+  const [mine, theirs, ended] = [await share(admin), await share(sharing), await share(admin)]
+  await admin.send("DELETE", `/admin/shares/${ended}`)
+  const endings = (page: string): readonly string[] =>
+    [...page.matchAll(/<button name="(share|run)" value="(\d+)"/g)].map(([, name, id]) => `${name} ${id}`)
+  expect(endings(await pageOf("/console/shared"))).toEqual([`share ${theirs}`, `share ${mine}`, `run ${own}`])
+  const asAuditor = await signIn(sharing)
+  const page = await pageOf("/console/shared", asAuditor)
+  expect(page).toContain(`<td>${mine}</td><td><a href="/console/runs/${run}">`)
+  expect(endings(page), "an auditor ends its own").toEqual([`share ${theirs}`])
+  const sent = { ...tokensOn(page), share: `${theirs}` }
+  const counts: number[] = []
+  for (let i = 0; i < 2; i++) {
+    const again = await pageAfter(await post("/console/shared", asAuditor, sent), asAuditor)
+    expect(again).toContain(`Nothing is read under link ${theirs} any more.`)
+    counts.push(await eventCount())
+  }
+  expect(counts[1]).toBe(counts[0])
+  const after = await pageAfter(await sendForm("/console/shared", cookie, { run: `${own}` }))
+  expect(after).toContain(`Run ${own} is not published any more.`)
+  expect(endings(after)).toEqual([`share ${mine}`])
+  expect(await pageOf("/console")).toContain('<a href="/console/shared"')
+  expect(await pageOf("/console", await signIn(customer))).not.toContain("/console/shared")
+})

@@ -9,11 +9,11 @@ import { bundleFacts, declaredOutputHash } from "@runseal/core/verify/record-fac
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import { type Publication, publicationsPageSchema } from "@runseal/core/wire/admin-answers"
-import { publishedRunSchema, unpublishedRunSchema } from "@runseal/core/wire/key-requests"
+import { publishedRunSchema } from "@runseal/core/wire/key-requests"
 import type { WitnessesAnswer } from "@runseal/core/wire/log-answers"
 import { policiesPageSchema } from "@runseal/core/wire/policy-requests"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
-import { madeShareSchema, revokedShareSchema, type Share, sharesPageSchema } from "@runseal/core/wire/share-messages"
+import { madeShareSchema, type Share, sharesPageSchema } from "@runseal/core/wire/share-messages"
 import { isRefusal } from "../api.ts"
 import { duration } from "../parts/duration.ts"
 import { address, plural, shortHash, time } from "../parts/format.ts"
@@ -23,6 +23,7 @@ import { facts, formTokens, meter, readable, whole } from "../parts/pieces.ts"
 import { administers, answerForm, formOf, seesAll, shares, show, type Visit } from "../visit.ts"
 import { witnessesOf } from "./log-page.ts"
 import { timeline } from "./run-timeline.ts"
+import { endLink, ends, pageOf, withdraw } from "./shared-page.ts"
 
 const pathOf = (id: string | number): string => `/console/runs/${id}`
 
@@ -217,9 +218,6 @@ async function publicationOf(visit: Visit, id: number): Promise<Publication | un
   return published.find(({ run_id }) => run_id === id)
 }
 
-/** The page for people of an address that the API gives for programs. */
-const pageOf = (bundleUrl: string): string => bundleUrl.replace(/\/bundle\.json$/, "")
-
 /** An administrator publishes its own runs, and those of open mode that it was given; it withdraws any. */
 function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut, isWitnessed: boolean): Markup {
   const { run } = bundle
@@ -245,13 +243,13 @@ async function sharesOf(visit: Visit, run: number): Promise<readonly Share[] | u
 const SHARES_SHOWN = 20
 
 const sharing = (id: number, shared: readonly Share[], visit: Visit): Markup =>
-  html`<h3>Share it</h3><p class="quiet">A link to record and report, which works without a key until its time is over or it is ended here.</p>
+  html`<h3>Share it</h3><p class="quiet">A link to record and report, which works without a key until its time is over or it is ended. <a href="/console/shared">All links</a></p>
 <form method="post" action="${pathOf(id)}" class="row">${formTokens(visit.session.csrf_token)}<label>It works for<select name="expires_in_seconds"><option value="86400">a day</option><option value="3600">an hour</option><option value="259200">3 days</option><option value="604800">7 days</option></select></label><button name="action" value="share">Make a link</button></form>
 ${shared.length === 0 ? "" : html`<ul class="plain-list">${shared.map(one => sharedLink(one, visit))}</ul>`}`
 
 /** A link without its token, which nobody can show again. An auditor ends its own. */
 const sharedLink = ({ share_id, run_id, made_by, expires_at }: Share, visit: Visit): Markup =>
-  html`<li><form method="post" action="${pathOf(run_id)}" class="row">${formTokens(visit.session.csrf_token)}<input type="hidden" name="share" value="${share_id}">Link ${share_id}, made by key ${made_by}, works until ${time(expires_at)} ${administers(visit) || made_by === visit.session.key_id ? html`<button name="action" value="unshare" class="plain">End it</button>` : ""}</form></li>`
+  html`<li><form method="post" action="${pathOf(run_id)}" class="row">${formTokens(visit.session.csrf_token)}<input type="hidden" name="share" value="${share_id}">Link ${share_id}, made by key ${made_by}, works until ${time(expires_at)} ${ends(visit, made_by) ? html`<button name="action" value="unshare" class="plain">End it</button>` : ""}</form></li>`
 
 /** Publishes, withdraws or shares the run, or ends a link to it. */
 export async function runSharing(visit: Visit): Promise<Response> {
@@ -266,18 +264,8 @@ export async function runSharing(visit: Visit): Promise<Response> {
       news: ({ url }) => ({ tone: "good", text: "Everybody who has this link reads the run.", secret: url }),
     })
   }
-  if (action === "unshare") {
-    const path = `/admin/shares/${encodeURIComponent(field("share"))}`
-    return answerForm(visit, await visit.api.change("DELETE", path, revokedShareSchema), {
-      ...answer,
-      news: ({ share_id }) => ({ tone: "good", text: `Nothing is read under link ${share_id} any more.` }),
-    })
-  }
-  if (action === "unpublish")
-    return answerForm(visit, await visit.api.change("POST", `/admin/runs/${id}/unpublish`, unpublishedRunSchema), {
-      ...answer,
-      news: () => ({ tone: "good", text: "The run is not published any more. Copies may be served for an hour." }),
-    })
+  if (action === "unshare") return endLink(visit, field("share"), answer)
+  if (action === "unpublish") return withdraw(visit, id, answer)
   return answerForm(visit, await visit.api.change("POST", `/admin/runs/${id}/publish`, publishedRunSchema), {
     ...answer,
     news: ({ url }) => ({ tone: "good", text: "Published:", link: pageOf(url) }),

@@ -38,6 +38,7 @@ const PLACES: readonly Place[] = [
   { path: "/console", name: "Overview", for: ALL },
   { path: "/console/runs", name: "Runs", for: ALL },
   { path: "/console/permits", name: "Permits", for: ALL },
+  { path: "/console/shared", name: "Shared", for: ["admin", "auditor"] },
   { path: "/console/budgets", name: "Budgets", for: DEPLOYMENT },
   { path: "/console/policies", name: "Policies", for: DEPLOYMENT, ofAllKeys: true },
   { path: "/console/keys", name: "Keys", for: ["admin", "anonymous"] },

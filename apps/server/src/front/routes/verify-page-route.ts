@@ -120,6 +120,6 @@ const nothingSharedPage = () =>
   plainPage(
     "Nothing is shared here",
     html`<h1>Nothing is shared here</h1>
-<p>The address was mistyped, or its time is over. Ask the person who sent it to you for another one.</p>
+<p>The address was mistyped, or its time is over, or it was ended before. Ask the person who sent it to you for another one.</p>
 <p>If you have the record as a file, <a href="../verify">verify it in your browser</a>.</p>`,
   )
