@@ -5,8 +5,12 @@ import { noteKey } from "@runseal/log/notes/signed-note"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { parseWitness, type Witness } from "../src/options/witness.ts"
 import { keepWitnessed } from "../src/store/tables/witnessed-checkpoint.ts"
+import { testClock } from "./harness/clock.ts"
 import { ADMIN, caller, mint } from "./harness/key-holders.ts"
+import { rekorConfig, retryQuickly, untilDelivered } from "./harness/outbox-waits.ts"
 import { runSql } from "./harness/read-tables.ts"
+import { rekorError, startRekor } from "./harness/rekor-server.ts"
+import { request } from "./harness/sample-requests.ts"
 import { openService, standingService, type TestService } from "./harness/test-service.ts"
 import { until } from "./harness/until.ts"
 import { startImpostor } from "./harness/witnesses.ts"
@@ -120,5 +124,88 @@ describe("a log with witnesses", () => {
     expect(verdictOn(await pageOf(service(), secret))).toContain(
       "The witness fickle.example signed another history of this log.",
     )
+  })
+})
+
+describe("a log whose witnesses are there and do not sign it now", () => {
+  const HOUR_S = 3600
+  const witnesses: Witness[] = []
+  beforeAll(async () => {
+    const late = await startImpostor("late.example", ({ body, cosign }, response) =>
+      response.end(cosign(/\n\n(.*\n)\n/s.exec(body)?.[1] ?? "", NOW - HOUR_S)),
+    )
+    const wrong = await startImpostor("wrong.example", (_, response) => response.end("hello"))
+    const away = await startImpostor("away.example", (_, response) => response.destroy())
+    witnesses.push(...[late, wrong, away].map(({ option }) => asked(option)))
+  })
+  let opened: TestService | undefined
+  afterAll(() => opened?.close())
+
+  test("names each with its reason, and says that nothing was signed lately", async () => {
+    const clock = { nowMs: Date.now, advance: () => undefined }
+    const service = await openService({ config: { witnesses, witnessesNeeded: 1 }, clock })
+    opened = service
+    const secret = (await mint(service, ADMIN)).secret ?? ""
+    await until("a checkpoint is cosigned", async () => (await service.get("/log/witnessed-checkpoint")).status === 200)
+    const page = await pageOf(service, secret)
+    expect(verdictOn(page)).toEqual([
+      "warn",
+      "The witness late.example does not sign this log now.",
+      "The witness wrong.example has not signed this log yet: its answer was not valid.",
+      "The witness away.example has not signed this log yet: it cannot be reached.",
+      "No checkpoint was signed by 1 witness in the last half hour.",
+    ])
+    const shown = page.replace(/<\/?span[^>]*>/g, "")
+    for (const state of ["– silent", "✗ invalid", "✗ unreachable"]) expect(shown).toContain(state)
+    expect(page).toContain("never</span>")
+  })
+})
+
+describe("a log whose entries go to an outside log", async () => {
+  retryQuickly()
+  const clock = testClock()
+  const rekor = await startRekor(clock.nowMs)
+  const service = standingService(() => ({ clock, config: rekorConfig(rekor) }))
+  let secret = ""
+  beforeAll(async () => {
+    secret = (await mint(service(), ADMIN)).secret ?? ""
+  })
+  const run = async (): Promise<unknown> => caller(service(), secret).execute(request())
+  const page = (): Promise<string> => pageOf(service(), secret)
+  /** What the first line has of it. */
+  const lineOn = async (): Promise<readonly string[]> => {
+    const [tone = "", ...sentences] = verdictOn(await page())
+    return [tone, ...sentences.filter(sentence => sentence.includes("rekor.test"))]
+  }
+
+  test("says nothing of one that holds all of it", async () => {
+    await run()
+    await untilDelivered(service())
+    expect(await lineOn()).toEqual(["warn"])
+    expect(await page()).toMatch(/<h3>rekor\.test<\/h3>.*\n?.*<dt>Backlog<\/dt><dd>none<\/dd>/)
+  })
+
+  test("names one that does not take the next entry, why and for how long", async () => {
+    rekor.behave(() => rekorError(503, "busy"))
+    await run()
+    await until("it was refused", async () => (await lineOn()).length > 1)
+    clock.advance(180_000)
+    expect(await lineOn()).toEqual([
+      "bad",
+      "rekor.test has not taken the next entry for 3 minutes: it answers with an error of its own.",
+    ])
+    rekor.behave()
+    await untilDelivered(service())
+    expect(await lineOn()).toEqual(["warn"])
+  })
+
+  test("names one that is late, though nothing has failed yet", async () => {
+    rekor.behave(() => "silence")
+    await run()
+    await until("it was asked", () => rekor.asked().some(({ status }) => status === undefined))
+    expect(await lineOn()).toEqual(["warn"])
+    clock.advance(601_000)
+    expect(await lineOn()).toEqual(["warn", "An entry has waited for rekor.test for 10 minutes."])
+    expect(await page()).toContain("the oldest for 10 minutes")
   })
 })

@@ -1,5 +1,6 @@
 /** *Log health*: size, checkpoint, witnesses, outside logs. The visitor's browser audits the log itself. */
 import {
+  type OUTSIDE_FAULTS,
   type OutsideStanding,
   outsideLogsAnswerSchema,
   type WITNESS_FAULTS,
@@ -54,9 +55,7 @@ function verdict(ready: ReadyAnswer | Refusal, witnesses: WitnessesAnswer, logs:
     ...witnesses.witnesses.flatMap(({ name, fault }) =>
       fault === "contradicted" ? [`The witness ${name} signed another history of this log.`] : [],
     ),
-    ...logs.flatMap(({ host, fault }) =>
-      fault === undefined ? [] : [`${host} does not take the next entry: ${fault}.`],
-    ),
+    ...logs.flatMap(outsideFault),
   ]
   const warn = [
     ...witnessTroubles(witnesses),
@@ -109,7 +108,7 @@ function witnessList({ witnesses, checkpoint }: WitnessesAnswer, size: number): 
     const [tone, sign, state] = !one.asked
       ? ["warn", "–", "removed"]
       : one.fault !== undefined
-        ? ["bad", "✗", WITNESS_FAULT_NAMES[one.fault]]
+        ? ["bad", "✗", one.fault]
         : silentSince(one.cosigned_at)
           ? ["warn", "–", "silent"]
           : ["good", "✓", "signs"]
@@ -118,19 +117,34 @@ function witnessList({ witnesses, checkpoint }: WitnessesAnswer, size: number): 
   return html`<p>${
     checkpoint === undefined
       ? "No checkpoint was signed by enough of them yet."
-      : html`The first ${number(checkpoint.size)} entries were signed by enough of them, last at ${time(checkpoint.cosigned_at)}${behind === undefined || behind <= 0 ? "; these are all" : html`; ${plural(behind, "entry", "entries")} since`}.`
+      : html`Enough of them signed the log at ${plural(checkpoint.size, "entry", "entries")}, last at ${time(checkpoint.cosigned_at)}${behind === undefined || behind <= 0 ? "; these are all" : html`; ${plural(behind, "entry", "entries")} since`}.`
   }</p>${table("Witnesses", ["Witness", "State", "Signed last (UTC)", "Entries"], rows)}`
 }
 
-const outsideLog = ({ host, backlog, oldest_age_seconds, fault, next_index }: OutsideStanding): Markup =>
-  html`<h3>${host}</h3>${fault === undefined ? "" : notice("bad", `It does not take the next entry: ${fault}.`)}${facts(
+const OUTSIDE_FAULT_NAMES: Readonly<Record<(typeof OUTSIDE_FAULTS)[number], string>> = {
+  unreachable: "it cannot be reached",
+  limited: "it wants fewer requests",
+  failed: "it answers with an error of its own",
+  refused: "it refused the entry",
+  invalid: "its answer was not valid",
+  untimed: "no timestamp was valid",
+}
+
+/** What keeps an outside log from the next entry; empty while nothing does. */
+const outsideFault = ({ host, fault, failing_seconds = 0 }: OutsideStanding): readonly string[] =>
+  fault === undefined
+    ? []
+    : [`${host} has not taken the next entry for ${seconds(failing_seconds)}: ${OUTSIDE_FAULT_NAMES[fault]}.`]
+
+const outsideLog = (log: OutsideStanding): Markup => {
+  const { host, backlog, oldest_age_seconds, next_index } = log
+  return html`<h3>${host}</h3>${outsideFault(log).map(sentence => notice("bad", sentence))}${facts([
+    ["Holds entries below", number(next_index)],
     [
-      ["Holds entries below", number(next_index)],
-      [
-        "Backlog",
-        backlog === 0
-          ? "none"
-          : html`${plural(backlog, "entry", "entries")}, the oldest for ${seconds(oldest_age_seconds)}`,
-      ],
+      "Backlog",
+      backlog === 0
+        ? "none"
+        : html`${plural(backlog, "entry", "entries")}, the oldest for ${seconds(oldest_age_seconds)}`,
     ],
-  )}`
+  ])}`
+}

@@ -249,7 +249,7 @@ ${shared.length === 0 ? "" : html`<ul class="plain-list">${shared.map(one => sha
 
 /** A link without its token, which nobody can show again. An auditor ends its own. */
 const sharedLink = ({ share_id, run_id, made_by, expires_at }: Share, visit: Visit): Markup =>
-  html`<li><form method="post" action="${pathOf(run_id)}" class="row">${formTokens(visit.session.csrf_token)}<input type="hidden" name="share" value="${share_id}">Link ${share_id}, made by key ${made_by}, works until ${time(expires_at)} ${ends(visit, made_by) ? html`<button name="action" value="unshare" class="plain">End it</button>` : ""}</form></li>`
+  html`<li><form method="post" action="${pathOf(run_id)}" class="row">${formTokens(visit.session.csrf_token)}<input type="hidden" name="share" value="${share_id}"><span>Link ${share_id}, made by key ${made_by}, works until ${time(expires_at)}</span> ${ends(visit, made_by) ? html`<button name="action" value="unshare" class="plain">End it</button>` : ""}</form></li>`
 
 /** Publishes, withdraws or shares the run, or ends a link to it. */
 export async function runSharing(visit: Visit): Promise<Response> {

@@ -72,7 +72,11 @@ async function launch(options: readonly string[]): Promise<Started> {
   return { process: child, vkey, url }
 }
 
-type Asked = { readonly body: string; readonly requests: number; readonly cosign: (text: string) => string }
+type Asked = {
+  readonly body: string
+  readonly requests: number
+  readonly cosign: (text: string, time?: number) => string
+}
 
 /** Somebody with a witness's key who answers otherwise; `answer` may also not. */
 export async function startImpostor(
@@ -84,7 +88,8 @@ export async function startImpostor(
   const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" })
   const key = noteKey(name, algorithm, new Uint8Array(spki.subarray(algorithm === "ml-dsa-44" ? -1312 : -32)))
   const now = Math.floor(Date.now() / 1000)
-  const cosign = (text: string): string => cosignatureLine(key, now, text, message => sign(null, message, privateKey))
+  const cosign: Asked["cosign"] = (text, time = now) =>
+    cosignatureLine(key, time, text, message => sign(null, message, privateKey))
   let requests = 0
   const server = createServer((request, response) => {
     requests++
