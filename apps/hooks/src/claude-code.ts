@@ -1,6 +1,7 @@
 /** Claude Code, and agents made with its SDK: its hooks as events of ours, and our decisions in its words. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import {
+  CLAUDE_CODE_TOOL_EVENTS,
   type ClaudeCodeHookAnswer,
   type ClaudeCodeToolHook,
   claudeCodeToolHookSchema,
@@ -9,16 +10,13 @@ import type { Agent, AgentEvent, ToolCall } from "./agent-events.ts"
 import type { ParseHook } from "./hooks-app.ts"
 
 const AGENT = "claude-code"
-/** The events about one call; all others are accepted, and nothing is sealed of them. */
-const TOOL_EVENTS: readonly string[] = claudeCodeToolHookSchema.options.map(
-  ({ entries }) => entries.hook_event_name.literal,
-)
 
 export const claudeCode = (parse: ParseHook): Agent<ClaudeCodeHookAnswer> => ({
   name: AGENT,
   read: body => {
     const { hook_event_name } = body
-    if (typeof hook_event_name === "string" && !TOOL_EVENTS.includes(hook_event_name)) return { kind: "other" }
+    if (typeof hook_event_name === "string" && !CLAUDE_CODE_TOOL_EVENTS.includes(hook_event_name))
+      return { kind: "other" }
     return eventOf(parse(claudeCodeToolHookSchema, body), body)
   },
   isBefore: ({ hook_event_name }) => hook_event_name === "PreToolUse",

@@ -1,8 +1,10 @@
-/** The OpenAPI document is as strict as the service: of a parameter it refuses exactly what is answered with 400. */
-import { beforeAll, expect, test } from "vitest"
-import { DOCUMENT, mismatch } from "./harness/described.ts"
+/** The OpenAPI document is as strict as the service: of a parameter or body it refuses exactly what is answered with 400. */
+import fc from "fast-check"
+import { beforeAll, describe, expect, test } from "vitest"
+import { DOCUMENT, ENDPOINTS, type Endpoint, mismatch } from "./harness/described.ts"
+import { fitting } from "./harness/from-schema.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
-import { request } from "./harness/sample-requests.ts"
+import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const service = standingService()
@@ -50,3 +52,125 @@ test("of the place of a page of permits", async () => {
     expect([before, status === 400]).toEqual([before, mismatch(before, ...place) !== undefined])
   }
 })
+
+describe("of a body with an unknown member, or with an empty text", () => {
+  const JSON_TYPE = "application/json"
+  const placeOf = ({ method, template }: Endpoint): readonly string[] => [
+    ...["paths", template, method.toLowerCase(), "requestBody", "content", JSON_TYPE],
+    "schema",
+  ]
+  const contentOf = ({ operation }: Endpoint) => operation.requestBody?.content[JSON_TYPE]
+
+  const made = (schema: object, numRuns: number) => fc.sample(fitting(schema), { seed: 14, numRuns })
+  /** What is sent before it is changed: the examples, each with one member more, and bodies made of the schema. */
+  function* basesOf(endpoint: Endpoint): Generator<unknown> {
+    const { schema = {}, example, examples = {} } = contentOf(endpoint) ?? {}
+    const shown = [...(example === undefined ? [] : [example]), ...Object.values(examples).map(({ value }) => value)]
+    yield* shown
+    for (const body of shown)
+      for (const [name, member] of membersOf(schema))
+        for (const value of made(member, 8)) yield { ...body, [name]: value }
+    yield* made(schema, 30)
+  }
+
+  /** What the verifier takes cannot be made of a schema. */
+  async function sealedDocuments(): Promise<readonly object[]> {
+    await admin.execute(request())
+    await admin.execute(request({ payload: EICAR }))
+    const { body: attestation } = await admin.post("/attest", { digest: "5e".repeat(32), algorithm: "sha256" })
+    const paths = ["/runs/1/artifacts", "/runs/2/deny-receipt"]
+    return [...(await Promise.all(paths.map(path => admin.get(path)))).map(({ body }) => body), attestation]
+  }
+
+  const pathOf = ({ template, operation }: Endpoint, keyId: number): string =>
+    template.replaceAll(/\{(\w+)\}/g, (_, name) => {
+      if (template.startsWith("/admin/keys/")) return `${keyId}`
+      return `${operation.parameters?.find(parameter => parameter.name === name)?.example}`
+    })
+
+  test.each(
+    ENDPOINTS.filter(endpoint => contentOf(endpoint) !== undefined).map(
+      endpoint => [`${endpoint.method} ${endpoint.template}`, endpoint] as const,
+    ),
+  )("%s", async (_name, endpoint) => {
+    const { id } = await mint(service(), { name: "changed", scope: "auditor" }, admin)
+    const path = pathOf(endpoint, id)
+    const { schema = {} } = contentOf(endpoint) ?? {}
+    const names = namesOf(schema)
+    const documents = endpoint.template === "/dcae/verify" ? await sealedDocuments() : undefined
+    const refused = async (body: unknown): Promise<boolean> => {
+      const headers = { "Content-Type": JSON_TYPE, "X-Service-Key": admin.secret ?? "" }
+      const sent = await service().request(path, { method: endpoint.method, headers, body: JSON.stringify(body) })
+      return sent.status === 400
+    }
+    const seen = new Set<string>()
+    const differing: object[] = []
+    for (const base of documents ?? basesOf(endpoint)) {
+      const fresh = [...changesOf(base, names), ...addedTo(base, schema)].filter(({ at }) => !seen.has(at))
+      if (fresh.length === 0 || (await refused(base))) continue
+      for (const { at, body } of fresh) {
+        seen.add(at)
+        const [service, described] = [await refused(body), mismatch(body, ...placeOf(endpoint)) !== undefined]
+        if (service !== described) differing.push({ at, service, described, body: JSON.stringify(body) })
+      }
+    }
+    expect(differing).toEqual([])
+    const reached = new Set([...seen].flatMap(at => at.split(/[ /]/)))
+    // Of a document every kind would be needed: each has members that no other has.
+    if (documents === undefined) expect([...names].filter(name => !reached.has(name))).toEqual([])
+  })
+})
+
+/** The members of an object, with the schema of each; of every alternative. */
+function membersOf(schema: object): readonly (readonly [string, object])[] {
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    if (keyword === "$ref") return membersOf(named(value))
+    if (keyword === "anyOf" || keyword === "oneOf") return value.flatMap(membersOf)
+    return keyword === "properties" ? Object.entries<object | false>(value).filter(isSchema) : []
+  })
+}
+const isSchema = (entry: readonly [string, object | false]): entry is readonly [string, object] => entry[1] !== false
+const named = ($ref: string): object => DOCUMENT.components.schemas[$ref.slice("#/components/schemas/".length)] ?? {}
+
+/** The members that a schema names, at any depth. */
+function namesOf(schema: unknown, names = new Set<string>(), seen = new Set<unknown>()): Set<string> {
+  if (typeof schema !== "object" || schema === null || seen.has(schema)) return names
+  seen.add(schema)
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === "$ref") namesOf(named(`${value}`), names, seen)
+    if (keyword !== "properties") namesOf(value, names, seen)
+    else
+      for (const [name, member] of Object.entries(value)) {
+        if (member === false || JSON.stringify(member) === '{"not":{}}') continue
+        names.add(name)
+        namesOf(member, names, seen)
+      }
+  }
+  return names
+}
+
+type Change = { readonly at: string; readonly body: unknown }
+
+/** A body with one text more, which is empty. */
+const addedTo = (body: unknown, schema: object): readonly Change[] =>
+  typeof body !== "object" || body === null
+    ? []
+    : membersOf(schema)
+        .filter(([name, member]) => "type" in member && member.type === "string" && !Object.hasOwn(body, name))
+        .map(([name]) => ({ at: `/${name} empty`, body: { ...body, [name]: "" } }))
+
+/** A body with an unknown member in one of its objects, or with one text that is empty. @param names others are free: written as one */
+function* changesOf(value: unknown, names: ReadonlySet<string>, at = ""): Generator<Change> {
+  if (typeof value === "string") yield { at: `${at} empty`, body: "" }
+  else if (Array.isArray(value))
+    for (const [i, item] of value.entries())
+      for (const change of changesOf(item, names, `${at}/0`)) yield { ...change, body: value.with(i, change.body) }
+  else if (typeof value === "object" && value !== null) {
+    yield { at: `${at} with one more`, body: { ...value, additional: 1 } }
+    for (const [name, member] of Object.entries(value)) {
+      const place = `${at}/${names.has(name) ? name : "*"}`
+      yield { at: place, body: value }
+      for (const change of changesOf(member, names, place)) yield { ...change, body: { ...value, [name]: change.body } }
+    }
+  }
+}

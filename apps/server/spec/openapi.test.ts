@@ -97,6 +97,12 @@ describe("the document", () => {
     }
   })
 
+  test("has only schemas that a strict validator compiles", () => {
+    const places = schemasIn(DOCUMENT)
+    expect(places.length).toBeGreaterThan(ENDPOINTS.length)
+    for (const place of places) expect(() => mismatch(null, ...place), place.join("/")).not.toThrow()
+  })
+
   test("has examples that are what it asks for", () => {
     for (const { method, template, operation } of ENDPOINTS) {
       const body = operation.requestBody?.content["application/json"]
@@ -152,6 +158,16 @@ describe("the document", () => {
     expect(mismatch({ ...rest, payload_text: "" }, "components", "schemas", "ExecuteRequest")).toBeUndefined()
   })
 })
+
+/** Where a document has schemas: of bodies, parameters, headers and answers, and those with names. */
+const schemasIn = (value: unknown, place: readonly string[] = []): readonly (readonly string[])[] =>
+  typeof value !== "object" || value === null
+    ? []
+    : Object.entries(value).flatMap(([name, member]) => {
+        const at = [...place, name]
+        if (name === "schema" || place.join("/") === "components/schemas") return [at]
+        return schemasIn(member, at)
+      })
 
 describe("an answer that is not as described is found", () => {
   const taken = async (path: string): Promise<Described> => {

@@ -29,6 +29,7 @@ export type Parameter = {
   readonly in: "path" | "query" | "header"
   readonly required: boolean
   readonly schema: object
+  readonly example?: string | number
   readonly "x-many-segments"?: true
 }
 export type OperationObject = {
@@ -53,7 +54,7 @@ export type Document = {
 export const DOCUMENT: Document = JSON.parse(JSON.stringify(openApiDocument()))
 
 const DOCUMENT_ID = "https://runseal.test/openapi.json"
-const ajv = new Ajv2020({ strict: true, strictRequired: false, validateSchema: false, coerceTypes: false })
+const ajv = new Ajv2020({ strict: true, validateSchema: false, coerceTypes: false })
 addFormats(ajv)
 // The document's own members, which are no keywords of JSON Schema.
 ajv.addVocabulary(Object.keys(DOCUMENT))

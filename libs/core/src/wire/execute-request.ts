@@ -179,7 +179,10 @@ export const hasPayload = ({ payload, payload_text }: { payload?: string; payloa
   payload !== undefined || payload_text !== undefined
 export const PAYLOAD_REQUIRED = "payload or payload_text is required"
 /** The same in JSON Schema. */
-export const ONE_PAYLOAD = [{ required: ["payload"] }, { required: ["payload_text"] }]
+export const ONE_PAYLOAD = ["payload", "payload_text"].map(name => ({
+  properties: { [name]: { type: "string" as const } },
+  required: [name],
+}))
 
 /** The request body, without top-level members that are null. Unknown top-level keys are ignored and not sealed. */
 export const executeRequestSchema = v.pipe(

@@ -86,8 +86,18 @@ export const claudeCodeToolHookSchema = v.variant("hook_event_name", [
 ])
 export type ClaudeCodeToolHook = v.InferOutput<typeof claudeCodeToolHookSchema>
 
+/** The names of these events. Of any other nothing is sealed. */
+export const CLAUDE_CODE_TOOL_EVENTS: readonly string[] = claudeCodeToolHookSchema.options.map(
+  ({ entries }) => entries.hook_event_name.literal,
+)
+const otherEvent = v.pipe(
+  text,
+  v.check(event => !CLAUDE_CODE_TOOL_EVENTS.includes(event)),
+  v.metadata({ not: { enum: CLAUDE_CODE_TOOL_EVENTS } }),
+)
+
 /** Every event of Claude Code, as a hook reports it. */
-export const claudeCodeHookSchema = v.union([claudeCodeToolHookSchema, v.looseObject({ hook_event_name: name })])
+export const claudeCodeHookSchema = v.union([claudeCodeToolHookSchema, v.looseObject({ hook_event_name: otherEvent })])
 
 /** What the hook answers, in Claude Code's words. Without members nothing is decided. */
 export const claudeCodeHookAnswerSchema = v.strictObject({

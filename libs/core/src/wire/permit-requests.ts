@@ -78,7 +78,7 @@ export const openPermitRequestSchema = v.pipe(
     anyOf: ONE_PAYLOAD,
     if: { not: { properties: { redeem_required: { const: true } }, required: ["redeem_required"] } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-    then: { properties: { valid_for_seconds: { maximum: VALID_SECONDS_MAX } } },
+    then: { properties: { valid_for_seconds: { type: "integer", maximum: VALID_SECONDS_MAX } } },
     description: `As the body of POST /execute, without what is known only after the act. valid_for_seconds is ${VALID_SECONDS_DEFAULT} and close_within_seconds ${CLOSE_SECONDS_DEFAULT} where they are absent.`,
   }),
 )

@@ -1,6 +1,10 @@
 /** Executing, rehearsing, and the verifier over HTTP. */
-import { sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
-import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
+import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
+import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
+import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { exportStatementSchema } from "@runseal/core/artifacts/export-statement"
+import { openingSchema } from "@runseal/core/artifacts/opening"
+import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import {
   observedAnswerSchema,
   okAnswerSchema,
@@ -8,13 +12,31 @@ import {
   stageErrorAnswerSchema,
 } from "@runseal/core/wire/execute-answers"
 import { executeRequestSchema } from "@runseal/core/wire/execute-request"
-import { dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
+import { ARTIFACT_ANSWERS, dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
 import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
+import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import * as v from "valibot"
 import { BODY_MAX_BYTES, DOCUMENT_LIMITS } from "../../http/json-body.ts"
 import { json, type Operation } from "../operation.ts"
 
 const EXECUTE = { method: "post", tag: "Runs", access: "key", limit: "shared" } as const
+
+const { allow_token: _token, ...RECEIPT_ANSWERS } = ARTIFACT_ANSWERS
+/** Every kind of document, as `readDocument` knows them. */
+const documentSchema = v.union([
+  sealedBundleSchema,
+  bundleSchema,
+  ...Object.values(RECEIPT_ANSWERS),
+  attestationAnswerSchema,
+  listedAttestationSchema,
+  openingSchema,
+  /** The answer on a permit that has not ended. */
+  v.looseObject({ permit_id: v.unknown(), opening: openingSchema, end: v.exactOptional(v.never()) }),
+  permitEndSchema,
+  adminEventSchema,
+  exportStatementSchema,
+  dsseEnvelopeSchema,
+])
 
 /** A request that is admitted. */
 export const EXAMPLE_REQUEST = {
@@ -99,10 +121,10 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     path: "/dcae/verify",
     id: "dcae_verify",
     summary: "Verify a document with the server's own keys",
-    description: "A bundle, a receipt document or an attestation. A convenience, not third-party evidence.",
+    description: "A document of any kind. A convenience, not third-party evidence.",
     body: {
       schema: v.pipe(
-        v.union([sealedBundleSchema, jsonObjectSchema]),
+        documentSchema,
         v.description(
           "A document of this service. Any other document is a 400; one that does not verify is a 200 with that verdict.",
         ),
