@@ -157,9 +157,12 @@ test("a run whose act failed says so wherever it is shown, and is not green", as
   expect(page).toContain('class="outcome warn"')
   for (const list of ["/console", "/console/runs?route_id=failed-act"])
     expect(await pageOf(list), list).toContain('<span class="label bad">act failed</span>')
-  expect(await pageOf(`/console/permits/${permit}`)).toContain('<span class="label bad">failed</span>')
-  for (const path of ["/console/permits", `/console/permits/${permit}`])
-    expect(await pageOf(path), path).not.toMatch(/label good"><span aria-hidden="true">✓<\/span> closed/)
+  const asCustomer = await signIn(customer)
+  for (const as of [cookie, asCustomer])
+    for (const path of ["/console/permits", "/console/permits?state=closed", `/console/permits/${permit}`])
+      expect(await pageOf(path, as), path).toMatch(
+        /<span class="label info"><span aria-hidden="true">●<\/span> closed<\/span> <span class="label bad">act failed<\/span>/,
+      )
 })
 
 test("the documents of a permit are loaded each by itself, and verify", async () => {

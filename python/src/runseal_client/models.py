@@ -112,6 +112,7 @@ class PermitSummary(Answer):
     redeem_required: bool
     redeemed_at: str | None = None
     run_id: int | None = None
+    closing_outcome: Literal["completed", "failed"] | None = None
     opening: dict[str, Any] | None = None
     end: dict[str, Any] | None = None
 

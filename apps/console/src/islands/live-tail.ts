@@ -5,6 +5,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { duration } from "../parts/duration.ts"
 import { marksOf, OUTCOME_NAMES, SIGNS, toneOf } from "../parts/outcome-names.ts"
+import { wordsOf } from "../parts/words.ts"
 import { askService } from "./ask-service.ts"
 
 /** Between two requests. */
@@ -59,7 +60,7 @@ function clipped(text: string): HTMLElement {
   const made = document.createElement("span")
   made.className = "clip"
   made.title = text
-  made.textContent = printable(text)
+  made.append(...wordsOf(text).flatMap(word => [printable(word), document.createElement("wbr")]))
   return made
 }
 

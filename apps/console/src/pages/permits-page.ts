@@ -1,7 +1,7 @@
 /** *Permits*: decisions before an act, and what became of them. */
 import { canonicalize } from "@runseal/canonical"
 import type { PermitEnd } from "@runseal/core/artifacts/permit-end"
-import { adminPermitRecordSchema, adminPermitsPageSchema, adminRunRecordSchema } from "@runseal/core/wire/admin-answers"
+import { adminPermitRecordSchema, adminPermitsPageSchema } from "@runseal/core/wire/admin-answers"
 import {
   type PermitRecord,
   type PermitSummary,
@@ -9,10 +9,10 @@ import {
   permitsPageSchema,
 } from "@runseal/core/wire/permit-answers"
 import { PERMIT_STATES } from "@runseal/core/wire/permit-requests"
-import { type RunRecord, runRecordSchema } from "@runseal/core/wire/run-summaries"
 import { isRefusal, type Refusal } from "../api.ts"
 import { address, number, shortHash, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
+import { marksOf } from "../parts/outcome-names.ts"
 import { clipped, empty, facts, heading, refused, table, whole } from "../parts/pieces.ts"
 import { filterOf, knownFilters, numberOf, seesAll, show, type Visit } from "../visit.ts"
 import { ownPage } from "./own-pages.ts"
@@ -28,8 +28,8 @@ const SIGNS: Readonly<Record<State, string>> = { open: "○", closed: "●", end
 /** Permits of open mode belong to no key. */
 const keyName = (id: number): string => (id === 0 ? "none" : `${id}`)
 
-export const permitLabel = (state: State): Markup =>
-  html`<span class="label ${TONES[state]}"><span aria-hidden="true">${SIGNS[state]}</span> ${state}</span>`
+export const permitLabel = ({ state, ...closed }: Pick<PermitSummary, "state" | "closing_outcome">): Markup =>
+  html`<span class="labels"><span class="label ${TONES[state]}"><span aria-hidden="true">${SIGNS[state]}</span> ${state}</span>${marksOf(closed).map(mark => html` <span class="label ${mark.tone}">${mark.text}</span>`)}</span>`
 
 type Found = { readonly permits: readonly (PermitSummary & { readonly key_id?: number })[]; readonly next?: string }
 
@@ -64,10 +64,10 @@ ${isRefusal(found) ? refused(found) : list(found, view, before)}`
 
 function list({ permits, next }: Found, view: View, before: string | undefined): Markup {
   if (permits.length === 0) return empty(nothingOf(view, before))
-  const rows = permits.map(
-    ({ permit_id, state: its, audience, route_id, reserve_tokens, opened_at, close_by, run_id, key_id }) =>
-      html`<tr><td class="nowrap"><a href="${PATH}/${permit_id}"><code>${permit_id.slice(4, 12)}…</code></a></td><td>${permitLabel(its)}</td><td class="long">${clipped(route_id)}</td><td class="name">${clipped(audience)}</td>${key_id === undefined ? "" : html`<td><a href="${address(PATH, { key: key_id })}">${keyName(key_id)}</a></td>`}<td class="figure">${number(reserve_tokens)}</td><td class="nowrap">${shortTime(opened_at)}</td><td class="nowrap">${shortTime(close_by)}</td><td>${run_id === undefined ? "" : html`<a href="/console/runs/${run_id}">${run_id}</a>`}</td></tr>`,
-  )
+  const rows = permits.map(permit => {
+    const { permit_id, audience, route_id, reserve_tokens, opened_at, close_by, run_id, key_id } = permit
+    return html`<tr><td class="nowrap"><a href="${PATH}/${permit_id}"><code>${permit_id.slice(4, 12)}…</code></a></td><td>${permitLabel(permit)}</td><td class="long">${clipped(route_id)}</td><td>${clipped(audience)}</td>${key_id === undefined ? "" : html`<td><a href="${address(PATH, { key: key_id })}">${keyName(key_id)}</a></td>`}<td class="figure">${number(reserve_tokens)}</td><td class="nowrap">${shortTime(opened_at)}</td><td class="nowrap">${shortTime(close_by)}</td><td>${run_id === undefined ? "" : html`<a href="/console/runs/${run_id}">${run_id}</a>`}</td></tr>`
+  })
   const isOfAll = permits.some(({ key_id }) => key_id !== undefined)
   const columns = [
     "Permit",
@@ -99,10 +99,9 @@ const permitOf = (visit: Visit, id: string): Promise<OnePermit> =>
 export async function permitPage(visit: Visit): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
   const found = await permitOf(visit, id)
-  const { state, redeemed_at, run_id, end, key_id } = found
-  const run = run_id === undefined ? undefined : await closingRun(visit, run_id)
+  const { redeemed_at, run_id, end, key_id } = found
   const short = id.slice(4, 12)
-  const body = html`<p class="back"><a href="${PATH}">Permits</a></p>${heading(`Permit ${short}…`, permitLabel(state))}
+  const body = html`<p class="back"><a href="${PATH}">Permits</a></p>${heading(`Permit ${short}…`, permitLabel(found))}
 <section class="card">${facts([
     ["Permit", html`<code>${id}</code>`],
     ["Route", whole(found.route_id)],
@@ -117,7 +116,7 @@ export async function permitPage(visit: Visit): Promise<Response> {
     ["Act until", time(found.expires_at)],
     ["Close by", time(found.close_by)],
     ["Redeemed", redeemed_at === undefined ? "no" : time(redeemed_at)],
-    ["Act, as reported", run && actLabel(run.closing_outcome)],
+    ["Act, as reported", found.closing_outcome],
     ["Ended", end && endText(end, id)],
     ["Run", run_id === undefined ? undefined : html`<a href="/console/runs/${run_id}">Run ${run_id}</a>`],
     [
@@ -131,16 +130,6 @@ export async function permitPage(visit: Visit): Promise<Response> {
 
 const document = (id: string, name: "opening" | "end"): Markup =>
   html`<a href="${PATH}/${id}/${name}.json" download="runseal-permit-${id.slice(4, 12)}-${name}.json">${name}</a>`
-
-/** The run that closes a permit, as the visitor reads it. */
-const closingRun = (visit: Visit, id: number): Promise<RunRecord> =>
-  seesAll(visit)
-    ? visit.api.get(`/admin/runs/${id}`, adminRunRecordSchema)
-    : visit.api.get(`/runs/${id}`, runRecordSchema)
-
-/** What became of an act; undefined for a run that closes no permit. */
-const actLabel = (outcome: RunRecord["closing_outcome"]): Markup | undefined =>
-  outcome && html`<span class="label ${outcome === "failed" ? "bad" : "good"}">${outcome}</span>`
 
 /** A sealed document of a permit, byte for byte, for a verifier. */
 export const permitDocument =

@@ -4,6 +4,7 @@ import type { Refusal } from "../api.ts"
 import type { News } from "../news.ts"
 import { number } from "./format.ts"
 import { html, type Markup } from "./markup.ts"
+import { wordsOf } from "./words.ts"
 
 /** The heading of a page, with what it says below it and what can be done beside it. */
 export const heading = (title: string, lead?: Markup | string, actions?: Markup): Markup => html`<div class="heading">
@@ -61,8 +62,9 @@ export const whole = (text: string): Markup | string =>
     ? text
     : html`<details class="whole"><summary><span class="cut">${text.slice(0, MAX_SHOWN)}…</span> <span class="more">all ${number(text.length)} characters</span></summary>${text}</details>`
 
-/** A text in a list, in at most two lines; its title is the whole. */
-export const clipped = (text: string): Markup => html`<span class="clip" title="${text}">${text}</span>`
+/** A text in a list, in at most two lines, which break between words; its title is the whole. */
+export const clipped = (text: string): Markup =>
+  html`<span class="clip" title="${text}">${wordsOf(text).map(word => html`${word}<wbr>`)}</span>`
 
 /** A JSON value to be read: members as labelled values, lists as lists. */
 export function readable(value: JsonValue, level = 0): Markup {

@@ -1,5 +1,5 @@
 /** The reads of permits that are more than a selection of one table's rows, by their SQL. */
-import { columnsOf } from "@runseal/server/store/tables/permit-reads"
+import { SUMMARY, SUMMARY_COLUMNS } from "@runseal/server/store/tables/permit-reads"
 import { type Cell, type Row, sorted } from "./simulated-rows.ts"
 import type { Query } from "./sql-statement.ts"
 
@@ -15,9 +15,7 @@ export function permitQuery(text: string): Query | undefined {
   if (COUNTS.test(text)) return counts
   if (DUE.test(text)) return due
   const columns = HELD.exec(text)?.groups?.columns
-  return columns === `${columnsOf("permit")}, permit.leaf_digest, permit.log_index, permit.disclosure_seed`
-    ? held
-    : undefined
+  return columns === `${SUMMARY}, permit.leaf_digest, permit.log_index, permit.disclosure_seed` ? held : undefined
 }
 
 const numbers = (json: Cell | undefined): readonly number[] => JSON.parse(String(json)).map(Number)
@@ -57,12 +55,12 @@ const held: Query = (rows, [permitId]) =>
       const end = rows("permit_end").find(
         ({ owner, chain_ordinal }) => owner === row.owner && chain_ordinal === row.end_ordinal,
       )
-      return { ...shown(row), end_document: end?.document ?? null }
+      const closing = rows("run").find(({ run_id }) => run_id === row.run_id)
+      return { ...shown(row), closing_outcome: closing?.closing_outcome ?? null, end_document: end?.document ?? null }
     })
 
 /** The columns that the store reads. */
 function shown(row: Row): Row {
-  const names = columnsOf("permit").replaceAll("permit.", "").split(", ")
-  const all = [...names, "leaf_digest", "log_index", "disclosure_seed", "redemption_entry", "opening"]
+  const all = [...SUMMARY_COLUMNS, "leaf_digest", "log_index", "disclosure_seed", "redemption_entry", "opening"]
   return Object.fromEntries(all.map(name => [name, row[name] ?? ""]))
 }

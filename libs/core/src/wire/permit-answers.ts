@@ -2,6 +2,7 @@
 import * as v from "valibot"
 import { openingSchema } from "../artifacts/opening.ts"
 import { permitEndSchema } from "../artifacts/permit-end.ts"
+import { ACT_OUTCOMES } from "../artifacts/permit-sections.ts"
 import {
   clockSchema,
   countSchema,
@@ -61,6 +62,8 @@ const summary = {
   redeemed_at: opt(clockSchema),
   /** Of the run that closed it, or as which it was refused. */
   run_id: opt(ordinalSchema),
+  /** What became of the act, as its close reports it. */
+  closing_outcome: opt(v.picklist(ACT_OUTCOMES)),
 }
 export const permitSummarySchema = v.strictObject(summary)
 /** A permit in a list. */

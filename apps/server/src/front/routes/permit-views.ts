@@ -27,6 +27,8 @@ export const permitSummary = (row: PermitRow): PermitSummary => ({
   redeem_required: row.redeem_required,
   ...(row.redeemed_at === 0 ? {} : { redeemed_at: timestamp(row.redeemed_at) }),
   ...(row.run_id === 0 ? {} : { run_id: row.run_id }),
+  // "" of a run that closes no permit: it was refused.
+  ...(row.closing_outcome === null || row.closing_outcome === "" ? {} : { closing_outcome: row.closing_outcome }),
 })
 
 /** A permit with its sealed documents. */

@@ -4,7 +4,7 @@
  */
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
 import type { Source } from "../driver/session.ts"
-import { columnsOf, type PermitSummary } from "./permit-reads.ts"
+import { SUMMARY as PERMIT_SUMMARY, type PermitSummary } from "./permit-reads.ts"
 import { hasTerm } from "./run-terms.ts"
 import { conditions, isDated, type RunFilters, type RunSummaryRow, SUMMARY_COLUMNS } from "./runs-table.ts"
 
@@ -93,7 +93,7 @@ export function listAllPermits(
       : `permit.owner = listed.owner${state === undefined ? "" : ` and state = ${place(state)}::text`}`
   const text = `
     select page.* from (${listed}) as listed cross join lateral (
-      select ${columnsOf("permit")} from permit where ${own} and ${older} order by opened_at desc, permit_id desc ${most}
+      select ${PERMIT_SUMMARY} from permit where ${own} and ${older} order by opened_at desc, permit_id desc ${most}
     ) as page
     order by opened_at desc, permit_id desc ${most}`
   return source.read(async ({ sql }) => sql.unsafe<PermitSummary[]>(text, values))

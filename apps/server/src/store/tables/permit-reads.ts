@@ -4,9 +4,9 @@ import type { Source } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
 import type { PermitRow } from "./permits-table.ts"
 import { isReadable } from "./run-claims.ts"
-import type { Page } from "./runs-table.ts"
+import type { Page, RunRow } from "./runs-table.ts"
 
-const SUMMARY_COLUMNS = [
+export const SUMMARY_COLUMNS = [
   "permit_id",
   "owner",
   "owner_ordinal",
@@ -24,7 +24,10 @@ const SUMMARY_COLUMNS = [
 ] as const satisfies readonly (keyof PermitRow)[]
 
 /** What a list shows of a permit. */
-export type PermitSummary = Pick<PermitRow, (typeof SUMMARY_COLUMNS)[number]>
+export type PermitSummary = Pick<PermitRow, (typeof SUMMARY_COLUMNS)[number]> & {
+  /** Of the run that closed it; null while there is none. */
+  readonly closing_outcome: RunRow["closing_outcome"] | null
+}
 
 export type PermitPage = {
   /** All permits that match, not only those of the page. */
@@ -38,13 +41,17 @@ type PageRow = { readonly total: number } & (PermitSummary | { readonly permit_i
 
 const PREPARED = { prepare: true }
 
-export const columnsOf = (table: string): string => SUMMARY_COLUMNS.map(name => `${table}.${name}`).join(", ")
+/** What is selected of `permit` for a `PermitSummary`. */
+export const SUMMARY = [
+  ...SUMMARY_COLUMNS.map(name => `permit.${name}`),
+  "(select run.closing_outcome from run where run.run_id = permit.run_id) as closing_outcome",
+].join(", ")
 
 const LIST = `
   select counted.total, page.* from (
     select coalesce(max(owner_ordinal), 0) as total from permit where owner = $1
   ) as counted left join lateral (
-    select ${columnsOf("permit")} from permit where owner = $1 and owner_ordinal <= counted.total - $2
+    select ${SUMMARY} from permit where owner = $1 and owner_ordinal <= counted.total - $2
     order by owner_ordinal desc limit $3
   ) as page on true
   order by page.owner_ordinal desc`
@@ -53,7 +60,7 @@ const LIST_OF_STATE = `
   select counted.total, page.* from (
     select count(*) as total from permit where owner = $1 and state = $4
   ) as counted left join lateral (
-    select ${columnsOf("permit")} from permit where owner = $1 and state = $4
+    select ${SUMMARY} from permit where owner = $1 and state = $4
     order by owner_ordinal desc offset $2::bigint limit $3::bigint
   ) as page on true
   order by page.owner_ordinal desc`
@@ -91,7 +98,7 @@ type StoredPermit = PermitSummary &
     readonly end_document: Uint8Array | null
   }
 
-const STORED = `select ${columnsOf("permit")}, permit.leaf_digest, permit.log_index, permit.disclosure_seed,
+const STORED = `select ${SUMMARY}, permit.leaf_digest, permit.log_index, permit.disclosure_seed,
     permit.redemption_entry, permit.opening,
     permit_end.document as end_document
   from permit left join permit_end
