@@ -1,7 +1,8 @@
 /** The Claude Agent SDK: its hooks as callbacks, which report to `POST /hooks/claude-code` of the service. docs/doors/claude-code.md. */
+import { createBreaker, HttpStatusError, NetworkError, parseRetryAfter, RunsealError, statusError } from "@runseal/sdk"
 
-/** Milliseconds that the service has to answer. The SDK waits longer. */
-const TIMEOUT_MS = 25_000
+/** Milliseconds that the service has to seal what became of a call. The SDK waits longer. */
+const CLOSE_MS = 25_000
 const HOOK_TIMEOUT_SECONDS = 30
 /** Statuses for a call that the service does not take, which its arguments could bring about. */
 const UNFIT: readonly number[] = [400, 413]
@@ -46,17 +47,30 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
   const headers = { "Content-Type": "application/json", ...(apiKey === undefined ? {} : { "X-Service-Key": apiKey }) }
   const observes = settings.mode === "observe"
   const goesOn = observes || settings.fail === "open"
+  const breaker = createBreaker()
+  const send = async (body: string, outer: AbortSignal, ms: number): Promise<HookOutput> => {
+    const signal = AbortSignal.any([outer, AbortSignal.timeout(ms)])
+    // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
+    const init = { method: "POST", headers, body, redirect: "manual", signal } as const
+    try {
+      const answer = await fetch(address, init)
+      if (answer.ok) return await answer.json()
+      const retryAfterSeconds = parseRetryAfter(answer.headers.get("retry-after"), Date.now())
+      throw statusError(answer.status, `the service answered ${answer.status}`, { retryAfterSeconds })
+    } catch (cause) {
+      throw cause instanceof HttpStatusError ? cause : new NetworkError("the service cannot be reached", { cause })
+    }
+  }
   const report: Callback = async (input, _toolUseId, { signal }) => {
     try {
-      const either = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
       const body = JSON.stringify(input)
-      // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
-      const answer = await fetch(address, { method: "POST", headers, body, redirect: "manual", signal: either })
-      if (!answer.ok)
-        return failed(input, `the service answered ${answer.status}`, UNFIT.includes(answer.status) ? observes : goesOn)
-      return await answer.json()
-    } catch {
-      return failed(input, "the service cannot be reached", goesOn)
+      if (input.hook_event_name !== "PreToolUse") return await send(body, signal, CLOSE_MS)
+      return await breaker.decision(goesOn ? "open" : "closed", waitMs => send(body, signal, waitMs))
+    } catch (error) {
+      const why = error instanceof RunsealError ? error.message : "the call cannot be written as JSON"
+      const isUnfit =
+        !(error instanceof RunsealError) || (error instanceof HttpStatusError && UNFIT.includes(error.status))
+      return failed(input, why, isUnfit ? observes : goesOn)
     }
   }
   const matcher = (): Matcher[] => [{ hooks: [report], timeout: HOOK_TIMEOUT_SECONDS }]

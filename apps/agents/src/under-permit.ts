@@ -1,8 +1,10 @@
 /** One call of a tool or a model under a permit, as every framework's adapter makes it. docs/doors/README.md has the mapping. */
 import { canonicalize, digest, type JsonValue, sha256Hex, strictValue, utf8Decode } from "@runseal/canonical"
 import {
+  ActFailedError,
   ActTimeoutError,
   type Client,
+  type Fail,
   InvalidArgumentError,
   isUnfit,
   PermitRefusedError,
@@ -46,8 +48,9 @@ export type SealedCall = {
 export type Made<Result> = { readonly result: Result; readonly tokens?: number | undefined }
 
 /**
- * Makes a call under a permit, and closes it with what became of it: an error is sealed as a failed act, and thrown again.
- * @param make is called with the value of a call that was only observed or not decided too
+ * Makes a call under a permit, and closes it with what became of it: an error is sealed as a failed act, and thrown again. Where calls are
+ * only observed, it is made at once, and its result waits for nothing.
+ * @param make is called once, and only where the call may be made
  * @param sealed what is sealed of the result; the result itself when absent
  * @throws PermitRefusedError, OutputRefusedError, PermitNotClosedError, ActTimeoutError of the client; the call's own error
  */
@@ -58,32 +61,26 @@ export async function underPermit<Result>(
   make: () => Promise<Made<Result>>,
   sealed?: (result: Result) => unknown,
 ): Promise<Result> {
-  let making: Promise<Made<Result>> | undefined
-  const begin = (): Promise<Made<Result>> => {
-    making = make()
-    return making
-  }
+  if (options.mode !== "observe") return await sealCall(client, call, options, make, sealed)
+  const observed = observeCall(client, call, options, sealed)
   try {
-    return await sealCall(client, call, options, begin, sealed)
+    const made = await make()
+    await observed.end(made)
+    return made.result
   } catch (error) {
-    if (making === undefined || !isOnlyLate(error, options)) throw error
-    const { result } = await making
-    options.onUnsealed?.(error)
-    return result
+    await observed.fail(error)
+    throw error
   }
 }
 
-/** A call that took longer than its permit is sealed as such. Where it is only observed, that stops nothing. */
-const isOnlyLate = (error: unknown, { mode }: SealOptions): boolean =>
-  mode === "observe" && error instanceof ActTimeoutError
-
-/** As `underPermit`; does not wait for a call that took longer than its permit. */
+/** @param admit is called with what the service is asked, before it is; the call is not asked about when it throws */
 async function sealCall<Result>(
   client: Client,
   call: SealedCall,
   options: SealOptions,
   make: () => Promise<Made<Result>>,
   sealed: (result: Result) => unknown = result => result,
+  admit: (request: PermitRequest) => void = () => undefined,
 ): Promise<Result> {
   let made: Made<Result> | undefined
   let began = false
@@ -93,13 +90,15 @@ async function sealCall<Result>(
     return made
   }
   try {
+    const request = requestOf(call, options, observedBy(client).missing)
+    admit(request)
     const { output } = await client.permit(
-      requestOf(call, options),
+      request,
       async () => {
         const { result, tokens } = await act()
         return { output: canonicalize(jsonOf(sealed(result))), ...(tokens === undefined ? {} : { tokens }) }
       },
-      { signal: call.signal, captureContent: options.capture_content === true },
+      { signal: call.signal, captureContent: options.capture_content === true, fail: failOf(options) },
     )
     if (made === undefined) throw new Error(`the call ended without a result: ${output.length}`)
     return made.result
@@ -116,6 +115,7 @@ async function sealCall<Result>(
     // An observed run that would have been refused has no permit: it stopped nothing.
     if (error instanceof PermitRefusedError && error.result.ok) return (await make()).result
     if (isRefusal(error) || !goesOnAfter(error, options)) throw error
+    observedBy(client).missing++
     options.onUnsealed?.(error)
     return (await make()).result
   }
@@ -142,15 +142,16 @@ export type OpenCall = ReportedCall & {
  * As `underPermit`, for a call whose start and end are reported one by one. Resolves when the call may be made.
  * @throws what `underPermit` throws before it makes the call
  */
-export const openCall = (client: Client, call: SealedCall, options: SealOptions): Promise<OpenCall> =>
-  new Promise((resolve, reject) => {
+export function openCall(client: Client, call: SealedCall, options: SealOptions): Promise<OpenCall> {
+  if (options.mode === "observe") return Promise.resolve(observeCall(client, call, options))
+  return new Promise((resolve, reject) => {
     const sealed: Promise<unknown> = sealCall(
       client,
       call,
       options,
       () =>
         new Promise<Made<unknown>>((settle, fail) => {
-          const closed = Promise.resolve().then(() => sealed.then(done, error => closedAs(error, options)))
+          const closed = Promise.resolve().then(() => sealed.then(done, closedAs))
           resolve({
             end: async made => {
               settle(made)
@@ -166,16 +167,87 @@ export const openCall = (client: Client, call: SealedCall, options: SealOptions)
     )
     sealed.catch(reject)
   })
+}
 
 const done = (): ReportedCall => ({ end: async () => undefined, fail: async () => undefined })
 
-const closedAs = (error: unknown, options: SealOptions): ReportedCall => ({
+const closedAs = (error: unknown): ReportedCall => ({
   end: async () => {
-    if (!isOnlyLate(error, options)) throw error
-    options.onUnsealed?.(error)
+    throw error
   },
   fail: async () => undefined,
 })
+
+/** Most observed calls of a client that are not sealed yet, and most characters of their arguments. What is beyond is counted. */
+const OBSERVED_MAX = 256
+const OBSERVED_CHARACTERS_MAX = 67_108_864
+
+/** What a client has observed. */
+type Observed = {
+  readonly sealing: Set<Promise<unknown>>
+  /** Of the arguments of those calls. */
+  characters: number
+  /** Calls without an opening, so far. The next opening has their number. */
+  missing: number
+}
+const observations = new WeakMap<Client, Observed>()
+
+function observedBy(client: Client): Observed {
+  const known = observations.get(client) ?? { sealing: new Set(), characters: 0, missing: 0 }
+  observations.set(client, known)
+  return known
+}
+
+/** Resolves when each observed call that has ended by now is sealed, or is known not to be. A program calls it before it exits. */
+export async function flushObserved(client: Client): Promise<void> {
+  await Promise.all(observedBy(client).sealing)
+}
+
+/** What is reported of a call that is made in any case. It is sealed beside the program, which waits for nothing. */
+function observeCall<Result>(
+  client: Client,
+  { signal, ...call }: SealedCall,
+  options: SealOptions,
+  sealed?: (result: Result) => unknown,
+): Omit<OpenCall, "end"> & { readonly end: (made: Made<Result>) => Promise<void> } {
+  const observed = observedBy(client)
+  const [act, settle, fail] = reported<Made<Result>>()
+  let characters = 0
+  const admit = ({ payload = "" }: PermitRequest): void => {
+    if (observed.sealing.size >= OBSERVED_MAX || observed.characters + payload.length > OBSERVED_CHARACTERS_MAX)
+      throw new Error("Too many observed calls are not sealed yet.")
+    characters = payload.length
+    observed.characters += characters
+  }
+  const sealing = sealCall(client, call, options, () => act, sealed, admit)
+    // An act's own error is sealed, and thrown by who made the call. One that took longer than its permit is sealed as such.
+    .catch(error => (error instanceof ActTimeoutError ? options.onUnsealed?.(error) : undefined))
+    .finally(() => {
+      observed.sealing.delete(sealing)
+      observed.characters -= characters
+    })
+  observed.sealing.add(sealing)
+  return {
+    end: async made => settle(made),
+    fail: async error => fail(signal?.aborted ? new ActFailedError("TIMED_OUT", `${error}`) : error),
+    closed: sealing.then(done),
+  }
+}
+
+/** A promise for what is reported later. Nobody may wait for it yet when it fails. */
+function reported<Value>(): readonly [Promise<Value>, (value: Value) => void, (error: unknown) => void] {
+  let settle: (value: Value) => void = () => undefined
+  let fail: (error: unknown) => void = () => undefined
+  const promise = new Promise<Value>((resolve, reject) => {
+    settle = resolve
+    fail = reject
+  })
+  promise.catch(() => undefined)
+  return [promise, settle, fail]
+}
+
+/** Without a decision an observed call goes on, as one does that fails open. */
+const failOf = ({ mode, fail }: SealOptions): Fail => (mode === "observe" ? "open" : (fail ?? "closed"))
 
 /** Whether a call is made, or its result given, although this stopped its decision or its close. */
 const goesOnAfter = (error: unknown, { mode, fail }: SealOptions): boolean =>
@@ -186,6 +258,7 @@ const isRefusal = (error: unknown): boolean =>
 function requestOf(
   { framework, name, definition, reserve_tokens = 0, ...call }: SealedCall,
   options: SealOptions,
+  missing: number,
 ): PermitRequest {
   const { agent, program_id, registry_record_hash, mode } = options
   return {
@@ -196,6 +269,7 @@ function requestOf(
     audience: agent,
     reserve_tokens,
     attested_context: { actor_id: agent },
+    ...(missing === 0 ? {} : { reproducibility_context: { calls_without_record: missing } }),
     ...(mode === "observe" ? { enforcement: "observe" } : {}),
   }
 }

@@ -2,7 +2,8 @@
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import type { JsonValue } from "@runseal/canonical"
+import { flushObserved } from "@runseal/agents/under-permit"
+import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { type Client, type ClientOptions, createClient } from "@runseal/sdk"
 import { afterAll, beforeAll } from "vitest"
 import { listenOn } from "../../server/spec/harness/raw-socket.ts"
@@ -12,6 +13,10 @@ import { type Step, scriptedOpenAi } from "./scripted-openai.ts"
 
 export type Counted = {
   readonly client: (options?: ClientOptions) => Client
+  /** Address of the service. */
+  readonly url: () => string
+  /** Sections of the newest record. */
+  readonly newest: () => Promise<JsonObject>
   /** Records since the last call of this, oldest first, as `<tool or model> <outcome> <what became of the act>`. */
   readonly records: () => Promise<string[]>
   /** Of the newest record: the hash of its output as the service had it, the one that was declared, and the reason of its review. */
@@ -52,9 +57,17 @@ export function countedRecords(framework: string): Counted {
     return objectAt((await service.get(`/runs/${id}/artifacts`)).body, "sections")
   }
   let seen = 0
+  const clients: Client[] = []
   return {
-    client: options => createClient({ baseUrl: listening.url, ...options }),
+    client: options => {
+      const made = createClient({ baseUrl: listening.url, ...options })
+      clients.push(made)
+      return made
+    },
+    url: () => listening.url,
+    newest: sections,
     records: async () => {
+      await Promise.all(clients.map(flushObserved))
       const runs = listAt((await service.get("/runs?limit=100")).body, "runs")
       const fresh = runs.slice(0, runs.length - seen).toReversed()
       seen = runs.length

@@ -25,8 +25,9 @@ export type HookParts = {
 
 export type Refusal = { readonly status: number; readonly message: string }
 
-/** Milliseconds for the service to answer: an agent waits 30 s for the decision, and as long after the call. */
-const DEADLINE_MS = 20_000
+/** Milliseconds for the service to decide, by what becomes of a call without a decision, and to seal what became of it: an agent waits 30 s. */
+const DECISION_MS = { open: 2_000, closed: 10_000 }
+const CLOSE_MS = 20_000
 /** Statuses for a call that the service does not take, which its arguments could bring about. */
 const UNFIT: readonly number[] = [400, 413]
 
@@ -42,10 +43,14 @@ function serve<Answer extends object>(app: Hono, agent: Agent<Answer>, parts: Ho
     const event = await eventOf(agent, parts, c, settings)
     if (event instanceof Unreadable) return c.json(agent.denied(cannotDecide(event.message)))
     if (event.kind === "other") return c.json(agent.nothing)
-    const calls = sealedCalls(agent.name, serviceCalls(parts.fetch, c, DEADLINE_MS), settings)
+    const deadlineMs = event.kind === "before" ? DECISION_MS[goesOn(settings) ? "open" : "closed"] : CLOSE_MS
+    const calls = sealedCalls(agent.name, serviceCalls(parts.fetch, c, deadlineMs), settings)
     return answer(c, agent, event, settings, await decisionOf(calls, event))
   })
 }
+
+/** Whether a call is made without a decision. */
+const goesOn = ({ mode, fail }: HookSettings): boolean => mode === "observe" || fail === "open"
 
 const cannotDecide = (why: string): string => `Runseal could not decide, so the call is denied. ${why}`
 
@@ -96,8 +101,8 @@ function answer<Answer extends object>(
 ): Response {
   if (decision instanceof NoAnswer || decision.kind === "unsealed") {
     const why = decision instanceof NoAnswer ? decision.message : String(decision.reply.body.error)
-    const goesOn = settings.mode === "observe" || (settings.fail === "open" && !isUnfit(decision))
-    if (event.kind === "before" && !goesOn) return c.json(agent.denied(cannotDecide(why)))
+    const isMade = goesOn(settings) && (settings.mode === "observe" || !isUnfit(decision))
+    if (event.kind === "before" && !isMade) return c.json(agent.denied(cannotDecide(why)))
     return decision instanceof NoAnswer ? unavailable(c, why) : decision.reply.response
   }
   switch (decision.kind) {

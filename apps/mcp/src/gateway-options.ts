@@ -22,6 +22,7 @@ export const HELP = `Runseal in front of an MCP server: a permit before each too
   --pin <how>            refuse (default), mark or off: a tool whose definition changed since it was first seen
   --call-timeout <s>     longest tool call, 1 to 3600 seconds; 300 by default
   --data-dir <folder>    data of the embedded service and the pins; by default $XDG_DATA_HOME/runseal/mcp
+  RUNSEAL_TIMEOUT=2                    seconds that a call waits for its decision; by default 10, and 2 with --fail open and --mode observe
   RUNSEAL_URL, RUNSEAL_API_KEY         the service; without RUNSEAL_URL an embedded one is started
   RUNSEAL_CAPTURE_CONTENT=false        results are not sent to the service: their hashes are declared, and none is searched or reviewed
 `

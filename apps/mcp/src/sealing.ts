@@ -4,6 +4,7 @@ import type { JsonObject } from "@runseal/canonical"
 import {
   type Client,
   type ExecuteResult,
+  type Fail,
   HttpStatusError,
   isUnfit,
   type PermitClosing,
@@ -20,7 +21,7 @@ export type Sealing = {
   readonly address: string
   readonly mode: "observe" | "enforce"
   /** What happens to a call for which the service gives no answer. */
-  readonly fail: "open" | "closed"
+  readonly fail: Fail
   /** False: the hash of a result is declared, and the result is not sent: no result is searched or reviewed. */
   readonly content: boolean
   /** Longest call, in seconds: 1 to 3,600. */
@@ -47,9 +48,7 @@ export type Opening =
   | { readonly kind: "unfit"; readonly reason: string }
   | { readonly kind: "undecided"; readonly reason: string }
 
-/** Longer than the service needs, shorter than an agent waits. */
-const OPEN_OPTIONS = { deadlineMs: 20_000, timeoutMs: 10_000 }
-/** Longer than that of an opening: the act is done. */
+/** Longer than the wait for a decision: the act is done. */
 const CLOSE_OPTIONS = { deadlineMs: 30_000, timeoutMs: 10_000 }
 
 /** Asks for a permit. Never throws. @param definition what is known of it: pinned, changed, unlisted, unpinned */
@@ -71,7 +70,7 @@ export async function openPermit(sealing: Sealing, act: Act, definition: string)
         },
         ...(sealing.mode === "observe" ? { enforcement: "observe" } : {}),
       },
-      { idempotencyKey: randomUUID(), ...OPEN_OPTIONS },
+      { idempotencyKey: randomUUID(), fail: failOf(sealing) },
     )
     return opened.outcome_kind === "opened"
       ? { kind: "permitted", permitId: opened.permit_id }
@@ -84,16 +83,19 @@ export async function openPermit(sealing: Sealing, act: Act, definition: string)
 /** The record of a close. Without one the service did not confirm it; `unfit`: the service does not take what is to be sealed. */
 export type Closed = { readonly run?: ExecuteResult; readonly unfit?: boolean }
 
-/** Closes a permit. Never throws: says a sentence to the user when the service did not confirm the record. */
-export async function closePermit(
-  { client, warn }: Sealing,
-  permitId: string,
-  closing: PermitClosing,
-): Promise<Closed> {
+/** Without a decision an observed call goes on, as one does that fails open. */
+const failOf = ({ mode, fail }: Sealing): Fail => (mode === "observe" ? "open" : fail)
+
+/**
+ * Closes a permit. Never throws: says a sentence to the user when the service did not confirm the record. It is sent again when the service is
+ * back.
+ */
+export async function closePermit(sealing: Sealing, permitId: string, closing: PermitClosing): Promise<Closed> {
   try {
-    return { run: await client.permits.close(permitId, closing, CLOSE_OPTIONS) }
+    const options = { ...CLOSE_OPTIONS, fail: failOf(sealing), resend: true }
+    return { run: await sealing.client.permits.close(permitId, closing, options) }
   } catch (error) {
-    warn(`the close of ${permitId} is not confirmed: ${reasonOf(error)}`)
+    sealing.warn(`the close of ${permitId} is not confirmed: ${reasonOf(error)}`)
     return { unfit: isUnfit(error) }
   }
 }

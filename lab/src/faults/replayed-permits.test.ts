@@ -78,7 +78,7 @@ async function replay(
   const redeemed_clock = before ?? now[0]?.body.redeemed_at
   const run = numberAt((await insist(child, `/permits/${held.id}/close`, done(), 200)).body, "run_id")
   const record = (await child.get(`/runs/${run}/artifacts`)).body
-  expect(objectAt(record, "sections", "permit")).toMatchObject({ permit_id: held.id, redeemed_clock })
+  expect(objectAt(record, "sections", "permit")).toMatchObject({ permit_id: held.id, redemption: { redeemed_clock } })
   const late = await redeem(child, held)
   if (late === undefined) throw new Error("a server without fault answers")
   expectRefused(late, 409, "already_redeemed")
@@ -88,7 +88,8 @@ async function replayPermits(context: TestContext, kind: Kind): Promise<void> {
   const row = faultRow(context, "kill -9 between a redemption and its answer", kind)
   const folder = mkdtempSync(join(tmpdir(), "runseal-replayed-permits-"))
   const database = kind === "PostgreSQL" ? ["--database-url", await newPostgresUrl()] : []
-  const options = ["--data-dir", join(folder, "data"), ...database]
+  const limits = ["--anonymous-rate-limit", "1000000", "--permit-rate-limit", "1000000"]
+  const options = ["--data-dir", join(folder, "data"), ...limits, ...database]
   let child = await startChild(options)
   context.onTestFinished(async () => {
     await child.end("SIGKILL")

@@ -21,6 +21,8 @@ export type Call = {
   readonly idempotencyKey?: string
   /** A public endpoint: the key is not sent. */
   readonly public?: true
+  /** Somebody waits for the decision: an answer that names a time to retry is given to the caller at once. */
+  readonly awaited?: true
 }
 
 /** A complete answer, not yet parsed. */

@@ -105,6 +105,7 @@ export {
 } from "@runseal/permit"
 export type { Administration } from "./administration.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
+export { type Breaker, type Fail, ServiceAwayError } from "./breaker.ts"
 export { type Client, createClient } from "./client.ts"
 export {
   AbortedError,
@@ -120,6 +121,7 @@ export {
   ProtocolError,
   RateLimitedError,
   RunsealError,
+  statusError,
   TimeoutError,
   UnauthorizedError,
   UnavailableError,
@@ -148,7 +150,15 @@ export type { ExportCalls, ExportRange } from "./export-calls.ts"
 export type { AttestationList, List, PageOptions, RunFilters, RunList } from "./list-pages.ts"
 export { hashFile } from "./local-files.ts"
 export type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
-export type { OpenedPermit, OpenPermitResult, PermitCalls, PermitList, RefusedRun } from "./permit-calls.ts"
+export type {
+  CloseOptions,
+  DecisionOptions,
+  OpenedPermit,
+  OpenPermitResult,
+  PermitCalls,
+  PermitList,
+  RefusedRun,
+} from "./permit-calls.ts"
 export {
   ActFailedError,
   ActTimeoutError,
@@ -160,9 +170,10 @@ export {
 export type { Acted, ActivePermit, ActOptions, GuardOptions, PermittedActs, PermittedRun } from "./permitted-act.ts"
 export type { Fetch, Platform } from "./platform.ts"
 export type { Received } from "./read-reply.ts"
+export { parseRetryAfter } from "./retry.ts"
 export type { VersionAnswer } from "./run-answers.ts"
 export type { BundleOptions, ReportOptions, RunReads } from "./run-reads.ts"
-export type { CallOptions, ClientOptions, OnceOptions } from "./settings.ts"
+export { type CallOptions, type ClientOptions, createBreaker, type OnceOptions } from "./settings.ts"
 /** Also at `@runseal/sdk/verify`, without the client. */
 export {
   type Check,

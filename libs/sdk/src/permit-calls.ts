@@ -12,10 +12,12 @@ import {
   redeemPermitAnswerSchema,
 } from "@runseal/core/wire/permit-answers"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
+import { type Fail, meansAway } from "./breaker.ts"
 import { as, onceCall, permitPath, query } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError } from "./client-errors.ts"
 import type { Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
+import { lateCloses } from "./late-closes.ts"
 import { lenient } from "./lenient.ts"
 import { type List, listItems, type PageOptions } from "./list-pages.ts"
 import type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
@@ -31,18 +33,35 @@ export type RefusedRun = Exclude<ExecuteResult, { readonly outcome_kind: "ok" }>
 export type OpenPermitResult = OpenedPermit | RefusedRun
 export type PermitList = List<PermitsPage, PermitSummary>
 
+/** Options of a call that somebody waits for before an act. */
+export type DecisionOptions = OnceOptions & {
+  /**
+   * What the caller does without a decision. With it the call takes `decisionMs` of the client at most, and not its own bounds; while the service is
+   * away it is shorter (`closed`), or rejects at once with ServiceAwayError (`open`). An answer with `Retry-After` is not waited for.
+   */
+  readonly fail?: Fail | undefined
+}
+
+export type CloseOptions = DecisionOptions & {
+  /**
+   * true: a close without an answer rejects all the same, and is sent again in the background until it has one, or the process ends. With
+   * `fail: "open"` the first answer is waited for as long as a decision is.
+   */
+  readonly resend?: boolean | undefined
+}
+
 export type PermitCalls = {
   /**
    * Asks for a permit. A refused act is a result too: the run that the service recorded, with its receipt. Retried only under an
    * idempotency key, since each call opens a permit.
    */
-  readonly open: (request: PermitRequest, options?: OnceOptions) => Promise<OpenPermitResult>
+  readonly open: (request: PermitRequest, options?: DecisionOptions) => Promise<OpenPermitResult>
   /**
    * Seals what became of the act. Every outcome the service recorded is a result: the output may be released only when it is `ok`.
    * ConflictError with the code `permit_not_open` when it was closed before or is too late. Retried: the permit's id is the idempotency
    * key unless there is another one.
    */
-  readonly close: (permitId: string, closing: PermitClosing, options?: OnceOptions) => Promise<ExecuteResult>
+  readonly close: (permitId: string, closing: PermitClosing, options?: CloseOptions) => Promise<ExecuteResult>
   /**
    * Uses the permit up, for the one who is about to act; sends no API key. ConflictError with the code `already_redeemed` the second time. Not
    * retried: after a NetworkError, TimeoutError or AbortedError it may be redeemed, and the act must not begin.
@@ -56,31 +75,43 @@ export type PermitCalls = {
 
 const LISTING = { items: (page: PermitsPage) => page.permits, id: (permit: PermitSummary) => permit.permit_id }
 
-export const permitCalls = (send: Send, settings: Settings): PermitCalls => ({
-  open: async (request, options) =>
-    await send(onceCall(settings, "/permits", jsonText(request), options), readOpening, options),
-  close: async (permitId, closing, options = {}) => {
-    const once = { ...options, idempotencyKey: options.idempotencyKey ?? permitId }
-    return await send(
-      onceCall(settings, `${permitPath(permitId)}/close`, jsonText(closing), once),
-      readExecuteResult,
-      options,
-    )
-  },
-  redeem: async (permitId, permit, options) => {
-    const call = { path: `${permitPath(permitId)}/redeem`, body: jsonText({ permit }), repeatable: false }
-    return await send({ ...call, public: true }, as(redeemPermitAnswerSchema), options)
-  },
-  get: async (permitId, options) =>
-    await send({ path: permitPath(permitId), repeatable: true }, as(permitRecordSchema), options),
-  list: ({ state, ...options } = {}) => {
-    if (state !== undefined && !PERMIT_STATES.includes(state))
-      throw new InvalidArgumentError(`A permit's state is one of ${PERMIT_STATES.join(", ")}.`)
-    const page = (limit: number, offset: number): Promise<PermitsPage> =>
-      send({ path: `/permits${query({ state, limit, offset })}`, repeatable: true }, as(permitsPageSchema), options)
-    return listItems(LISTING, page, options)
-  },
-})
+export function permitCalls(send: Send, settings: Settings): PermitCalls {
+  const sendLater = lateCloses(send)
+  return {
+    open: async (request, { fail, ...options } = {}) => {
+      const call = onceCall(settings, "/permits", jsonText(request), options)
+      if (fail === undefined) return await send(call, readOpening, options)
+      const { signal } = options
+      return await settings.breaker.decision(fail, waitMs =>
+        send({ ...call, awaited: true }, readOpening, { signal, timeoutMs: waitMs, deadlineMs: waitMs }),
+      )
+    },
+    close: async (permitId, closing, { fail, resend = false, ...options } = {}) => {
+      const once = { ...options, idempotencyKey: options.idempotencyKey ?? permitId }
+      const call = onceCall(settings, `${permitPath(permitId)}/close`, jsonText(closing), once)
+      const within = (waitMs: number): Promise<ExecuteResult> =>
+        send({ ...call, awaited: true }, readExecuteResult, { ...options, timeoutMs: waitMs, deadlineMs: waitMs })
+      const sending = fail === "open" ? settings.breaker.decision(fail, within) : send(call, readExecuteResult, options)
+      return await sending.catch(error => {
+        if (resend && meansAway(error)) sendLater(call)
+        throw error
+      })
+    },
+    redeem: async (permitId, permit, options) => {
+      const call = { path: `${permitPath(permitId)}/redeem`, body: jsonText({ permit }), repeatable: false }
+      return await send({ ...call, public: true }, as(redeemPermitAnswerSchema), options)
+    },
+    get: async (permitId, options) =>
+      await send({ path: permitPath(permitId), repeatable: true }, as(permitRecordSchema), options),
+    list: ({ state, ...options } = {}) => {
+      if (state !== undefined && !PERMIT_STATES.includes(state))
+        throw new InvalidArgumentError(`A permit's state is one of ${PERMIT_STATES.join(", ")}.`)
+      const page = (limit: number, offset: number): Promise<PermitsPage> =>
+        send({ path: `/permits${query({ state, limit, offset })}`, repeatable: true }, as(permitsPageSchema), options)
+      return listItems(LISTING, page, options)
+    },
+  }
+}
 
 /** @throws HttpStatusError when the reply reports no outcome, ProtocolError when an outcome has another shape than ours */
 function readOpening(reply: Reply): OpenPermitResult {

@@ -31,7 +31,7 @@ export class OutputRefusedError extends RunsealError {
 
 /**
  * The act is done, and no answer says that it is sealed; `cause` is why. Its output must not be released. `permits.get` tells whether the
- * permit is closed, and `permits.close` closes it until `close_by`.
+ * permit is closed. Where the service could not answer, the close is sent again in the background until it does.
  */
 export class PermitNotClosedError extends RunsealError {
   override readonly name = "PermitNotClosedError"

@@ -3,6 +3,7 @@ import { sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
 import { CLOSE_SECONDS_DEFAULT, VALID_SECONDS_DEFAULT } from "@runseal/core/wire/permit-requests"
+import type { Fail } from "./breaker.ts"
 import { ProtocolError, TimeoutError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
 import type { Effect } from "./execute-arguments.ts"
@@ -54,6 +55,11 @@ export type PermittedRun<Output> = {
 export type ActOptions = CallOptions & {
   /** Milliseconds for the act, at most until the permit expires, which is also the default. */
   readonly actTimeoutMs?: number | undefined
+  /**
+   * What the caller does without a decision: how long it is waited for, as `permits.open` has it. The call rejects in either case, and the
+   * caller goes on, or not. Absent: the bounds of the call.
+   */
+  readonly fail?: Fail | undefined
   /** Idempotency key of the opening; a random one when absent. */
   readonly idempotencyKey?: string | undefined
   /**
@@ -107,7 +113,8 @@ export function permittedActs(permits: PermitCalls, settings: Settings): Permitt
     const close = (closing: PermitClosing): Promise<ExecuteResult> => {
       const leftMs = Math.max(1, Math.floor(askedAt + closeMs - settings.now()))
       const deadlineMs = Math.min(leftMs, options.deadlineMs ?? settings.deadlineMs)
-      return permits.close(opened.permit_id, closing, { timeoutMs: options.timeoutMs, deadlineMs })
+      const { timeoutMs, fail } = options
+      return permits.close(opened.permit_id, closing, { timeoutMs, deadlineMs, fail, resend: true })
     }
     const leftMs = Math.floor(Math.min(actTimeoutMs, askedAt + validMs - settings.now()))
     let began = false
@@ -147,10 +154,10 @@ async function open(
   permits: PermitCalls,
   settings: Settings,
   request: PermitRequest,
-  { idempotencyKey, signal, timeoutMs, deadlineMs }: ActOptions,
+  { idempotencyKey, signal, timeoutMs, deadlineMs, fail }: ActOptions,
 ): Promise<OpenedPermit & { readonly permit: string }> {
   const key = idempotencyKey ?? settings.newIdempotencyKey?.() ?? randomKey()
-  const opened = await permits.open(request, { idempotencyKey: key, signal, timeoutMs, deadlineMs })
+  const opened = await permits.open(request, { idempotencyKey: key, signal, timeoutMs, deadlineMs, fail })
   if (opened.outcome_kind !== "opened") throw new PermitRefusedError(opened)
   if (opened.permit === undefined) throw new ProtocolError("it opens a permit that allows nothing any more")
   return { ...opened, permit: opened.permit }

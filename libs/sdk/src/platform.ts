@@ -40,6 +40,13 @@ export const PLATFORM: Platform = {
   random: () => Math.random(),
 }
 
+/** Does something later, unless the process ends before: it keeps none alive. */
+export function whileIdle(ms: number, work: () => void): void {
+  const timer: unknown = setTimeout(work, ms)
+  const unref: unknown = Reflect.get(Object(timer), "unref")
+  if (typeof unref === "function") unref.call(timer)
+}
+
 /** 128 random bits in hex: an idempotency key where the caller makes none. */
 export const randomKey = (): string =>
   Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("")

@@ -8,7 +8,7 @@ const BACKOFF_BASE_MS = 500
 const TRANSIENT: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 /** Also a 409 with `Retry-After`: the first call under the idempotency key is still running. */
-const isTransient = ({ status, retryAfterSeconds }: HttpStatusError): boolean =>
+export const isTransient = ({ status, retryAfterSeconds }: HttpStatusError): boolean =>
   TRANSIENT.has(status) || (status === 409 && retryAfterSeconds !== undefined)
 
 /**

@@ -1,5 +1,6 @@
 /** Options of the client and of single calls, with their bounds and defaults. Checked once, when they are passed. */
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
+import { type Breaker, breakerWith } from "./breaker.ts"
 import { InvalidArgumentError } from "./client-errors.ts"
 import { environmentVariable, PLATFORM, type Platform } from "./platform.ts"
 
@@ -14,6 +15,9 @@ const RESPONSE_DEFAULT_BYTES = 16_777_216
 
 /** A header value that every platform sends unchanged. For any other, the platform's own error would quote the key. */
 const API_KEY = /^[\x21-\x7e]{1,512}$/
+
+/** Of RUNSEAL_TIMEOUT. */
+const SECONDS = /^\d{1,3}(?:\.\d{1,3})?$/
 
 /** Bounds of one call; each overrides the client's. */
 export type CallOptions = {
@@ -48,6 +52,11 @@ export type ClientOptions = Partial<{ readonly [Name in keyof Platform]: Platfor
     readonly apiKey?: string | undefined
     /** Creates an idempotency key for each `execute`, `attest` and `permits.open` without one, such as `() => crypto.randomUUID()`. */
     readonly newIdempotencyKey?: (() => string) | undefined
+    /**
+     * Milliseconds that a caller waits for the decision on an act with the option `fail`. Absent: the variable `RUNSEAL_TIMEOUT`, in
+     * seconds, or else 2 s for `open` and 10 s for `closed`.
+     */
+    readonly decisionMs?: number | undefined
     /** Retries of a call that is safe to retry, 0 to 3. */
     readonly retries?: number | undefined
     /** Bytes of one answer. */
@@ -63,6 +72,8 @@ export type Settings = Platform &
     readonly newIdempotencyKey: (() => string) | undefined
     readonly retries: number
     readonly maxResponseBytes: number
+    /** Shared by all calls of the client. */
+    readonly breaker: Breaker
   }
 
 /** @throws InvalidArgumentError */
@@ -84,7 +95,23 @@ export function readSettings(options: ClientOptions): Settings {
       1,
       DEFAULT_MAX_BYTES,
     ),
+    breaker: createBreaker(options),
   }
+}
+
+/** A breaker for a program that asks the service without a client. @throws InvalidArgumentError */
+export const createBreaker = ({ now, decisionMs }: Pick<ClientOptions, "now" | "decisionMs"> = {}): Breaker =>
+  breakerWith({ now: now ?? PLATFORM.now }, readDecisionMs(decisionMs))
+
+/** What the caller passed, or else the environment. @throws InvalidArgumentError */
+function readDecisionMs(passed: number | undefined): number | undefined {
+  if (passed !== undefined) return integerWithin("decisionMs", passed, 1, DEADLINE_MAX_MS)
+  const seconds = environmentVariable("RUNSEAL_TIMEOUT")
+  if (seconds === undefined) return undefined
+  const ms = SECONDS.test(seconds) ? Math.round(Number(seconds) * 1000) : 0
+  if (ms < 1 || ms > DEADLINE_MAX_MS)
+    throw new InvalidArgumentError(`RUNSEAL_TIMEOUT must be seconds from 0.001 to ${DEADLINE_MAX_MS / 1000}.`)
+  return ms
 }
 
 /** @throws InvalidArgumentError */

@@ -1,5 +1,5 @@
 /** A call from its first attempt to its last: deadline, abort, retries. */
-import { addCall } from "./client-errors.ts"
+import { addCall, HttpStatusError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
 import { type Call, exchange, type Reply, shownCall } from "./exchange.ts"
 import { retryDelayMs } from "./retry.ts"
@@ -24,6 +24,8 @@ export function createTransport(settings: Settings): Send {
   }
 }
 
+const namesTime = (error: unknown): boolean => error instanceof HttpStatusError && error.retryAfterSeconds !== undefined
+
 /** Attempts until one succeeds, none is left, or the next would start after the deadline; then throws the last error. */
 async function repeat<T>(
   settings: Settings,
@@ -38,7 +40,8 @@ async function repeat<T>(
     try {
       return await attempt()
     } catch (error) {
-      const delay = signal.aborted || done >= retries ? undefined : retryDelayMs(error, done, settings.random)
+      const isLast = signal.aborted || done >= retries || (call.awaited === true && namesTime(error))
+      const delay = isLast ? undefined : retryDelayMs(error, done, settings.random)
       if (delay === undefined || settings.now() + delay >= endsAt) throw error
       await settings.sleep(delay, signal)
       if (signal.aborted) throw error

@@ -1,0 +1,134 @@
+/** docs/doors/README.md, "When the service is away": what a door of the AI SDK does to its program meanwhile. The service is real, or a socket that never answers. */
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { sealTools } from "@runseal/agents/ai-sdk"
+import { flushObserved } from "@runseal/agents/under-permit"
+import { type ClientOptions, createClient } from "@runseal/sdk"
+import { tool } from "ai"
+import { afterEach, expect, test } from "vitest"
+import { z } from "zod"
+import { objectAt } from "../../server/spec/harness/read-answer.ts"
+import { countedRecords } from "./counted-records.ts"
+
+const { url, records, newest } = countedRecords("ai-sdk")
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections()
+})
+
+/** An address where requests are taken and never answered, and how many were. */
+async function silent() {
+  let asked = 0
+  const server = createServer(() => void asked++)
+  servers.push(server)
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  return { baseUrl: `http://127.0.0.1:${port}`, asked: () => asked }
+}
+
+const sealed = (options: ClientOptions, settings: Parameters<typeof sealTools>[2], reasons: string[] = []) => {
+  const used = createClient(options)
+  const echo = tool({ inputSchema: z.object({ text: z.string() }), execute: async ({ text }) => text })
+  const { execute } = sealTools(used, { echo }, { ...settings, onUnsealed: error => reasons.push(`${error}`) }).echo
+  const call = async (text: string) => await execute?.({ text }, { toolCallId: "c", messages: [], context: {} })
+  return { used, call }
+}
+
+/** Bytes of the heap that are in use, without garbage. */
+function usedBytes(): number {
+  setFlagsFromString("--expose-gc")
+  runInNewContext("gc")()
+  return process.memoryUsage().heapUsed
+}
+
+/** Milliseconds that something takes, and the longest pause of the event loop meanwhile. */
+async function timed(work: () => Promise<unknown>): Promise<{ readonly took: number; readonly stalled: number }> {
+  const since = performance.now()
+  let [last, stalled] = [since, 0]
+  const ticker = setInterval(() => {
+    const now = performance.now()
+    stalled = Math.max(stalled, now - last)
+    last = now
+  }, 5)
+  await work()
+  clearInterval(ticker)
+  return { took: performance.now() - since, stalled }
+}
+
+test("a door that observes waits for nothing, also when nobody ever answers", async () => {
+  const { baseUrl } = await silent()
+  const { call } = sealed({ baseUrl }, { agent: "a", mode: "observe" })
+  const { took, stalled } = await timed(async () => {
+    for (let at = 0; at < 20; at++) expect(await call(`${at}`)).toBe(`${at}`)
+  })
+  expect(took).toBeLessThan(1_000)
+  expect(stalled).toBeLessThan(500)
+})
+
+test("what it observed is sealed all the same, with what became of it", async () => {
+  const { used, call } = sealed({ baseUrl: url() }, { agent: "a", mode: "observe" })
+  await call("hello")
+  await flushObserved(used)
+  expect(await records()).toEqual(["echo ok completed"])
+})
+
+test("100,000 calls beside a silent service: memory is bounded, each call is counted once, and the next record has their number", async () => {
+  const { baseUrl } = await silent()
+  let silentNow = true
+  const reasons: string[] = []
+  const fetched: ClientOptions["fetch"] = (address, init) =>
+    fetch(silentNow ? address.replace(url(), baseUrl) : address, init)
+  const { used, call } = sealed({ baseUrl: url(), fetch: fetched }, { agent: "a", mode: "observe" }, reasons)
+  const before = usedBytes()
+  for (let at = 0; at < 100_000; at++) await call("x".repeat(1_000))
+  await flushObserved(used)
+  expect(reasons).toHaveLength(100_000)
+  reasons.length = 0
+  expect(usedBytes() - before).toBeLessThan(20_000_000)
+  silentNow = false
+  await expect
+    .poll(
+      async () => {
+        await call("again")
+        await flushObserved(used)
+        return await records()
+      },
+      { timeout: 20_000, interval: 1_000 },
+    )
+    .toEqual(["echo ok completed"])
+  const { calls_without_record } = objectAt(await newest(), "reproducibility_context", "declared")
+  expect(calls_without_record).toBe(100_000 + reasons.length)
+})
+
+test("fail open: three calls wait 2 s for a decision, and the next ones for none", async () => {
+  const { baseUrl, asked } = await silent()
+  const { call } = sealed({ baseUrl, decisionMs: 200 }, { agent: "a", fail: "open" })
+  const { took } = await timed(async () => {
+    for (let at = 0; at < 50; at++) expect(await call(`${at}`)).toBe(`${at}`)
+  })
+  expect(asked()).toBe(3)
+  expect(took).toBeGreaterThan(550)
+  expect(took).toBeLessThan(2_500)
+})
+
+test("fail closed: no call is made, and the service is asked for each", async () => {
+  const { baseUrl, asked } = await silent()
+  const { call } = sealed({ baseUrl, decisionMs: 100 }, { agent: "a", fail: "closed" })
+  for (let at = 0; at < 5; at++) await expect(call("x")).rejects.toThrow("did not answer")
+  expect(asked()).toBe(5)
+})
+
+test("a close without an answer is sent again when the service is back", async () => {
+  let gone = true
+  const lost: ClientOptions["fetch"] = (address, init) => {
+    if (gone && address.endsWith("/close")) throw new Error("gone")
+    return fetch(address, init)
+  }
+  const { call } = sealed({ baseUrl: url(), fetch: lost, retries: 0 }, { agent: "a", fail: "open" })
+  expect(await call("late")).toBe("late")
+  expect(await records()).toEqual([])
+  gone = false
+  await expect.poll(records, { timeout: 10_000 }).toEqual(["echo ok completed"])
+})
