@@ -31,6 +31,8 @@ class Gate(ThreadingHTTPServer):
     """Stands before a service, and answers in its place the paths that `answers` has; without a service all of them."""
 
     daemon_threads = True
+    # Those that never got an answer are left alone.
+    block_on_close = False
 
     def __init__(self, url: str | None) -> None:
         super().__init__(("127.0.0.1", 0), _Gate)
@@ -41,6 +43,10 @@ class Gate(ThreadingHTTPServer):
         self.asked: list[str] = []
         # Paths of which the service answers, and the answer is lost.
         self.lost: list[str] = []
+        # How long each answer takes, unless it is let go before.
+        self.seconds = 0.0
+        self.let_go = threading.Event()
+        self.retry_after = "3600"
 
 
 class _Gate(BaseHTTPRequestHandler):
@@ -54,6 +60,8 @@ class _Gate(BaseHTTPRequestHandler):
         server, body = self.server, self.rfile.read(int(self.headers.get("Content-Length", 0)))
         assert isinstance(server, Gate)
         server.asked.append(self.path)
+        if server.seconds > 0:
+            server.let_go.wait(server.seconds)
         found = [answer for part, answer in server.answers.items() if part in self.path]
         status, text = found[0] if found else self._passed(server, body)
         if any(part in self.path for part in server.lost):
@@ -61,12 +69,14 @@ class _Gate(BaseHTTPRequestHandler):
         self.send_response(status)
         if status != 200:
             # Longer than a client waits, so that it does not retry.
-            self.send_header("Retry-After", "3600")
+            self.send_header("Retry-After", server.retry_after)
         self.send_header("Content-Length", str(len(text.encode())))
         self.end_headers()
         self.wfile.write(text.encode())
 
     def _passed(self, server: Gate, body: bytes) -> tuple[int, str]:
+        if server.service is None:
+            return 503, ""
         names = ("Content-Type", "Idempotency-Key", "X-Service-Key")
         headers = {name: self.headers[name] for name in names if name in self.headers}
         answer = httpx.request(self.command, f"{server.service}{self.path}", content=body, headers=headers, timeout=60)
@@ -83,8 +93,11 @@ def gate(url: str | None = None) -> Iterator[Gate]:
     """A gate, until the block ends."""
     with Gate(url) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
+        try:
+            yield server
+        finally:
+            server.let_go.set()
+            server.shutdown()
 
 
 @contextmanager

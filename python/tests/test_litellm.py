@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from gate import gate, said
 from model_server import ModelServer, running_model
 from places import NODE
 from service import Service, free_port, running_service
@@ -208,10 +209,51 @@ def test_fail_open_counts_what_was_not_sealed(tmp_path: Path) -> None:
         service.stop()
 
 
+@pytest.mark.parametrize(("mode", "fail"), [("enforce", "open"), ("observe", "closed")])
+def test_calls_do_not_wait_for_a_silent_service(tmp_path: Path, mode: str, fail: str) -> None:
+    more = {"RUNSEAL_MODE": mode, "RUNSEAL_FAIL": fail}
+    with (
+        gate() as silent,
+        running_model() as model,
+        running_proxy(tmp_path, silent.url, model, 1, **more) as proxy,
+    ):
+        silent.seconds = 600
+        took = []
+        for at in range(8):
+            began = time.monotonic()
+            assert (proxy.ask(f"unsealed {at}") or httpx.Response(0)).status_code == 200
+            took.append(time.monotonic() - began)
+        # Three calls wait for their two seconds at most, and then one each five seconds; a busy machine needs some more.
+        allowed = 4 if mode == "enforce" else 0
+        assert sum(each > 1.5 for each in took) <= allowed, took
+        assert max(took) < 4, took
+        assert len(model.calls) == 8
+    if mode == "enforce":
+        assert len(list((tmp_path / "spool").glob("act-*.json"))) + _in_gaps(tmp_path) == 8
+
+
 def test_fail_closed_makes_no_call(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     with running_model() as model, running_proxy(tmp_path, url, model, 1) as proxy:
         assert (proxy.ask("one") or httpx.Response(0)).status_code == 503
+        assert not model.calls
+
+
+def test_a_service_that_is_busy_is_said_to_be_so_and_is_asked_all_the_same(tmp_path: Path) -> None:
+    with (
+        gate() as busy,
+        running_model() as model,
+        running_proxy(tmp_path, busy.url, model, 1, RUNSEAL_FAIL="closed") as proxy,
+    ):
+        busy.answers["/permits"] = said("rate_limited", 429)
+        busy.retry_after = "7"
+        for at in range(5):
+            began = time.monotonic()
+            answer = proxy.ask(f"question {at}") or httpx.Response(0)
+            assert (answer.status_code, answer.headers.get("Retry-After")) == (429, "7")
+            assert time.monotonic() - began < 3
+        # The breaker refuses nothing by itself.
+        assert busy.asked.count("/permits") == 5
         assert not model.calls
 
 

@@ -13,9 +13,10 @@ import httpx
 
 from . import calls
 from .acts import Act
+from .breaker import Breaker, breaker_of
 from .calls import Body, Call
 from .errors import ActRefused, RunsealError
-from .operations import AsyncSender, Operations
+from .operations import AsyncOperations
 from .transport import Reading, no_answer, pause_after, read_answer, request_of
 from .verifier.checks import Outcome
 from .verifier.documents import verify_text
@@ -25,7 +26,7 @@ T = TypeVar("T")
 AsyncPermit = Act
 
 
-class AsyncRunseal(Operations, AsyncSender):
+class AsyncRunseal(AsyncOperations):
     """The public API of a Runseal service, for asyncio. Its methods are those of `Operations`.
 
     `url` and `api_key` come from RUNSEAL_URL and RUNSEAL_API_KEY when they are not given; the key of the environment goes
@@ -42,9 +43,8 @@ class AsyncRunseal(Operations, AsyncSender):
         deadline: float = calls.DEADLINE_SECONDS,
     ) -> None:
         self._deadline = deadline
-        self._http = httpx.AsyncClient(
-            base_url=calls.address(url), headers=calls.credential(url, api_key), timeout=timeout
-        )
+        self._address = calls.address(url)
+        self._http = httpx.AsyncClient(base_url=self._address, headers=calls.credential(url, api_key), timeout=timeout)
 
     async def __aenter__(self) -> AsyncRunseal:
         return self
@@ -58,23 +58,41 @@ class AsyncRunseal(Operations, AsyncSender):
         """Closes the connections."""
         await self._http.aclose()
 
-    async def send(self, call: Call[T]) -> T:
-        """Sends a call and gives its answer."""
+    @property
+    def breaker(self) -> Breaker:
+        """What this process knows of the service's answers."""
+        return breaker_of(self._address)
+
+    async def send(self, call: Call[T], within: float | None = None) -> T:
+        """Sends a call and gives its answer.
+
+        `within` bounds the whole call in seconds, with its retries; an answer that asks for a pause is then raised at once.
+        """
         if self._http.is_closed:
             # A door that is shut down counts its later calls, as it does without a service.
             raise RunsealError("The client is closed.", "no_answer", 0)
+        try:
+            async with asyncio.timeout(within):
+                return await self._send(call, self._deadline if within is None else within, obeys=within is None)
+        except TimeoutError as error:
+            self.breaker.note(0)
+            raise no_answer(error) from None
+
+    async def _send(self, call: Call[T], seconds: float, obeys: bool) -> T:
         attempt = 0
-        ends_at = time.monotonic() + self._deadline
+        ends_at = time.monotonic() + seconds
         while True:
             attempt += 1
             try:
                 reply = await self._once(call)
             except httpx.HTTPError as error:
+                self.breaker.note(0)
                 pause = pause_after(call, attempt, None, ends_at - time.monotonic())
                 if pause is None:
                     raise no_answer(error) from None
             else:
-                pause = pause_after(call, attempt, reply, ends_at - time.monotonic())
+                self.breaker.note(reply.status, reply.retry_after)
+                pause = pause_after(call, attempt, reply, ends_at - time.monotonic(), obeys)
                 if pause is None:
                     return read_answer(call, reply)
             await asyncio.sleep(pause)

@@ -12,6 +12,7 @@ import httpx
 
 from . import calls
 from .acts import Act
+from .breaker import Breaker, breaker_of
 from .calls import Body, Call
 from .errors import ActRefused, RunsealError
 from .operations import Operations, Sender
@@ -41,7 +42,8 @@ class Runseal(Operations, Sender):
         deadline: float = calls.DEADLINE_SECONDS,
     ) -> None:
         self._deadline = deadline
-        self._http = httpx.Client(base_url=calls.address(url), headers=calls.credential(url, api_key), timeout=timeout)
+        self._address = calls.address(url)
+        self._http = httpx.Client(base_url=self._address, headers=calls.credential(url, api_key), timeout=timeout)
 
     def __enter__(self) -> Runseal:
         return self
@@ -55,33 +57,46 @@ class Runseal(Operations, Sender):
         """Closes the connections."""
         self._http.close()
 
-    def send(self, call: Call[T]) -> T:
-        """Sends a call and gives its answer."""
+    @property
+    def breaker(self) -> Breaker:
+        """What this process knows of the service's answers."""
+        return breaker_of(self._address)
+
+    def send(self, call: Call[T], within: float | None = None) -> T:
+        """Sends a call and gives its answer.
+
+        `within` bounds the whole call in seconds, with its retries; an answer that asks for a pause is then raised at once.
+        """
         if self._http.is_closed:
             # A door that is shut down counts its later calls, as it does without a service.
             raise RunsealError("The client is closed.", "no_answer", 0)
         attempt = 0
-        ends_at = time.monotonic() + self._deadline
+        ends_at = time.monotonic() + (self._deadline if within is None else within)
         while True:
             attempt += 1
             try:
-                reply = self._once(call)
+                reply = self._once(call, None if within is None else ends_at)
             except httpx.HTTPError as error:
+                self.breaker.note(0)
                 pause = pause_after(call, attempt, None, ends_at - time.monotonic())
                 if pause is None:
                     raise no_answer(error) from None
             else:
-                pause = pause_after(call, attempt, reply, ends_at - time.monotonic())
+                self.breaker.note(reply.status, reply.retry_after)
+                pause = pause_after(call, attempt, reply, ends_at - time.monotonic(), obeys=within is None)
                 if pause is None:
                     return read_answer(call, reply)
             time.sleep(pause)
 
-    def _once(self, call: Call[T]) -> Reading:
-        response = self._http.send(request_of(self._http, call), stream=True)
+    def _once(self, call: Call[T], ends_at: float | None) -> Reading:
+        within = None if ends_at is None else max(0.001, ends_at - time.monotonic())
+        response = self._http.send(request_of(self._http, call, within), stream=True)
         try:
             reading = Reading(response)
             for part in response.iter_bytes():
                 reading.add(part)
+                if ends_at is not None and time.monotonic() > ends_at:
+                    raise httpx.ReadTimeout("The answer is longer than its time.")
             return reading
         finally:
             response.close()

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 
+from .background import EXIT_SECONDS, observer_of
 from .client import Runseal
-from .errors import ActRefused, RunsealError
-from .open_permits import OpenPermits
 from .sealing import CLOSE_SECONDS, opening_of, said_of
 from .spool import Spool
 
@@ -26,58 +24,45 @@ def _tokens(response: Any) -> int | None:
 
 
 class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
-    """Opens a permit when a tool or a model starts, and closes it with its result or its error.
+    """Opens a permit when a tool or a model starts, and closes it with its result or its error. Both are sent by a thread:
+    the chain never waits for the service.
 
-    What the service did not take is counted in `unsealed`, kept in the spool and sealed later as a gap.
+    What the service did not take is counted in `unsealed`, stored in the spool and sealed later as a gap.
     """
 
     raise_error = False
 
     def __init__(self, client: Runseal | None = None, agent: str = "langchain", spool: Spool | None = None) -> None:
         super().__init__()
-        self._client = client or Runseal()
         self._agent = agent
-        self._spool = spool or Spool(door="langchain")
-        self._open = OpenPermits()
-        self._lock = threading.Lock()
-        self.unsealed = 0
+        self._observer = observer_of("langchain", client, spool)
+
+    @property
+    def unsealed(self) -> int:
+        """How many calls the service did not take in time; without client and spool, of all callbacks of the process."""
+        return self._observer.unsealed
+
+    def flush(self, timeout: float = EXIT_SECONDS) -> bool:
+        """Waits until each call so far is sealed or in the spool, at most `timeout` seconds; whether it is."""
+        return self._observer.flush(timeout)
+
+    def shutdown(self, timeout: float = EXIT_SECONDS) -> None:
+        """Seals what it can within `timeout` seconds, and stores the rest in the spool, as the end of the process does."""
+        self._observer.shutdown(timeout)
 
     def _start(self, run_id: UUID, name: str, arguments: Any) -> None:
-        program = {"door": "agents", "agent": self._agent}
-        payload = {"tool": name, "arguments": arguments}
         route = f"agents/langchain/{name}"
-        try:
-            body = opening_of(route, program, payload, f"langchain/{name}", observe=True)
-        except Exception:  # Whatever a caller's object raises: the call goes on, and is counted.
-            self._count(route, "", "unreadable")
-            return
-        body["close_within_seconds"] = CLOSE_SECONDS
-        try:
-            self._open.require_room()
-            opened = self._client.open_permit(body)
-        except ActRefused:
-            # Sealed, with the mark that it stopped nothing: the call goes on, and its result is in no record.
-            return
-        except RunsealError as error:
-            self._count(body["route_id"], body["payload"], error.code)
-            return
-        self._open.put(run_id, opened.permit_id)
 
-    def _count(self, route_id: str, payload: str, reason: str) -> None:
-        with self._lock:
-            self.unsealed += 1
-        self._spool.put_unsealed(route_id, payload, reason)
+        def opening() -> dict[str, Any]:
+            program = {"door": "agents", "agent": self._agent}
+            payload = {"tool": name, "arguments": arguments}
+            body = opening_of(route, program, payload, f"langchain/{name}", observe=True)
+            return {**body, "close_within_seconds": CLOSE_SECONDS}
+
+        self._observer.start((self, run_id), route, opening)
 
     def _end(self, run_id: UUID, body: dict[str, Any]) -> None:
-        permit_id = self._open.take(run_id)
-        if permit_id is None:
-            return
-        try:
-            self._client.close_permit(permit_id, body)
-        except RunsealError:
-            with self._lock:
-                self.unsealed += 1
-            self._spool.put_close(permit_id, body)
+        self._observer.end((self, run_id), body)
 
     def _failed(self, run_id: UUID, error: BaseException) -> None:
         late = isinstance(error, TimeoutError)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import math
 import os
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
 
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
 from .async_client import AsyncRunseal
+from .background import Drainer, Observer
+from .breaker import decision_seconds, not_asked
+from .caller_calls import close_permit, open_permit
+from .calls import Call, new_key
+from .client import Runseal
 from .errors import ActRefused, RunsealError
 from .litellm_requests import MARK, arguments_of, metadata_of, names_one_model, plain_answer, reserve_of, tokens_of
 from .open_permits import OpenPermits
 from .sealing import CLOSE_SECONDS, opening_of, output_of, text_of
 from .spool import Spool
 
-TIMEOUT_SECONDS = 15.0
-# Shorter than a caller of the proxy waits.
-DEADLINE_SECONDS = 30.0
-DRAIN_SECONDS = 2.0
-_LOG = logging.getLogger("runseal_client")
+T = TypeVar("T")
 
 
 def _choice(name: str, allowed: tuple[str, ...]) -> str:
@@ -43,31 +44,40 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         super().__init__()
         self._observe = _choice("RUNSEAL_MODE", ("enforce", "observe")) == "observe"
         self._fail_open = _choice("RUNSEAL_FAIL", ("closed", "open")) == "open"
-        self._spool: Spool | None = None
+        self._seconds = decision_seconds(self._fail_open)
         self._client: AsyncRunseal | None = None
-        self._drainer: asyncio.Task[None] | None = None
-        self._open = OpenPermits()
+        self._open: OpenPermits[str] = OpenPermits()
+        self._spool: Spool | None = None
+        self._drainer: Drainer | None = None
+        self._observer: Observer | None = None
 
-    def _service(self) -> AsyncRunseal:
+    def _later(self) -> tuple[Spool, Drainer]:
         # Made in the worker, not before its fork.
-        if self._client is None:
-            self._client = AsyncRunseal(timeout=TIMEOUT_SECONDS, deadline=DEADLINE_SECONDS)
-        if self._drainer is None or self._drainer.done():
-            self._drainer = asyncio.get_running_loop().create_task(self._drain())
-        return self._client
-
-    def _later(self) -> Spool:
-        if self._spool is None:
+        if self._spool is None or self._drainer is None:
             self._spool = Spool(door="litellm")
-        return self._spool
+            self._drainer = Drainer(self._spool, Runseal)
+            self._drainer.wake()
+        return self._spool, self._drainer
 
-    async def _drain(self) -> None:
-        while True:
-            try:
-                await self._later().drain(self._service())
-            except Exception:
-                _LOG.warning("runseal: the spool could not be sent; it is tried again")
-            await asyncio.sleep(DRAIN_SECONDS)
+    def _observed(self) -> Observer:
+        if self._observer is None:
+            self._observer = Observer("litellm")
+        return self._observer
+
+    async def _ask(self, call: Call[T]) -> T:
+        """Sends a call within the time of a decision; raises RunsealError also where the service is not asked."""
+        self._later()
+        if self._client is None:
+            self._client = AsyncRunseal()
+        seconds = self._client.breaker.wait_seconds(self._fail_open, self._seconds)
+        if seconds is None:
+            raise not_asked()
+        return await self._client.send(call, within=seconds)
+
+    async def _store(self, put: Callable[[Spool], None]) -> None:
+        spool, drainer = self._later()
+        await asyncio.to_thread(put, spool)
+        drainer.wake()
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
@@ -83,29 +93,35 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         if not self._observe and not names_one_model(data):
             # The proxy would ask others too, and a permit is for one.
             raise HTTPException(status_code=400, detail={"error": "A request names one model."})
-        arguments = arguments_of(data)
-        payload = {"tool": model, "arguments": arguments, "call_type": kind}
-        reserve = reserve_of(data, arguments)
-        program = {"door": "litellm", "agent": os.environ.get("RUNSEAL_AGENT", "litellm-proxy")}
-        body = opening_of(f"litellm/{model}", program, payload, f"litellm/{model}", reserve, self._observe)
-        body["attested_context"] = {"model_name": body["route_id"].removeprefix("litellm/")} if model else {}
-        body["close_within_seconds"] = CLOSE_SECONDS
+        route = f"litellm/{model}"
+
+        def opening() -> dict[str, Any]:
+            arguments = arguments_of(data)
+            payload = {"tool": model, "arguments": arguments, "call_type": kind}
+            reserve = reserve_of(data, arguments)
+            program = {"door": "litellm", "agent": os.environ.get("RUNSEAL_AGENT", "litellm-proxy")}
+            body = opening_of(route, program, payload, route, reserve, self._observe)
+            context = {"model_name": body["route_id"].removeprefix("litellm/")} if model else {}
+            return {**body, "attested_context": context, "close_within_seconds": CLOSE_SECONDS}
+
+        if self._observe:
+            metadata[MARK] = new_key()
+            self._observed().start(metadata[MARK], route, opening)
+            return data
+        body = opening()
         try:
             self._open.require_room()
-            opened = await self._service().open_permit(body)
+            opened = await self._ask(open_permit(body))
         except ActRefused as refused:
-            if refused.observed:
-                _LOG.warning("runseal: run %d was refused and only observed", refused.answer.run_id)
-                return data
             detail = {"error": f"Refused by policy: {refused.answer.error}", "run_id": refused.answer.run_id}
             raise HTTPException(status_code=403, detail=detail) from None
         except RunsealError as error:
             # A request that the service cannot take is the caller's doing, and no outage: it is not let through for that.
             unfit = error.status in (400, 413)
-            if not self._observe and (unfit or not self._fail_open):
-                status = error.status if unfit else 503
-                raise HTTPException(status_code=status, detail={"error": f"No permit: {error.code}."}) from None
-            await asyncio.to_thread(self._later().put_unsealed, body["route_id"], body["payload"], error.code)
+            if unfit or not self._fail_open:
+                raise _refusal(error, f"No permit: {error.code}.", error.status if unfit else 503) from None
+            reason = error.code
+            await self._store(lambda spool: spool.put_unsealed(body["route_id"], body["payload"], reason))
             return data
         self._open.put(opened.permit_id, opened.permit_id)
         metadata[MARK] = opened.permit_id
@@ -113,17 +129,21 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
 
     async def _close(self, data: dict[str, Any], body: dict[str, Any]) -> None:
         """Closes the permit of a request once; raises when the output must not be given out."""
-        permit_id = str(metadata_of(data).get(MARK, ""))
-        if self._open.take(permit_id) is None:
+        mark = str(metadata_of(data).get(MARK, ""))
+        if self._observe:
+            self._observed().end(mark, body)
+            return
+        permit_id = self._open.take(mark)
+        if permit_id is None:
             return
         try:
-            answer = await self._service().close_permit(permit_id, body)
+            answer = await self._ask(close_permit(permit_id, body))
         except RunsealError as error:
-            await asyncio.to_thread(self._later().put_close, permit_id, body)
-            if self._fail_open or self._observe or body["outcome"] == "failed":
+            await self._store(lambda spool: spool.put_close(permit_id, body))
+            if self._fail_open or body["outcome"] == "failed":
                 return
-            raise HTTPException(status_code=503, detail={"error": f"Not sealed: {error.code}."}) from None
-        if not answer.ok and body["outcome"] == "completed" and not self._observe:
+            raise _refusal(error, f"Not sealed: {error.code}.", 503) from None
+        if not answer.ok and body["outcome"] == "completed":
             detail = {"error": f"The output was refused: {answer.error}", "run_id": answer.run_id}
             raise HTTPException(status_code=403, detail=detail)
 
@@ -159,6 +179,12 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         finally:
             # Not ended when the reader leaves: the close is sent all the same.
             await asyncio.shield(self._close(request_data, body))
+
+
+def _refusal(error: RunsealError, sentence: str, status: int) -> HTTPException:
+    """What the caller gets: a service that is busy is 429, with the time after which it may be asked."""
+    after = None if error.retry_after is None else {"Retry-After": str(math.ceil(error.retry_after))}
+    return HTTPException(429 if error.status == 429 else status, detail={"error": sentence}, headers=after)
 
 
 def _completed(text: str, tokens: int | None) -> dict[str, Any]:

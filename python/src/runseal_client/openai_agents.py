@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from agents import FunctionTool, TracingProcessor, function_tool
 
 from .async_client import AsyncRunseal
+from .background import EXIT_SECONDS, observer_of
 from .client import Runseal
-from .errors import ActRefused, RunsealError
 from .sealing import opening_of, said_of, sealed
 from .spool import Spool
 
@@ -38,17 +37,20 @@ def sealed_tool(client: AsyncRunseal) -> Callable[[Callable[..., Any]], Function
 
 
 class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
-    """Seals each model call of a trace when its span ends. It observes: the call is over by then.
+    """Seals each model call of a trace when its span ends. It observes: the call is over by then, and a thread sends it, so
+    that neither the call nor its event loop waits for the service.
 
-    What the service did not take is counted in `unsealed`, kept in the spool and sealed later as a gap.
+    What the service did not take is counted in `unsealed`, stored in the spool and sealed later as a gap.
     """
 
     def __init__(self, client: Runseal | None = None, agent: str = "openai-agents", spool: Spool | None = None) -> None:
-        self._client = client or Runseal()
         self._agent = agent
-        self._spool = spool or Spool(door="openai-agents")
-        self._lock = threading.Lock()
-        self.unsealed = 0
+        self._observer = observer_of("openai-agents", client, spool)
+
+    @property
+    def unsealed(self) -> int:
+        """How many calls the service did not take in time; without client and spool, of all processors of the process."""
+        return self._observer.unsealed
 
     def on_trace_start(self, trace: Any) -> None:
         """Nothing to seal yet."""
@@ -69,41 +71,26 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
         model = str(facts.get("model") or getattr(response, "model", None) or "model")
         asked = facts.get("input") or getattr(data, "input", None)
         answered = facts.get("output") or (response.model_dump(mode="json") if response is not None else None)
-        program = {"door": "agents", "agent": self._agent}
-        payload = {"tool": model, "arguments": asked}
         route = f"agents/openai-agents/{model}"
-        try:
-            body = opening_of(route, program, payload, f"openai-agents/{model}", observe=True)
-        except Exception:  # Whatever a caller's object raises: the call was made, and is counted.
-            self._count()
-            self._spool.put_unsealed(route, "", "unreadable")
-            return
-        try:
-            permit_id = self._client.open_permit(body).permit_id
-        except ActRefused:
-            # Sealed, with the mark that it stopped nothing; the answer is in no record.
-            return
-        except RunsealError as error:
-            self._count()
-            self._spool.put_unsealed(body["route_id"], body["payload"], error.code)
-            return
+
+        def opening() -> dict[str, Any]:
+            program = {"door": "agents", "agent": self._agent}
+            return opening_of(
+                route, program, {"tool": model, "arguments": asked}, f"openai-agents/{model}", observe=True
+            )
+
+        call = object()
+        self._observer.start(call, route, opening)
         if span.error:
             closing: dict[str, Any] = {"outcome": "failed", "code": "EXECUTOR_FAILED"}
         else:
             closing = {"outcome": "completed", **said_of(answered)}
-        try:
-            self._client.close_permit(permit_id, closing)
-        except RunsealError:
-            self._count()
-            self._spool.put_close(permit_id, closing)
-
-    def _count(self) -> None:
-        with self._lock:
-            self.unsealed += 1
+        self._observer.end(call, closing)
 
     def force_flush(self) -> None:
-        """Nothing waits: each span is sealed when it ends."""
+        """Waits some seconds until each span so far is sealed or in the spool."""
+        self._observer.flush()
 
-    def shutdown(self) -> None:
-        """Closes the connections."""
-        self._client.close()
+    def shutdown(self, timeout: float | None = None) -> None:
+        """Seals what it can within `timeout` seconds; the rest is in the spool."""
+        self._observer.shutdown(EXIT_SECONDS if timeout is None else timeout)

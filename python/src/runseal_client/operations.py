@@ -144,3 +144,7 @@ class Operations:
     ready = Method(s.ready)
     version = Method(s.version)
     openapi = Method(s.openapi)
+
+
+class AsyncOperations(Operations, AsyncSender):
+    """The public API for a coroutine, however it is sent."""

@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .async_client import AsyncRunseal
 from .errors import RunsealError
+from .operations import AsyncOperations
 from .spool_files import content_of, gap_run, lost_in
 
 MAX_FILES = 10_000
@@ -65,9 +65,19 @@ class Spool:
         """Counts an act that was done without a permit."""
         self._put("act", self._act(route_id, payload, reason))
 
+    def put_lost(self, number: int) -> None:
+        """Counts acts of which nothing but their number is known."""
+        self._lose(number)
+
     def waiting(self) -> int:
         """Files that are still to be sent."""
-        return sum(1 for _ in self.folder.glob("*.json"))
+        with os.scandir(self.folder) as files:
+            return sum(1 for file in files if file.name.endswith(".json"))
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing to send, and nothing to count."""
+        with os.scandir(self.folder) as files:
+            return self._uncounted == 0 and not any(file.name.endswith((".json", ".count")) for file in files)
 
     def _act(self, route_id: str, payload: str, reason: str) -> dict[str, Any]:
         payload_hash = hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()
@@ -154,7 +164,7 @@ class Spool:
             self._said.add(problem)
             _LOG.warning("runseal: %s; %d files wait in %s", problem, self.waiting(), self.folder)
 
-    async def drain(self, client: AsyncRunseal) -> bool:
+    async def drain(self, client: AsyncOperations) -> bool:
         """Sends what waits, and says whether nothing waits any more. One process at a time does it.
 
         It ends at the first file that the service does not take. That file is the last one of the next pass, so it holds up
@@ -200,14 +210,14 @@ class Spool:
         with suppress(FileNotFoundError):
             os.utime(path, ns=(last, last))
 
-    async def _send(self, client: AsyncRunseal, path: Path, content: dict[str, Any]) -> None:
+    async def _send(self, client: AsyncOperations, path: Path, content: dict[str, Any]) -> None:
         if path.name.startswith("close-"):
             await self._send_close(client, path, content)
         else:
             await client.execute(gap_run(path.stem, content), path.stem)
         path.unlink(missing_ok=True)
 
-    async def _send_close(self, client: AsyncRunseal, path: Path, content: dict[str, Any]) -> None:
+    async def _send_close(self, client: AsyncOperations, path: Path, content: dict[str, Any]) -> None:
         permit_id = content["permit_id"]
         try:
             await client.close_permit(permit_id, content["body"])

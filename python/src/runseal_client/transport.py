@@ -64,12 +64,17 @@ class Reading:
         return b"".join(self._parts)
 
 
-def request_of(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
-    """The HTTP request of a call."""
+def request_of(client: httpx.Client | httpx.AsyncClient, call: Call[Any], within: float | None = None) -> httpx.Request:
+    """The HTTP request of a call, whose waits are the client's and none longer than `within` seconds."""
     headers = {"Accept-Encoding": "gzip", **call.headers}
     if call.idempotency_key is not None:
         headers["Idempotency-Key"] = '"' + re.sub(r'(["\\])', r"\\\1", call.idempotency_key) + '"'
-    return client.build_request(call.method, call.path, params=dict(call.query), json=call.body, headers=headers)
+    waits: dict[str, float | None] = client.timeout.as_dict()
+    if within is not None:
+        waits = {name: within if wait is None else min(wait, within) for name, wait in waits.items()}
+    return client.build_request(
+        call.method, call.path, params=dict(call.query), json=call.body, headers=headers, timeout=httpx.Timeout(**waits)
+    )
 
 
 def _object(reading: Reading) -> dict[str, Any]:
@@ -80,10 +85,13 @@ def _object(reading: Reading) -> dict[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def pause_after(call: Call[Any], attempt: int, reading: Reading | None, left: float) -> float | None:
+def pause_after(
+    call: Call[Any], attempt: int, reading: Reading | None, left: float, obeys: bool = True
+) -> float | None:
     """Seconds to wait before the next attempt, or None when there is none.
 
-    `attempt` counts from 1; `left` are the seconds until no attempt may begin any more.
+    `attempt` counts from 1; `left` are the seconds until no attempt may begin any more. Without `obeys` an answer with a
+    Retry-After is the last one: its caller does not wait for that long.
     """
     if not call.repeatable or attempt > MAX_RETRIES:
         return None
@@ -92,11 +100,13 @@ def pause_after(call: Call[Any], attempt: int, reading: Reading | None, left: fl
         # A 409 with Retry-After: the first request under the idempotency key is still under way.
         if reading.status not in TRANSIENT and (reading.status != 409 or reading.retry_after is None):
             return None
+        if reading.retry_after is not None and not obeys:
+            return None
         pause = pause if reading.retry_after is None else reading.retry_after
     return pause if pause < left else None
 
 
-def no_answer(error: httpx.HTTPError) -> RunsealError:
+def no_answer(error: Exception) -> RunsealError:
     """What a request without an answer raises; the library's text may hold an address and is left out."""
     return RunsealError(f"The service gave no answer ({type(error).__name__}).", "no_answer", 0)
 

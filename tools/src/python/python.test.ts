@@ -14,7 +14,7 @@ const DOORS = [
   "langgraph==1.2.22",
   "openai-agents==0.20.0",
 ]
-const DOOR_TESTS = ["tests/test_litellm.py", "tests/test_frameworks.py"]
+const DOOR_TESTS = ["tests/test_litellm.py", "tests/test_frameworks.py", "tests/test_observing.py"]
 const VECTORS = "../libs/core/vectors"
 
 const python = findPython()

@@ -1,0 +1,87 @@
+"""The breaker: what a client's answers make of it, and how long a decision may take."""
+
+import json
+import time
+
+import pytest
+from gate import SEALED, gate, said
+
+from runseal_client import Runseal, RunsealError, breaker
+from runseal_client.breaker import BROKEN_SECONDS, Breaker, decision_seconds
+from runseal_client.caller_calls import execute
+
+
+def _fail(client: Runseal, times: int) -> None:
+    for _ in range(times):
+        with pytest.raises(RunsealError):
+            client.send(execute({}), within=5)
+
+
+def test_it_opens_after_three_failures_and_an_answer_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(breaker, "PROBE_SECONDS", 0.3)
+    with gate() as server, Runseal(server.url) as client:
+        server.answers["/execute"] = said("unavailable", 503)
+        server.retry_after = ""
+        with pytest.raises(RunsealError):
+            # One call, retried.
+            client.send(execute({}), within=0.01)
+        assert client.breaker.may_ask()
+        _fail(client, 1)
+        assert not client.breaker.may_ask()
+        assert client.breaker.wait_seconds(True, 2) is None
+        assert client.breaker.wait_seconds(False, 10) == BROKEN_SECONDS
+        time.sleep(0.4)
+        # One of them asks, with all of its time.
+        assert [client.breaker.wait_seconds(True, 2) for _ in range(3)] == [2, None, None]
+        server.answers["/execute"] = (200, json.dumps(SEALED))
+        client.send(execute({}))
+        assert client.breaker.may_ask()
+        assert client.breaker.wait_seconds(True, 2) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 409, 500])
+def test_a_refusal_is_an_answer(status: int) -> None:
+    with gate() as server, Runseal(server.url) as client:
+        server.answers["/execute"] = said("any", status)
+        _fail(client, 4)
+        assert client.breaker.may_ask()
+
+
+def test_it_waits_as_long_as_the_service_asks_and_no_call_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    with gate() as server, Runseal(server.url) as client:
+        server.answers["/execute"] = said("rate_limited", 429)
+        server.retry_after = "1"
+        began = time.monotonic()
+        _fail(client, 1)
+        assert len(server.asked) == 1
+        assert time.monotonic() - began < 1
+        assert not client.breaker.may_ask()
+        time.sleep(1.1)
+        assert client.breaker.may_ask()
+    monkeypatch.setattr(breaker, "MAX_RETRY_AFTER_SECONDS", 0.1)
+    bounded = Breaker()
+    bounded.note(429, 86_400)
+    assert not bounded.may_ask()
+    time.sleep(0.2)
+    assert bounded.may_ask()
+
+
+def test_a_silent_service_takes_no_more_than_the_time_of_a_call() -> None:
+    with gate() as server, Runseal(server.url) as client:
+        server.seconds = 600
+        began = time.monotonic()
+        with pytest.raises(RunsealError) as caught:
+            client.send(execute({}), within=0.5)
+        assert (caught.value.code, caught.value.status) == ("no_answer", 0)
+        assert time.monotonic() - began < 3
+
+
+def test_the_time_of_a_decision_is_two_seconds_or_ten_or_what_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RUNSEAL_TIMEOUT", raising=False)
+    assert (decision_seconds(True), decision_seconds(False)) == (2, 10)
+    monkeypatch.setenv("RUNSEAL_TIMEOUT", "4.5")
+    assert (decision_seconds(True), decision_seconds(False)) == (4.5, 4.5)
+    for wrong in ("soon", "0", "-1", "nan", "inf", "301"):
+        monkeypatch.setenv("RUNSEAL_TIMEOUT", wrong)
+        with pytest.raises(ValueError, match="RUNSEAL_TIMEOUT is a number"):
+            decision_seconds(True)
