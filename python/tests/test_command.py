@@ -39,6 +39,18 @@ def test_one_leading_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
         assert main([str(tmp_path / "a.json"), *TRUST]) == code
 
 
+@pytest.mark.parametrize("way", ["--complete", "--ndjson"])
+def test_a_byte_order_mark_of_an_export_or_a_trust_document_is_passed_over(way: str, tmp_path: Path) -> None:
+    export, trust = tmp_path / "a.ndjson", tmp_path / "trust.json"
+    texts = (VECTORS / "exports/valid/everything.ndjson").read_bytes(), Path(TRUST[1]).read_bytes()
+    for mark, codec, code in (("\ufeff", "utf-8", 0), ("\ufeff", "utf-16-le", 2), ("", "utf-16-be", 2)):
+        for marked, plain in ((export, trust), (trust, export)):
+            for path, text in zip((export, trust), texts, strict=True):
+                path.write_bytes(text)
+            marked.write_bytes((mark + marked.read_text()).encode(codec))
+            assert main([str(export), way, "--trust", str(trust)]) == code, (marked, plain)
+
+
 @pytest.mark.parametrize(
     ("data", "name"),
     [

@@ -1,6 +1,7 @@
 /** `--opening FILE`: whether a record closes the permit of an opening that its reader has stored. */
 import { StrictJsonError } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { compareClose } from "@runseal/core/verify/close-of-opening"
 import { verifyRead } from "@runseal/core/verify/document"
 import {
@@ -39,8 +40,10 @@ function closeExpected(document: Uint8Array, opening: Opening, file: string): Ex
 }
 
 function readBytes(bytes: Uint8Array): ReadDocument | Unreadable {
+  const problem = savedProblem(bytes)
+  if (problem !== undefined) return unreadable(problem)
   try {
-    return readDocument(parseDocument(bytes))
+    return readDocument(parseDocument(savedText(bytes)))
   } catch (error) {
     if (error instanceof StrictJsonError) return unreadable(`not strict JSON: ${error.message}`)
     throw error

@@ -1,6 +1,7 @@
 /** Reads a document: a file, standard input, or an https address. Every read is bounded. */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
+import { savedProblem } from "@runseal/core/presentation/saved-text"
 import { InputError, MissingInput } from "./input-error.ts"
 
 export type ReadLimits = {
@@ -59,7 +60,11 @@ export async function* readChunks(argument: string): AsyncGenerator<Uint8Array> 
     yield* chunks
   }
   const [compression] = SIGNATURES.find(([, bytes]) => bytes.every((byte, at) => byte === head[at])) ?? []
-  if (compression === undefined) return yield* all()
+  if (compression === undefined) {
+    const problem = savedProblem(head)
+    if (problem !== undefined) throw new InputError(`${argument} holds no documents: ${problem}.`)
+    return yield* all()
+  }
   const { expanded } = await import("./compressed-input.ts")
   yield* expanded(all(), compression, argument === "-" ? "The input" : argument)
 }

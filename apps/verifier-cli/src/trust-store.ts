@@ -7,6 +7,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError, sha256Hex } from "@runseal/canonical"
 import { escapeControls } from "@runseal/core/presentation/printable"
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { MAX_TRUST_BYTES } from "@runseal/core/presentation/trust-rows"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
@@ -51,8 +52,10 @@ export function parseTrustFile(bytes: Uint8Array, name: string): TrustFile {
 }
 
 function parseJson(bytes: Uint8Array, name: string): JsonValue {
+  const problem = savedProblem(bytes)
+  if (problem !== undefined) throw new InputError(`${name} is no trust document: ${problem}.`)
   try {
-    return parseStrictJson(bytes, { maxBytes: MAX_TRUST_BYTES })
+    return parseStrictJson(savedText(bytes), { maxBytes: MAX_TRUST_BYTES })
   } catch (error) {
     if (error instanceof StrictJsonError) throw new InputError(`${name} is not strict JSON. ${error.message}`)
     throw error

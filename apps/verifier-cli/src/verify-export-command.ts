@@ -1,7 +1,7 @@
 /** `verifier export <bundle> --in-toto DIR --envelope FILE`: a run statement with what cosign needs to verify it. */
 import { parseStrictJson, utf8Encode } from "@runseal/canonical"
 import { titleOf, verdictTone } from "@runseal/core/presentation/account"
-import { isUnreadable, readBundle, verifyText } from "@runseal/core/verify/document"
+import { isUnreadable, readBundle } from "@runseal/core/verify/document"
 import { type Report, VERDICTS } from "@runseal/core/verify/report"
 import { STATEMENT_FILES, statementExport } from "@runseal/core/verify/statement-export"
 import { parseRunStatement } from "@runseal/core/verify/verify-run-statement"
@@ -39,8 +39,7 @@ export async function exportStatement(
   const { report, record } = await verifyAny(await readInput(argument), trusts)
   const answer = answerOf(report, record, flags, style)
   if (isUnreadable(report) || answer.exit !== 0) return withoutExport(answer, style)
-  const text = await readInput(envelope)
-  const statement = verifyText(text, trusts)
+  const { report: statement, record: text } = await verifyAny(await readInput(envelope), trusts)
   const statementAnswer = answerOf(statement, text, { ...flags, strict: false, allowUnanchored: true }, style)
   if (isUnreadable(statement) || statementAnswer.exit !== 0) return withoutExport(statementAnswer, style)
   const files = filesOf(record, text, trusts)

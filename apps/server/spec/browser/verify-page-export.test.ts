@@ -130,6 +130,18 @@ describe.skipIf(!HAS_CHROMIUM)(`an export on the page in ${CHROMIUM}`, () => {
     expect(zstd.text).toContain("unpack it with unzstd")
   })
 
+  test("may begin with a byte order mark, whatever its name, and in UTF-16 the page says what to do", async () => {
+    for (const name of ["marked.ndjson", "marked.txt"]) {
+      const marked = await verified(visited.page, { name, bytes: `\ufeff${textOf(lines)}` })
+      expect(marked.verdict).toBe(COMPLETENESS_VERDICTS.chain)
+    }
+    for (const name of ["wide.ndjson", "wide.txt"]) {
+      const wide = await verified(visited.page, { name, bytes: Buffer.from(`\ufeff${textOf(lines)}`, "utf16le") })
+      expect(wide.verdict).toBe("NOTHING WAS VERIFIED")
+      expect(wide.text).toContain("UTF-16 text")
+    }
+  })
+
   test("of 10,000 runs is not more than the page reads", async () => {
     await service().execute(fullRequest())
     const [last] = (await (await service().request("/runs/export")).text()).trimEnd().split("\n").slice(-1)

@@ -7,6 +7,7 @@ import { encodeBase64, sha256, utf8Encode } from "@runseal/canonical"
 import { shortMessage } from "@runseal/core/presentation/account"
 import { printable } from "@runseal/core/presentation/printable"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { VERDICTS } from "@runseal/core/verify/report"
 import { loadPage } from "@runseal/verify-page/load-page"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
@@ -239,6 +240,21 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     expect(found.verdict).toBe("NOTHING WAS VERIFIED")
     expect(found.text).toContain(sentence)
     expect(found.text).not.toContain("..")
+  })
+
+  test("passes over one byte order mark, of a record and of a trust document, and names a file in UTF-16", async () => {
+    const { page: other } = await visited("/verify")
+    const trust = (await serviceTrust()).bytes
+    const wide = (text: string | Uint8Array): Uint8Array => Buffer.from(`\ufeff${text}`, "utf16le")
+    await choose(other, "trust", { name: "marked-trust.json", bytes: `\ufeff${trust}` })
+    await other.locator("#keys").filter({ hasText: "from your file marked-trust.json" }).waitFor()
+    const marked = await verified(other, { name: "marked.json", bytes: `\ufeff${await bundle()}` })
+    expect(marked.verdict).toBe(VERDICTS.complete)
+    const unread = await verified(other, { name: "wide.json", bytes: wide(await bundle()) })
+    expect(unread.verdict).toBe("NOTHING WAS VERIFIED")
+    expect(unread.text).toContain("UTF-16 text")
+    await choose(other, "trust", { name: "wide-trust.json", bytes: wide(trust) })
+    await other.locator("#trust-note").filter({ hasText: "UTF-16 text" }).waitFor()
   })
 
   test("reads no file of more than 64 MiB", async () => {

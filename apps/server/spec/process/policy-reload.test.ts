@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "runseal-policy-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const file = (name: string, value: unknown): string => {
   const path = join(folder, name)
-  writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value))
+  writeFileSync(path, typeof value === "string" || value instanceof Uint8Array ? value : JSON.stringify(value))
   return path
 }
 const OPEN = {
@@ -77,4 +77,30 @@ test("policy test exits with 1 when a case is decided otherwise", async () => {
   const failed = await runToEnd(["policy", "test", policy, file("wrong.json", wrong), "--json"])
   expect(failed.code).toBe(1)
   expect(JSON.parse(failed.stdout)).toMatchObject({ ok: false, cases: 1, failed: 1 })
+})
+
+test("a policy and a file of options may begin with a byte order mark, and one in UTF-16 is named", async () => {
+  const frugal = JSON.stringify(FRUGAL)
+  const policy = file("marked.json", `\ufeff${frugal}`)
+  const dear = { name: "dear", request: spending(11), expect: { decision: "denied", rule_id: "deny-spending" } }
+  const cases = file("marked-cases.json", `\ufeff${JSON.stringify([dear])}`)
+  const options = file("marked.yaml", `\ufeffpolicy: ${policy}\ndata-dir: ${join(folder, "marked")}\n`)
+  expect(await runToEnd(["policy", "test", policy, cases])).toMatchObject({ code: 0 })
+  const child = await startChild(["--config", options])
+  try {
+    expect((await child.post("/execute", spending(11))).status).toBe(422)
+  } finally {
+    await child.end("SIGTERM")
+  }
+  const wide = (name: string, text: string): string => file(name, Buffer.from(`\ufeff${text}`, "utf16le"))
+  for (const words of [
+    ["policy", "check", wide("wide.json", frugal)],
+    ["policy", "test", policy, wide("wide-cases.json", "[]")],
+    ["--policy", wide("wide.json", frugal)],
+    ["--config", wide("wide.yaml", "port: 1")],
+  ]) {
+    const { code, stderr } = await runToEnd(words)
+    expect(code, stderr).not.toBe(0)
+    expect(stderr).toContain("it is UTF-16 text, as > of Windows PowerShell writes it")
+  }
 })

@@ -2,6 +2,7 @@
 import { DEFAULT_MAX_BYTES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { linesOf } from "@runseal/core/presentation/lines"
 import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import type { Unreadable } from "@runseal/core/verify/document"
 import { isObject } from "@runseal/core/vocabulary/json-members"
@@ -19,9 +20,12 @@ const SLICE_MS = 100
 /** First bytes of what is compressed; no document that the page reads begins with them. */
 const SIGNATURES = { gzip: [0x1f, 0x8b], zstd: [0x28, 0xb5, 0x2f, 0xfd] } as const
 
+const headOf = async (file: Blob): Promise<Uint8Array> =>
+  new Uint8Array(await file.slice(0, MAX_STATEMENT_BYTES).arrayBuffer())
+
 /** How a file is compressed; undefined for plain text. */
 async function compressionOf(file: Blob): Promise<keyof typeof SIGNATURES | undefined> {
-  const head = new Uint8Array(await file.slice(0, SIGNATURES.zstd.length).arrayBuffer())
+  const head = await headOf(file)
   return (["gzip", "zstd"] as const).find(name => SIGNATURES[name].every((byte, at) => byte === head[at]))
 }
 
@@ -32,11 +36,11 @@ export const tooManyBytes = (name: string): string =>
 /** Whether a file is an export: by its name, because it is compressed, or because its first line is a statement with more behind it. */
 export async function isExport(file: File): Promise<boolean> {
   if (file.name.endsWith(".ndjson") || (await compressionOf(file)) !== undefined) return true
-  const head = new Uint8Array(await file.slice(0, MAX_STATEMENT_BYTES).arrayBuffer())
+  const head = await headOf(file)
   const end = head.indexOf(0x0a)
   if (end === -1 || end + 1 === file.size) return false
   try {
-    const first = parseStrictJson(head.subarray(0, end))
+    const first = parseStrictJson(savedText(head.subarray(0, end)))
     return isObject(first) && first.kind === EXPORT_KIND
   } catch (error) {
     if (error instanceof StrictJsonError) return false
@@ -69,30 +73,34 @@ export async function judgeExport(
       if (stopped()) return undefined
     }
   } catch (error) {
-    if (error instanceof NotExpanded) return { unreadable: error.message }
+    if (error instanceof NotRead) return { unreadable: error.message }
     throw error
   }
   return fold.end()
 }
 
-/** A compressed export that is not read; the message is for the reader. */
-class NotExpanded extends Error {}
+/** An export that is not read; the message is for the reader. */
+class NotRead extends Error {}
 
-/** The text of an export, expanded if it is compressed; at most `MAX_EXPORT_BYTES`. @throws NotExpanded */
+/** The bytes of an export, expanded if it is compressed; at most `MAX_EXPORT_BYTES`. @throws NotRead */
 async function* textOf(file: File): AsyncGenerator<Uint8Array> {
   const compression = await compressionOf(file)
   if (compression === "zstd")
-    throw new NotExpanded("it is compressed with Zstandard, which this page does not read: unpack it with unzstd")
-  if (compression === undefined) return yield* chunksOf(file.stream())
+    throw new NotRead("it is compressed with Zstandard, which this page does not read: unpack it with unzstd")
+  if (compression === undefined) {
+    const problem = savedProblem(await headOf(file))
+    if (problem !== undefined) throw new NotRead(problem)
+    return yield* chunksOf(file.stream())
+  }
   let size = 0
   try {
     for await (const chunk of chunksOf(file.stream().pipeThrough(new DecompressionStream("gzip")))) {
       size += chunk.length
-      if (size > MAX_EXPORT_BYTES) throw new NotExpanded(tooManyBytes(file.name))
+      if (size > MAX_EXPORT_BYTES) throw new NotRead(tooManyBytes(file.name))
       yield chunk
     }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new NotExpanded(`it ${NOT_EXPANDED}: unpack it with gunzip, and choose the result`)
+    throw new NotRead(`it ${NOT_EXPANDED}: unpack it with gunzip, and choose the result`)
   }
 }

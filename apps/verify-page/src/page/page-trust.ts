@@ -1,6 +1,7 @@
 /** The keys that the page trusts, and their source. */
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { SAME_ADDRESS } from "@runseal/core/presentation/advice"
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { MAX_TRUST_BYTES, trustRows } from "@runseal/core/presentation/trust-rows"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys, TrustProblem } from "@runseal/log/trust/trusted-keys"
@@ -15,8 +16,10 @@ export type Believed =
 
 /** Reads a trust document. No bytes make it throw. */
 export function readTrust(bytes: Uint8Array): TrustedKeys | TrustProblem {
+  const problem = savedProblem(bytes)
+  if (problem !== undefined) return { problem: `In this file, ${problem}.` }
   try {
-    return parseTrust(parseStrictJson(bytes, { maxBytes: MAX_TRUST_BYTES }))
+    return parseTrust(parseStrictJson(savedText(bytes), { maxBytes: MAX_TRUST_BYTES }))
   } catch (error) {
     if (error instanceof StrictJsonError) return { problem: `It is not strict JSON: ${error.message}` }
     throw error

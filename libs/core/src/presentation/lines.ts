@@ -1,4 +1,5 @@
 /** Splits a stream of bytes into lines; memory holds one line. */
+import { savedText } from "./saved-text.ts"
 
 const NEWLINE = 0x0a
 /** JSON whitespace (RFC 8259 §2) other than a newline. */
@@ -16,8 +17,8 @@ export type NumberedLine = {
 }
 
 /**
- * The lines of a stream that hold more than whitespace. A line beyond `maxBytes` comes without its bytes. Blank lines are
- * skipped without copying them.
+ * The lines of a stream that hold more than whitespace, without a byte order mark at the start of the stream. A line beyond `maxBytes` comes
+ * without its bytes. Blank lines are skipped without copying them.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -64,7 +65,8 @@ function* lineOf(
   if (size > maxBytes) yield { number }
   else if (!parts.every(part => part.every(isBlankByte))) {
     const [only] = parts
-    yield { number, bytes: only !== undefined && parts.length === 1 ? only : joined(parts, size) }
+    const bytes = only !== undefined && parts.length === 1 ? only : joined(parts, size)
+    yield { number, bytes: number === 1 ? savedText(bytes) : bytes }
   }
 }
 

@@ -195,6 +195,7 @@ def _each_line(data: bytes, trust: Sequence[Trust], options: argparse.Namespace)
 def _lines(name: str) -> Iterator[bytes]:
     """The lines of an export, one at a time: an export may be larger than memory."""
     with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+        yield _text_of(file.readline(MAX_DOCUMENT_BYTES + 2)).rstrip(b"\r\n")
         while line := file.readline(MAX_DOCUMENT_BYTES + 2):
             yield line.rstrip(b"\r\n")
 
@@ -262,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and gives its exit code: 0 verified, 1 failed or not anchored, 2 nothing was verified."""
     options = _arguments(arguments)
     try:
-        trust = [read_trust(Path(name).read_bytes()) for name in options.trust]
+        trust = [read_trust(_text_of(Path(name).read_bytes())) for name in options.trust]
         if options.complete and options.ai_output is not None:
             raise Unreadable("--complete takes no --ai-output: an export is of many records.")
         options.output = None if options.ai_output is None else Path(options.ai_output).read_bytes()
