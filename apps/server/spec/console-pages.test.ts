@@ -49,7 +49,8 @@ test("a text of a caller cannot change the order of a line or hide in it", async
   const route_id = "pay\u202eelbafas\u202c/\u200bx"
   const run = numberAt((await customer.execute(request({ route_id }))).body, "run_id")
   for (const path of ["/console", "/console/runs", `/console/runs/${run}`]) {
-    const page = await pageOf(path)
+    // Where a line may break between words.
+    const page = (await pageOf(path)).replaceAll("<wbr>", "")
     expect(page, path).toContain("pay\\u{202e}elbafas\\u{202c}/\\u{200b}x")
     expect(page, path).not.toMatch(/[\u202a-\u202e\u200b\u2066-\u2069]/)
   }

@@ -1,7 +1,7 @@
 /**
  * `npm run gallery`: executes the runs of the demo on a real service and draws their audit reports, each as a PDF and a picture of every
- * page, into .runseal/gallery, which git ignores. The pictures that docs/report.md shows are also copied to docs/report, and the picture of
- * the page /verify is drawn for the README. Needs pdftoppm and Chromium.
+ * page, into .runseal/gallery, which git ignores. The pictures that docs/report.md shows are also copied to docs/report, and pictures of
+ * the pages /verify and /console are drawn for the README and docs/console.md. Needs pdftoppm and Chromium.
  */
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -22,7 +22,7 @@ import { executeActs } from "../../../tools/src/demo/execute-acts.ts"
 import { type Folders, makeFolders, removeFolders } from "../../../tools/src/demo/folders.ts"
 import { tellOnStdout } from "../../../tools/src/demo/story.ts"
 import { runCommand } from "../../../tools/src/run-command.ts"
-import { drawVerifyPage } from "./verify-page-picture.ts"
+import { drawPages } from "./page-pictures.ts"
 
 const GALLERY = ".runseal/gallery"
 const USAGE = `Usage: npm run gallery
@@ -30,7 +30,7 @@ const USAGE = `Usage: npm run gallery
 Executes the runs of the demo and draws their reports into ${GALLERY}, and the pictures of docs/. It takes no options but --help.
 `
 const PAGE = "docs/report.md"
-const VERIFY_PICTURE = "docs/verify-page.png"
+const PICTURES = { verify: "docs/verify-page.png", console: "docs/console.png" }
 /** Enough to read small text on a screen. */
 const DOTS_PER_INCH = "72"
 /** The demo's service has stopped when the report is drawn, so an example address is printed. */
@@ -101,7 +101,7 @@ async function main(): Promise<void> {
   }
   refreshPage(folders.root, gallery)
   const denied = runs.find(({ planned }) => planned.outcome === "pepg_deny")
-  if (denied !== undefined) await drawVerifyPage(folders, ADDRESS, denied.bundle, join(folders.root, VERIFY_PICTURE))
+  if (denied !== undefined) await drawPages(folders, ADDRESS, denied, PICTURES)
 }
 
 await runCommand(USAGE, main)

@@ -13,7 +13,7 @@ import { isRefusal, type Refusal } from "../api.ts"
 import { address, number, shortHash, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { marksOf } from "../parts/outcome-names.ts"
-import { clipped, empty, facts, heading, refused, table, whole } from "../parts/pieces.ts"
+import { clipped, empty, facts, heading, named, refused, table } from "../parts/pieces.ts"
 import { filterOf, knownFilters, numberOf, seesAll, show, type Visit } from "../visit.ts"
 import { ownPage } from "./own-pages.ts"
 
@@ -66,7 +66,7 @@ function list({ permits, next }: Found, view: View, before: string | undefined):
   if (permits.length === 0) return empty(nothingOf(view, before))
   const rows = permits.map(permit => {
     const { permit_id, audience, route_id, reserve_tokens, opened_at, close_by, run_id, key_id } = permit
-    return html`<tr><td class="nowrap"><a href="${PATH}/${permit_id}"><code>${permit_id.slice(4, 12)}…</code></a></td><td>${permitLabel(permit)}</td><td class="long">${clipped(route_id)}</td><td>${clipped(audience)}</td>${key_id === undefined ? "" : html`<td><a href="${address(PATH, { key: key_id })}">${keyName(key_id)}</a></td>`}<td class="figure">${number(reserve_tokens)}</td><td class="nowrap">${shortTime(opened_at)}</td><td class="nowrap">${shortTime(close_by)}</td><td>${run_id === undefined ? "" : html`<a href="/console/runs/${run_id}">${run_id}</a>`}</td></tr>`
+    return html`<tr><td class="nowrap"><a href="${PATH}/${permit_id}"><code>${permit_id.slice(4, 12)}…</code></a></td><td>${permitLabel(permit)}</td><td class="long">${clipped(route_id)}</td><td class="name">${clipped(audience)}</td>${key_id === undefined ? "" : html`<td><a href="${address(PATH, { key: key_id })}">${keyName(key_id)}</a></td>`}<td class="figure">${number(reserve_tokens)}</td><td class="nowrap">${shortTime(opened_at)}</td><td class="nowrap">${shortTime(close_by)}</td><td>${run_id === undefined ? "" : html`<a href="/console/runs/${run_id}">${run_id}</a>`}</td></tr>`
   })
   const isOfAll = permits.some(({ key_id }) => key_id !== undefined)
   const columns = [
@@ -104,8 +104,8 @@ export async function permitPage(visit: Visit): Promise<Response> {
   const body = html`<p class="back"><a href="${PATH}">Permits</a></p>${heading(`Permit ${short}…`, permitLabel(found))}
 <section class="card">${facts([
     ["Permit", html`<code>${id}</code>`],
-    ["Route", whole(found.route_id)],
-    ["Audience", found.audience],
+    ["Route", named(found.route_id)],
+    ["Audience", named(found.audience)],
     [
       "Key",
       key_id === undefined ? undefined : html`<a href="${address(PATH, { key: key_id })}">${keyName(key_id)}</a>`,

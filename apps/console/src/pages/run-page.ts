@@ -19,7 +19,7 @@ import { duration } from "../parts/duration.ts"
 import { address, plural, shortHash, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { SIGNS, toneOf } from "../parts/outcome-names.ts"
-import { facts, formTokens, meter, readable, whole } from "../parts/pieces.ts"
+import { facts, formTokens, meter, named, readable } from "../parts/pieces.ts"
 import { administers, answerForm, formOf, seesAll, shares, show, type Visit } from "../visit.ts"
 import { witnessesOf } from "./log-page.ts"
 import { timeline } from "./run-timeline.ts"
@@ -98,7 +98,7 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
   const { run, sections } = bundle
   const { envelope, payload, policy_evaluation: policy } = sections
   const similar = (text: string, name: string, value: string): Markup =>
-    html`${whole(text)} <a class="quiet" href="${address("/console/runs", { [name]: value })}">similar runs</a>`
+    html`${named(text)} <a class="quiet" href="${address("/console/runs", { [name]: value })}">similar runs</a>`
   return facts([
     ["Route", similar(run.route_id, "route_id", run.route_id)],
     [

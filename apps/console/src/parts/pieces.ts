@@ -57,14 +57,16 @@ const MAX_ITEMS = 50
 const MAX_SHOWN = 300
 
 /** A text of any length: of a long one its beginning, which opens. */
-export const whole = (text: string): Markup | string =>
+const whole = (text: string): Markup | string =>
   text.length <= MAX_SHOWN
     ? text
     : html`<details class="whole"><summary><span class="cut">${text.slice(0, MAX_SHOWN)}…</span> <span class="more">all ${number(text.length)} characters</span></summary>${text}</details>`
 
-/** A text in a list, in at most two lines, which break between words; its title is the whole. */
-export const clipped = (text: string): Markup =>
-  html`<span class="clip" title="${text}">${wordsOf(text).map(word => html`${word}<wbr>`)}</span>`
+/** A name whose lines break between its words. */
+export const named = (name: string): Markup => html`${wordsOf(name).map(word => html`${word}<wbr>`)}`
+
+/** A name in a list, in at most two lines; its title is the whole. */
+export const clipped = (name: string): Markup => html`<span class="clip" title="${name}">${named(name)}</span>`
 
 /** A JSON value to be read: members as labelled values, lists as lists. */
 export function readable(value: JsonValue, level = 0): Markup {
