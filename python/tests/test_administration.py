@@ -47,6 +47,20 @@ def test_a_key_is_changed_and_rotated(admin: Runseal) -> None:
     assert [each.rate_limit for each in admin.keys().keys] == [None, 500]
 
 
+def test_what_has_an_idempotency_key_is_done_once(admin: Runseal) -> None:
+    made = admin.make_key("once", idempotency_key="make once")
+    admin.rotate_key(made.id, idempotency_key="rotate once")
+    for again in (
+        lambda: admin.make_key("once", idempotency_key="make once"),
+        lambda: admin.rotate_key(made.id, idempotency_key="rotate once"),
+    ):
+        with pytest.raises(RunsealError) as caught:
+            again()
+        assert (caught.value.code, caught.value.status) == ("already_done", 409)
+    assert [each.name for each in admin.keys().keys].count("customer:once") == 1
+    admin.revoke_key(made.id, idempotency_key="end once")
+
+
 def test_runs_of_open_mode_are_claimed(admin: Runseal) -> None:
     claim = admin.claim_runs(1)
     assert (claim.key_id, claim.runs) == (1, 1)

@@ -93,6 +93,19 @@ def test_every_parameter_is_one_of_the_operation(api: dict[str, Any]) -> None:
             assert call.idempotency_key is None or "Idempotency-Key" in known, name
 
 
+def test_every_operation_under_an_idempotency_key_takes_one(api: dict[str, Any]) -> None:
+    keyed = {
+        operation["operationId"]
+        for path in api["paths"].values()
+        for operation in path.values()
+        if any(each["name"] == "Idempotency-Key" for each in operation.get("parameters", []))
+    }
+    sent = {
+        call.idempotency_key and _operation(api, call)["operationId"] for calls in _made().values() for call in calls
+    }
+    assert sent - {None} == keyed
+
+
 def test_every_model_reads_what_is_described(api: dict[str, Any]) -> None:
     def members(schema: dict[str, Any]) -> dict[str, Any]:
         while "$ref" in schema:

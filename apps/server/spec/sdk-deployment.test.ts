@@ -1,6 +1,8 @@
 /** The SDK's calls of administrators and auditors against the real service, its fetch calls the application directly. docs/sdk.md. */
 import {
+  type ActionOptions,
   type Client,
+  ConflictError,
   createClient,
   ForbiddenError,
   InvalidArgumentError,
@@ -11,6 +13,7 @@ import {
   verifyExport,
 } from "@runseal/sdk"
 import { beforeAll, describe, expect, test } from "vitest"
+import { ENDPOINTS } from "./harness/described.ts"
 import { EICAR, PROGRAM_ID, REGISTRY_RECORD_HASH, ROUTE_ID } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
@@ -247,4 +250,52 @@ test("a customer is refused all of it", async () => {
     all(customer.exportAdminEvents()),
   ]
   for (const call of calls) await expect(call).rejects.toBeInstanceOf(ForbiddenError)
+})
+
+describe("what takes an Idempotency-Key", () => {
+  /** Answered again, from the record: their own suites. */
+  const REPEATED = ["POST /execute", "POST /attest", "POST /permits", "POST /permits/{id}/close"]
+  let keyId: number
+  let destinationId: number
+  let shareId: number
+  const ACTS: Readonly<Record<string, (options: ActionOptions) => Promise<unknown>>> = {
+    "POST /admin/keys": options => admin.createKey({ name: "once" }, options),
+    "PATCH /admin/keys/{id}": options => admin.changeKey(keyId, { notes: "changed" }, options),
+    "POST /admin/keys/{id}/rotate": options => admin.rotateKey(keyId, {}, options),
+    "DELETE /admin/keys/{id}": options => admin.revokeKey(keyId, options),
+    "POST /admin/runs/{id}/share": options => admin.share(ran, {}, options),
+    "DELETE /admin/shares/{id}": options => admin.revokeShare(shareId, options),
+    "POST /admin/destinations": options => admin.createDestination({ url: "https://one.example/" }, options),
+    "PATCH /admin/destinations/{id}": options => admin.changeDestination(destinationId, { active: false }, options),
+    "POST /admin/destinations/{id}/rotate": options => admin.rotateDestinationSecret(destinationId, {}, options),
+    "POST /admin/destinations/{id}/resume": options => admin.resumeDestination(destinationId, 0, options),
+    "DELETE /admin/destinations/{id}": options => admin.deleteDestination(destinationId, options),
+  }
+
+  beforeAll(async () => {
+    keyId = (await admin.createKey({ name: "target" })).id
+    destinationId = (await admin.createDestination({ url: "https://two.example/" })).destination.id
+    shareId = (await admin.share(ran)).share_id
+  })
+
+  test("all of it is in this list", () => {
+    const keyed = ENDPOINTS.filter(({ operation }) =>
+      operation.parameters?.some(({ name }) => name === "Idempotency-Key"),
+    )
+    const named = keyed.map(({ method, template }) => `${method} ${template}`)
+    expect([...REPEATED, ...Object.keys(ACTS)].toSorted()).toEqual(named.toSorted())
+  })
+
+  test.each(Object.entries(ACTS))("%s is done once", async (name, act) => {
+    const first = await act({ idempotencyKey: name })
+    const again = await act({ idempotencyKey: name }).catch((error: unknown) => error)
+    // What would change nothing gets the same answer.
+    if (again instanceof ConflictError) expect(again.code).toBe("already_done")
+    else expect(again).toEqual(first)
+  })
+})
+
+test("logWitnesses needs no key, and says who cosigns", async () => {
+  const { body } = await service().get("/log/witnesses")
+  expect(await clientOf().logWitnesses()).toEqual(body)
 })

@@ -30,29 +30,29 @@ import {
   type PoliciesPage,
   policiesPageSchema,
 } from "@runseal/core/wire/policy-requests"
-import { as, query, runPath } from "./calls.ts"
+import { as, keyedCall, query, runPath } from "./calls.ts"
 import type { Reply } from "./exchange.ts"
 import { jsonText } from "./plain-json.ts"
-import { type CallOptions, integerWithin } from "./settings.ts"
+import { type ActionOptions, type CallOptions, integerWithin } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
 export type Administration = {
   /**
-   * Makes a key. Only this answer holds its secret. Never retried, since each call makes a key: after a
+   * Makes a key. Only this answer holds its secret. Retried only under an idempotency key, since each call makes a key: after a
    * NetworkError, TimeoutError or AbortedError a key may exist whose secret is lost. Find it with `listKeys` and revoke it.
    */
-  readonly createKey: (request: MintKeyRequest, options?: CallOptions) => Promise<MintedKey>
+  readonly createKey: (request: MintKeyRequest, options?: ActionOptions) => Promise<MintedKey>
   /** Every key, oldest first, without secrets. */
   readonly listKeys: (options?: CallOptions) => Promise<KeyList>
   /** Changes a key's name, notes, limits or expiry: what is absent stays, null takes a setting away. */
-  readonly changeKey: (keyId: number, change: ChangeKeyRequest, options?: CallOptions) => Promise<ChangedKey>
+  readonly changeKey: (keyId: number, change: ChangeKeyRequest, options?: ActionOptions) => Promise<ChangedKey>
   /**
-   * Gives a key a new secret, which only this answer holds; the key keeps its runs and budgets. Never retried: after a
-   * NetworkError, TimeoutError or AbortedError the old secret may be dead. Then rotate again.
+   * Gives a key a new secret, which only this answer holds; the key keeps its runs and budgets. Retried only under an idempotency key: after a
+   * NetworkError, TimeoutError or AbortedError the old secret may be dead. Then rotate again, under a new key.
    */
-  readonly rotateKey: (keyId: number, request?: RotateKeyRequest, options?: CallOptions) => Promise<RotatedKey>
+  readonly rotateKey: (keyId: number, request?: RotateKeyRequest, options?: ActionOptions) => Promise<RotatedKey>
   /** Ends a key: its next call is refused. */
-  readonly revokeKey: (keyId: number, options?: CallOptions) => Promise<RevokedKey>
+  readonly revokeKey: (keyId: number, options?: ActionOptions) => Promise<RevokedKey>
   /** Gives the runs of open mode to a key, once: it reads, searches, reports and exports them from then on. A retry changes nothing. */
   readonly claimRuns: (keyId: number, options?: CallOptions) => Promise<ClaimedRuns>
   /** Puts a policy in force, in every process within two seconds. A retry finds it in force. */
@@ -79,19 +79,23 @@ const keyPath = (keyId: number): string =>
 const LOADED = (reply: Reply): LoadedPolicy => as(loadedPolicySchema, reply.status === 201 ? 201 : 200)(reply)
 
 export const administration = (send: Send): Administration => ({
-  createKey: async (request, options) =>
-    await send({ path: "/admin/keys", body: jsonText(request), repeatable: false }, as(mintedKeySchema, 201), options),
+  createKey: async (request, options) => {
+    const call = { path: "/admin/keys", body: jsonText(request), repeatable: false }
+    return await send(keyedCall(call, options), as(mintedKeySchema, 201), options)
+  },
   listKeys: options => send({ path: "/admin/keys", repeatable: true }, as(keyListSchema), options),
   changeKey: async (keyId, change, options) => {
-    const body = jsonText(change)
-    return await send({ method: "PATCH", path: keyPath(keyId), body, repeatable: true }, as(changedKeySchema), options)
+    const call = { method: "PATCH", path: keyPath(keyId), body: jsonText(change), repeatable: true } as const
+    return await send(keyedCall(call, options), as(changedKeySchema), options)
   },
   rotateKey: async (keyId, request = {}, options) => {
-    const body = jsonText(request)
-    return await send({ path: `${keyPath(keyId)}/rotate`, body, repeatable: false }, as(rotatedKeySchema), options)
+    const call = { path: `${keyPath(keyId)}/rotate`, body: jsonText(request), repeatable: false }
+    return await send(keyedCall(call, options), as(rotatedKeySchema), options)
   },
-  revokeKey: async (keyId, options) =>
-    await send({ method: "DELETE", path: keyPath(keyId), repeatable: true }, as(revokedKeySchema), options),
+  revokeKey: async (keyId, options) => {
+    const call = { method: "DELETE", path: keyPath(keyId), repeatable: true } as const
+    return await send(keyedCall(call, options), as(revokedKeySchema), options)
+  },
   claimRuns: async (keyId, options) => {
     const key_id = integerWithin("The key id", keyId, 1, Number.MAX_SAFE_INTEGER)
     const body = jsonText({ key_id })

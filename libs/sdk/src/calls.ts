@@ -6,7 +6,7 @@ import { InvalidArgumentError } from "./client-errors.ts"
 import type { Call, Reply } from "./exchange.ts"
 import { lenient } from "./lenient.ts"
 import { checkShape, type DoneStatus, okAnswer, okObject, type Received } from "./read-reply.ts"
-import { integerWithin, type OnceOptions, type Settings } from "./settings.ts"
+import { type ActionOptions, integerWithin, type OnceOptions, type Settings } from "./settings.ts"
 
 /** Reads an answer and leaves out members that the shape does not name. */
 export const as =
@@ -34,14 +34,20 @@ export function permitPath(permitId: string): string {
 }
 
 /** A call that creates something: only an idempotency key makes a retry safe. @throws InvalidArgumentError */
-export function onceCall(settings: Settings, path: string, body: string, options: OnceOptions = {}): Call {
-  const idempotencyKey = options.idempotencyKey ?? settings.newIdempotencyKey?.()
-  if (idempotencyKey === undefined) return { path, body, repeatable: false }
+export const onceCall = (settings: Settings, path: string, body: string, options: OnceOptions = {}): Call =>
+  keyedCall(
+    { path, body, repeatable: false },
+    { idempotencyKey: options.idempotencyKey ?? settings.newIdempotencyKey?.() },
+  )
+
+/** A call under the idempotency key of its caller, if there is one: then a retry is safe. @throws InvalidArgumentError */
+export function keyedCall(call: Call, { idempotencyKey }: ActionOptions = {}): Call {
+  if (idempotencyKey === undefined) return call
   if (!isIdempotencyKey(idempotencyKey))
     throw new InvalidArgumentError(
       `An idempotency key must be 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters.`,
     )
-  return { path, body, repeatable: true, idempotencyKey }
+  return { ...call, repeatable: true, idempotencyKey }
 }
 
 /** A query string of the parameters that are defined. @throws InvalidArgumentError */

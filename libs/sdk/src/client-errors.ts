@@ -117,7 +117,7 @@ export class NotFoundError extends HttpStatusError {
 
 /**
  * The idempotency key was used with other arguments: make a new call with a new key. With `retryAfterSeconds`, the first call
- * under the key is still running: retry this call to get its answer.
+ * under the key is still running: retry this call to get its answer. With the code `already_done`, the action was done under this key.
  */
 export class ConflictError extends HttpStatusError {
   override readonly name = "ConflictError"

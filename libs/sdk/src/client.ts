@@ -1,6 +1,7 @@
 /** The client of a Runseal service: one function for each thing the service does. */
 import type { JsonObject } from "@runseal/canonical"
 import { publicationTokenSchema } from "@runseal/core/wire/key-requests"
+import { type WitnessesAnswer, witnessesAnswerSchema } from "@runseal/core/wire/log-answers"
 import {
   type DcaeAnswer,
   type DeterminismAnswer,
@@ -81,6 +82,8 @@ type RunCalls = RunReads & {
   readonly version: (options?: CallOptions) => Promise<VersionAnswer>
   /** The log's head as a C2SP signed note, unverified: compare it with a copy from elsewhere, or store it. */
   readonly logCheckpoint: (options?: CallOptions) => Promise<Received<Checkpoint>>
+  /** Who cosigns the log, what each cosigned last, and why one does not, as the process knows them that answers. */
+  readonly logWitnesses: (options?: CallOptions) => Promise<WitnessesAnswer>
   /** The service's trust document. Only the address authenticates it: confirm its keys another way before use. */
   readonly trust: (options?: CallOptions) => Promise<Received<JsonObject>>
 }
@@ -139,6 +142,7 @@ export function createClient(options: ClientOptions = {}): Client {
     health: call => getPublic("/health", as(healthAnswerSchema), call),
     version: call => getPublic("/version", as(versionAnswerSchema), call),
     logCheckpoint: call => getPublic("/log/checkpoint", readCheckpoint, call),
+    logWitnesses: call => getPublic("/log/witnesses", as(witnessesAnswerSchema), call),
     trust: call => getPublic("/.well-known/runseal-trust.json", readTrustDocument, call),
   }
 }

@@ -29,12 +29,12 @@ import {
   type SharesPage,
   sharesPageSchema,
 } from "@runseal/core/wire/share-messages"
-import { as, permitPath, query, received, runPath } from "./calls.ts"
+import { as, keyedCall, permitPath, query, received, runPath } from "./calls.ts"
 import type { RunFilters } from "./list-pages.ts"
 import { jsonText } from "./plain-json.ts"
 import type { Received } from "./read-reply.ts"
 import { type RunReads, runReads } from "./run-reads.ts"
-import { type CallOptions, integerWithin } from "./settings.ts"
+import { type ActionOptions, type CallOptions, integerWithin } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
 /** `before` is `next` of the page before; `limit` is 1 to 500, and 50 when absent. */
@@ -61,15 +61,15 @@ export type DeploymentCalls = {
   ) => Promise<AdminPermitsPage>
   /** What is published. */
   readonly published: (filters?: OfKey & Paged<number>, options?: CallOptions) => Promise<PublicationsPage>
-  /** Shares a run for some days under a link that needs no key: a day where no time is given. The token is in this answer alone. Never retried. */
-  readonly share: (runId: number, request?: ShareRequest, options?: CallOptions) => Promise<MadeShare>
+  /** Shares a run for some days under a link that needs no key: a day where no time is given. The token is in this answer alone. Retried only under an idempotency key. */
+  readonly share: (runId: number, request?: ShareRequest, options?: ActionOptions) => Promise<MadeShare>
   /** What is shared now. */
   readonly shares: (
     filters?: OfKey & Paged<number> & { readonly run?: number | undefined },
     options?: CallOptions,
   ) => Promise<SharesPage>
   /** Ends a link at once. */
-  readonly revokeShare: (shareId: number, options?: CallOptions) => Promise<RevokedShare>
+  readonly revokeShare: (shareId: number, options?: ActionOptions) => Promise<RevokedShare>
   /** What every key has used. */
   readonly usage: (options?: CallOptions) => Promise<UsageAnswer>
   /** Runs by outcome over time, what denied them, and how the log grew: over 7 days where no range is given. */
@@ -105,13 +105,15 @@ export const deploymentCalls = (send: Send): DeploymentCalls => ({
     await send({ path: `/admin/published${query(filters)}`, repeatable: true }, as(publicationsPageSchema), options),
   share: async (runId, request = {}, options) => {
     const path = `/admin${runPath(runId)}/share`
-    return await send({ path, body: jsonText(request), repeatable: false }, as(madeShareSchema, 201), options)
+    const call = { path, body: jsonText(request), repeatable: false }
+    return await send(keyedCall(call, options), as(madeShareSchema, 201), options)
   },
   shares: async (filters = {}, options) =>
     await send({ path: `/admin/shares${query(filters)}`, repeatable: true }, as(sharesPageSchema), options),
   revokeShare: async (shareId, options) => {
     const path = `/admin/shares/${integerWithin("The link's number", shareId, 1, Number.MAX_SAFE_INTEGER)}`
-    return await send({ method: "DELETE", path, repeatable: true }, as(revokedShareSchema), options)
+    const call = { method: "DELETE", path, repeatable: true } as const
+    return await send(keyedCall(call, options), as(revokedShareSchema), options)
   },
   usage: options => send({ path: "/admin/usage", repeatable: true }, as(usageAnswerSchema), options),
   overview: async (range, options) =>

@@ -25,13 +25,13 @@ import {
   rotatedDestinationSchema,
   type SealedEvent,
 } from "@runseal/core/wire/event-messages"
-import { as, query } from "./calls.ts"
+import { as, keyedCall, query } from "./calls.ts"
 import { ProtocolError } from "./client-errors.ts"
 import type { Reply } from "./exchange.ts"
 import { lenient } from "./lenient.ts"
 import { jsonText } from "./plain-json.ts"
 import { checkShape, okText, parseObject } from "./read-reply.ts"
-import { type CallOptions, integerWithin } from "./settings.ts"
+import { type ActionOptions, type CallOptions, integerWithin } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
 export type EventCalls = {
@@ -43,28 +43,31 @@ export type EventCalls = {
     page?: { readonly after?: number | undefined; readonly limit?: number | undefined },
     options?: CallOptions,
   ) => Promise<readonly SealedEvent[]>
-  /** Only this answer holds the secret of a webhook. Never retried, since each call makes a destination. */
-  readonly createDestination: (request: CreateDestinationRequest, options?: CallOptions) => Promise<CreatedDestination>
+  /** Only this answer holds the secret of a webhook. Retried only under an idempotency key, since each call makes a destination. */
+  readonly createDestination: (
+    request: CreateDestinationRequest,
+    options?: ActionOptions,
+  ) => Promise<CreatedDestination>
   /** Every destination, oldest first, without secrets. */
   readonly listDestinations: (options?: CallOptions) => Promise<DestinationList>
   /** Changes the members that are given. */
   readonly changeDestination: (
     id: number,
     changes: ChangeDestinationRequest,
-    options?: CallOptions,
+    options?: ActionOptions,
   ) => Promise<ChangedDestination>
   /** One that is deleted stays so: a retry gets the same answer. */
-  readonly deleteDestination: (id: number, options?: CallOptions) => Promise<DeletedDestination>
-  /** Gives a webhook another secret; the one before signs too for the overlap. Never retried: only one answer holds the secret. */
+  readonly deleteDestination: (id: number, options?: ActionOptions) => Promise<DeletedDestination>
+  /** Gives a webhook another secret; the one before signs too for the overlap. Retried only under an idempotency key: only one answer holds the secret. */
   readonly rotateDestinationSecret: (
     id: number,
     request?: RotateDestinationRequest,
-    options?: CallOptions,
+    options?: ActionOptions,
   ) => Promise<RotatedDestination>
   /** Sends a test event now, beside the queue. */
   readonly testDestination: (id: number, options?: CallOptions) => Promise<TestedDestination>
   /** Sets the next position to deliver: back to send again, forward to skip. */
-  readonly resumeDestination: (id: number, from: number, options?: CallOptions) => Promise<ResumedDestination>
+  readonly resumeDestination: (id: number, from: number, options?: ActionOptions) => Promise<ResumedDestination>
   /** How far each delivery is. */
   readonly deliveries: (options?: CallOptions) => Promise<DeliveryList>
 }
@@ -85,25 +88,28 @@ export const eventCalls = (send: Send): EventCalls => ({
     await send({ path: `/admin/events${query({ after, limit })}`, repeatable: true }, readEvents, options),
   createDestination: async (request, options) => {
     const call = { path: "/admin/destinations", body: jsonText(request), repeatable: false }
-    return await send(call, as(createdDestinationSchema, 201), options)
+    return await send(keyedCall(call, options), as(createdDestinationSchema, 201), options)
   },
   listDestinations: options =>
     send({ path: "/admin/destinations", repeatable: true }, as(destinationListSchema), options),
   changeDestination: async (id, changes, options) => {
     const call = { method: "PATCH", path: pathOf(id), body: jsonText(changes), repeatable: true } as const
-    return await send(call, as(changedDestinationSchema), options)
+    return await send(keyedCall(call, options), as(changedDestinationSchema), options)
   },
-  deleteDestination: async (id, options) =>
-    await send({ method: "DELETE", path: pathOf(id), repeatable: true }, as(deletedDestinationSchema), options),
+  deleteDestination: async (id, options) => {
+    const call = { method: "DELETE", path: pathOf(id), repeatable: true } as const
+    return await send(keyedCall(call, options), as(deletedDestinationSchema), options)
+  },
   rotateDestinationSecret: async (id, request = {}, options) => {
     const call = { path: pathOf(id, "/rotate"), body: jsonText(request), repeatable: false }
-    return await send(call, as(rotatedDestinationSchema), options)
+    return await send(keyedCall(call, options), as(rotatedDestinationSchema), options)
   },
   testDestination: async (id, options) =>
     await send({ method: "POST", path: pathOf(id, "/test"), repeatable: false }, as(testedDestinationSchema), options),
   resumeDestination: async (id, from, options) => {
     const body = jsonText({ from: integerWithin("The position", from, 0, Number.MAX_SAFE_INTEGER) })
-    return await send({ path: pathOf(id, "/resume"), body, repeatable: true }, as(resumedDestinationSchema), options)
+    const call = { path: pathOf(id, "/resume"), body, repeatable: true }
+    return await send(keyedCall(call, options), as(resumedDestinationSchema), options)
   },
   deliveries: options => send({ path: "/admin/deliveries", repeatable: true }, as(deliveryListSchema), options),
 })

@@ -248,10 +248,10 @@ test.each([301, 302, 303, 307, 308])(
   },
 )
 
-test.each(REPEATABLE)("%s is repeated after a 503", async (_, call) => {
-  service.faults.push(refuses(503), refuses(502))
+test.each(REPEATABLE)("%s is repeated after a 503, a 502 and a 408", async (_, call) => {
+  service.faults.push(refuses(503), refuses(502), refuses(408))
   await call(clientOf())
-  expect(service.asked).toHaveLength(3)
+  expect(service.asked).toHaveLength(4)
 })
 
 test("a call is repeated three times at most, each wait drawn from twice the span before", async () => {
@@ -278,6 +278,7 @@ describe.each(MAKING)("%s is never repeated", (_, call) => {
   test.each<[string, Fault]>([
     ["a 503", refuses(503, { "retry-after": "1" })],
     ["a 429", refuses(429, { "retry-after": "1" })],
+    ["a 408, which a proxy may have answered", refuses(408)],
     ["an answer cut off", cutsOff],
     ["a closed connection", response => response.destroy()],
   ])("not after %s: it may have made something", async (_, fault) => {

@@ -64,6 +64,7 @@ export type {
   RotateKeyRequest,
   UnpublishedRun,
 } from "@runseal/core/wire/key-requests"
+export type { WitnessesAnswer } from "@runseal/core/wire/log-answers"
 export type {
   OpenPermitAnswer,
   PermitRecord,
@@ -173,7 +174,13 @@ export type { Received } from "./read-reply.ts"
 export { parseRetryAfter } from "./retry.ts"
 export type { VersionAnswer } from "./run-answers.ts"
 export type { BundleOptions, ReportOptions, RunReads } from "./run-reads.ts"
-export { type CallOptions, type ClientOptions, createBreaker, type OnceOptions } from "./settings.ts"
+export {
+  type ActionOptions,
+  type CallOptions,
+  type ClientOptions,
+  createBreaker,
+  type OnceOptions,
+} from "./settings.ts"
 /** Also at `@runseal/sdk/verify`, without the client. */
 export {
   type Check,

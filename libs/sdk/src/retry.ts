@@ -4,8 +4,8 @@ import { HttpStatusError, NetworkError, TimeoutError } from "./client-errors.ts"
 /** Longest wait before the first retry, in milliseconds; it doubles with each. */
 const BACKOFF_BASE_MS = 500
 
-/** Statuses that mean "retry later": too many requests, and what proxies answer for a service that is down or slow. */
-const TRANSIENT: ReadonlySet<number> = new Set([429, 502, 503, 504])
+/** Statuses that mean "retry": the request did not arrive in time (decision 0275), too many requests, and what proxies answer for a service that is down or slow. */
+const TRANSIENT: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
 /** Also a 409 with `Retry-After`: the first call under the idempotency key is still running. */
 export const isTransient = ({ status, retryAfterSeconds }: HttpStatusError): boolean =>

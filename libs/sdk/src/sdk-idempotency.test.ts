@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { quickWaits } from "../test/quick-waits.ts"
 import { API_KEY, type Fault, type Service, startService } from "../test/scripted-service.ts"
 import {
+  type ActionOptions,
   BadRequestError,
   type Client,
   ConflictError,
@@ -31,10 +32,20 @@ const CALLS: readonly (readonly [string, (client: Client, options?: OnceOptions)
   ["attest", (client, options) => client.attest({ digest: "5e".repeat(32) }, options)],
 ]
 
+/** Actions, which are done once under a key and whose answer is not repeated. */
+const ACTS: readonly (readonly [string, (client: Client, options?: ActionOptions) => Promise<unknown>])[] = [
+  ["createKey", (client, options) => client.createKey({ name: "erp" }, options)],
+  ["revokeKey", (client, options) => client.revokeKey(1, options)],
+]
+
 const refuses =
   (status: number, headers: Readonly<Record<string, string>> = {}): Fault =>
   response =>
     response.writeHead(status, headers).end('{"ok":false,"error":"Not now."}')
+const says =
+  (status: number, body: object): Fault =>
+  response =>
+    response.writeHead(status).end(JSON.stringify(body))
 const cutsOff: Fault = response => {
   response.writeHead(200, { "content-length": "1000" }).write('{"ok":true')
   setImmediate(() => response.destroy())
@@ -100,5 +111,26 @@ describe.each(CALLS)("%s", (_, call) => {
     service.faults.push(refuses(400))
     await expect(call(clientOf(), { idempotencyKey: "k" })).rejects.toThrow(BadRequestError)
     expect(service.asked).toHaveLength(1)
+  })
+})
+
+describe.each(ACTS)("%s", (_, call) => {
+  test("under a key is repeated with that key, until it is known to be done", async () => {
+    service.faults.push(cutsOff, refuses(408), says(409, { ok: false, error: "Done.", code: "already_done" }))
+    await expect(call(clientOf(), { idempotencyKey: "rotate 7" })).rejects.toMatchObject({
+      name: "ConflictError",
+      code: "already_done",
+    })
+    expect(fields()).toEqual(Array(3).fill('"rotate 7"'))
+  })
+
+  test("takes no key that the client makes for what is answered again", async () => {
+    await call(clientOf(() => "made"))
+    expect(fields()).toEqual([undefined])
+  })
+
+  test.each(["", "a\nb", "k".repeat(256)])("refuses the key %j before anything is sent", async key => {
+    await expect(call(clientOf(), { idempotencyKey: key })).rejects.toThrow(InvalidArgumentError)
+    expect(service.asked).toEqual([])
   })
 })

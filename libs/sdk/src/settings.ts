@@ -38,6 +38,16 @@ export type OnceOptions = CallOptions & {
   readonly idempotencyKey?: string | undefined
 }
 
+/** Options of a call that changes something of the deployment. Under an idempotency key it is done once. */
+export type ActionOptions = CallOptions & {
+  /**
+   * 1 to 255 printable ASCII characters, a new one for each action. The call is then retried, and may be sent again at any later time: a
+   * ConflictError with the code `already_done` says that it was done; what would change nothing gets the same answer. No other is repeated: a
+   * secret of the first is lost if that was.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
 export type ClientOptions = Partial<{ readonly [Name in keyof Platform]: Platform[Name] | undefined }> &
   Omit<CallOptions, "signal"> & {
     /**

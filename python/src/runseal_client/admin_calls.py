@@ -1,4 +1,7 @@
-"""The requests that need an admin key: keys, policies, publications; and those that an auditor's key may make too."""
+"""The requests that need an admin key: keys, policies, publications; and those that an auditor's key may make too.
+
+Under an `idempotency_key` an action is done once, and is retried: a second request raises RunsealError with the code `already_done`.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ from . import models as m
 from .calls import Artifact, Body, Call, ReportFormat, bundle_query, given, segment
 
 
-def make_key(name: str, admin: bool = False, tier: str | None = None, **settings: object) -> Call[a.NewKey]:
-    """Makes an API key; the answer alone has its secret, and the call is never retried. `settings` as in docs/api.md."""
+def make_key(
+    name: str, admin: bool = False, tier: str | None = None, idempotency_key: str | None = None, **settings: object
+) -> Call[a.NewKey]:
+    """Makes an API key; the answer alone has its secret, and without `idempotency_key` the call is never retried. `settings` as in docs/api.md."""
     scope = {"scope": "admin", "confirm_admin_scope": True} if admin else {}
-    return Call("POST", "/admin/keys", a.NewKey, {"name": name, **scope, **given({"tier": tier}), **settings})
+    body = {"name": name, **scope, **given({"tier": tier}), **settings}
+    return Call("POST", "/admin/keys", a.NewKey, body, idempotency_key=idempotency_key)
 
 
 def keys() -> Call[a.KeyList]:
@@ -18,19 +24,20 @@ def keys() -> Call[a.KeyList]:
     return Call("GET", "/admin/keys", a.KeyList)
 
 
-def change_key(key_id: int, changes: Body) -> Call[a.Key]:
+def change_key(key_id: int, changes: Body, idempotency_key: str | None = None) -> Call[a.Key]:
     """Changes settings of a key: what is absent stays, None takes a setting away."""
-    return Call("PATCH", f"/admin/keys/{key_id}", a.Key, changes, again=True)
+    return Call("PATCH", f"/admin/keys/{key_id}", a.Key, changes, idempotency_key=idempotency_key, again=True)
 
 
-def rotate_key(key_id: int, overlap_seconds: int = 0) -> Call[a.RotatedKey]:
-    """Gives a key a new secret, which the answer alone has. Never retried: without an answer, rotate again."""
-    return Call("POST", f"/admin/keys/{key_id}/rotate", a.RotatedKey, {"overlap_seconds": overlap_seconds})
+def rotate_key(key_id: int, overlap_seconds: int = 0, idempotency_key: str | None = None) -> Call[a.RotatedKey]:
+    """Gives a key a new secret, which the answer alone has. Without an answer, rotate again, under a new `idempotency_key`."""
+    body = {"overlap_seconds": overlap_seconds}
+    return Call("POST", f"/admin/keys/{key_id}/rotate", a.RotatedKey, body, idempotency_key=idempotency_key)
 
 
-def revoke_key(key_id: int) -> Call[m.Answer]:
+def revoke_key(key_id: int, idempotency_key: str | None = None) -> Call[m.Answer]:
     """Revokes an API key for ever."""
-    return Call("DELETE", f"/admin/keys/{key_id}", m.Answer, again=True)
+    return Call("DELETE", f"/admin/keys/{key_id}", m.Answer, idempotency_key=idempotency_key, again=True)
 
 
 def claim_runs(key_id: int) -> Call[a.Claim]:
@@ -48,9 +55,10 @@ def unpublish(run_id: int) -> Call[m.Answer]:
     return Call("POST", f"/admin/runs/{run_id}/unpublish", m.Answer, again=True)
 
 
-def share(run_id: int, expires_in_seconds: int = 86_400) -> Call[a.NewShare]:
-    """Shares a run under a link that needs no key, for seven days at most. The token is in the answer alone; never retried."""
-    return Call("POST", f"/admin/runs/{run_id}/share", a.NewShare, {"expires_in_seconds": expires_in_seconds})
+def share(run_id: int, expires_in_seconds: int = 86_400, idempotency_key: str | None = None) -> Call[a.NewShare]:
+    """Shares a run under a link that needs no key, for seven days at most. The token is in the answer alone."""
+    body = {"expires_in_seconds": expires_in_seconds}
+    return Call("POST", f"/admin/runs/{run_id}/share", a.NewShare, body, idempotency_key=idempotency_key)
 
 
 def shares(
@@ -61,9 +69,9 @@ def shares(
     return Call("GET", "/admin/shares", a.SharePage, query=query)
 
 
-def revoke_share(share_id: int) -> Call[m.Answer]:
+def revoke_share(share_id: int, idempotency_key: str | None = None) -> Call[m.Answer]:
     """Ends a link at once."""
-    return Call("DELETE", f"/admin/shares/{share_id}", m.Answer, again=True)
+    return Call("DELETE", f"/admin/shares/{share_id}", m.Answer, idempotency_key=idempotency_key, again=True)
 
 
 def policies(limit: int = 50, before: int | None = None) -> Call[a.PolicyPage]:
@@ -184,9 +192,9 @@ def events(after: int | None = None, limit: int = 100, form: str | None = None) 
     return Call("GET", "/admin/events", bytes, query=given({"after": after, "limit": limit, "format": form}))
 
 
-def make_destination(body: Body) -> Call[a.NewDestination]:
-    """Makes a destination of events; the answer alone has a webhook's secret, and the call is never retried."""
-    return Call("POST", "/admin/destinations", a.NewDestination, body)
+def make_destination(body: Body, idempotency_key: str | None = None) -> Call[a.NewDestination]:
+    """Makes a destination of events; the answer alone has a webhook's secret, and without `idempotency_key` the call is never retried."""
+    return Call("POST", "/admin/destinations", a.NewDestination, body, idempotency_key=idempotency_key)
 
 
 def destinations() -> Call[a.DestinationList]:
@@ -194,20 +202,26 @@ def destinations() -> Call[a.DestinationList]:
     return Call("GET", "/admin/destinations", a.DestinationList)
 
 
-def change_destination(destination_id: int, changes: Body) -> Call[a.ChangedDestination]:
+def change_destination(
+    destination_id: int, changes: Body, idempotency_key: str | None = None
+) -> Call[a.ChangedDestination]:
     """Changes the members that are given; `active` false pauses."""
-    return Call("PATCH", f"/admin/destinations/{destination_id}", a.ChangedDestination, changes, again=True)
+    path = f"/admin/destinations/{destination_id}"
+    return Call("PATCH", path, a.ChangedDestination, changes, idempotency_key=idempotency_key, again=True)
 
 
-def delete_destination(destination_id: int) -> Call[m.Answer]:
+def delete_destination(destination_id: int, idempotency_key: str | None = None) -> Call[m.Answer]:
     """Deletes a destination. One that is deleted stays so: a retry gets the same answer."""
-    return Call("DELETE", f"/admin/destinations/{destination_id}", m.Answer, again=True)
+    path = f"/admin/destinations/{destination_id}"
+    return Call("DELETE", path, m.Answer, idempotency_key=idempotency_key, again=True)
 
 
-def rotate_destination(destination_id: int, overlap_seconds: int = 86_400) -> Call[a.RotatedDestination]:
-    """Gives a webhook another secret. Never retried: without an answer, rotate again."""
-    path = f"/admin/destinations/{destination_id}/rotate"
-    return Call("POST", path, a.RotatedDestination, {"overlap_seconds": overlap_seconds})
+def rotate_destination(
+    destination_id: int, overlap_seconds: int = 86_400, idempotency_key: str | None = None
+) -> Call[a.RotatedDestination]:
+    """Gives a webhook another secret. Without an answer, rotate again, under a new `idempotency_key`."""
+    path, body = f"/admin/destinations/{destination_id}/rotate", {"overlap_seconds": overlap_seconds}
+    return Call("POST", path, a.RotatedDestination, body, idempotency_key=idempotency_key)
 
 
 def test_destination(destination_id: int) -> Call[a.TestedDestination]:
@@ -215,10 +229,12 @@ def test_destination(destination_id: int) -> Call[a.TestedDestination]:
     return Call("POST", f"/admin/destinations/{destination_id}/test", a.TestedDestination)
 
 
-def resume_destination(destination_id: int, position: int) -> Call[a.ResumedDestination]:
+def resume_destination(
+    destination_id: int, position: int, idempotency_key: str | None = None
+) -> Call[a.ResumedDestination]:
     """Sets the next position to deliver: back to send again, forward to skip."""
     path = f"/admin/destinations/{destination_id}/resume"
-    return Call("POST", path, a.ResumedDestination, {"from": position}, again=True)
+    return Call("POST", path, a.ResumedDestination, {"from": position}, idempotency_key=idempotency_key, again=True)
 
 
 def deliveries() -> Call[a.DeliveryList]:

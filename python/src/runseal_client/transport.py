@@ -22,7 +22,7 @@ T = TypeVar("T")
 # The same as in the SDK for TypeScript: docs/sdk.md, "Time".
 MAX_RETRIES = 3
 FIRST_PAUSE_SECONDS = 0.5
-TRANSIENT = (429, 502, 503, 504)
+TRANSIENT = (408, 429, 502, 503, 504)
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 # Of a sentence of the service that an error repeats.
 MAX_TEXT_CHARACTERS = 1_000

@@ -187,3 +187,34 @@ describe("behind a proxy that writes Forwarded", () => {
     )
   })
 })
+
+type Written = readonly [header: string, from: (address: string) => Readonly<Record<string, string>>]
+describe.each<Written>([
+  ["x-forwarded-for", address => ({ "X-Forwarded-For": `${address}, ${address}:51234`, "X-Forwarded-Proto": "https" })],
+  ["forwarded", address => ({ Forwarded: `for=198.51.100.9, for="${address}:51234";proto=https` })],
+])("at the console of a locked service, behind a proxy that writes %s", (header, from) => {
+  const { ask } = server(`console-${header}`, "--trust-proxy", "1", "--proxy-header", header)
+  const signIn = async (key: string, address: string): Promise<number> => {
+    const headers = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" }
+    const body = new URLSearchParams({ key, next: "/console" }).toString()
+    return (await ask("/console/sign-in", from(address), { method: "POST", headers, body, redirect: "manual" })).status
+  }
+
+  test("wrong keys of one client lock out that client, and no other", async () => {
+    const body = JSON.stringify({ name: "ops", scope: "admin", confirm_admin_scope: true })
+    const minted = await ask("/admin/keys", undefined, { method: "POST", headers: JSON_TYPE, body })
+    const key = textAt(minted.body, "secret")
+    for (let i = 0; i < 20; i++) expect(await signIn("wrong", "203.0.113.40")).toBe(403)
+    expect(await signIn(key, "203.0.113.40")).toBe(429)
+    expect(await signIn(key, "203.0.113.41")).toBe(303)
+    // The other header, which the proxy passes on as it came, makes nobody another.
+    const other = {
+      ...from("203.0.113.40"),
+      [header === "forwarded" ? "X-Forwarded-For" : "Forwarded"]: "for=203.0.113.9",
+    }
+    const headers = { ...JSON_TYPE, ...other }
+    expect((await ask("/session", undefined, { method: "POST", headers, body: JSON.stringify({ key }) })).status).toBe(
+      429,
+    )
+  })
+})
