@@ -100,12 +100,12 @@ bothDatabases("sealing", open => {
 
   describe("a database that refuses to store", () => {
     /** Makes the database refuse inserts into a table, quoting in its error what must not get out. */
-    const refusing = async (table: string, work: () => Promise<void>): Promise<void> => {
+    const refusing = async (table: string, work: () => Promise<void>, errcode = "P0001"): Promise<void> => {
       const { db } = service()
       await runSql(
         db,
         `create function refuse() returns trigger language plpgsql as
-        $$ begin raise exception '${CANARY} %', new; end $$`,
+        $$ begin raise exception '${CANARY} %', new using errcode = '${errcode}'; end $$`,
       )
       await runSql(db, `create trigger refuse before insert on ${table} for each row execute function refuse()`)
       try {
@@ -136,6 +136,39 @@ bothDatabases("sealing", open => {
         expect((await service().execute(request())).status).toBe(200)
       },
     )
+
+    test.each([
+      ["a full disk", "53100", /^The disk of the database is full; .* until its operator makes room\.$/],
+      ["no writes", "25006", /Try again; if it stays so, its operator has to bring back a server that takes them\.$/],
+      ["no more files", "53000", /Try again; if it stays so, the operator has to raise the limit of the process\.$/],
+      ["a refused statement", "42501", /Trying again seldom helps before the operator has found the cause/],
+      ["another writer", "40001", /nothing was acknowledged\. Try again\.$/],
+    ])("%s: the caller is told what can be done", async (_state, errcode, sentence) => {
+      await refusing(
+        "run",
+        async () => {
+          const answer = await service().execute(request())
+          expectUnavailable(answer)
+          expect(textAt(answer.body, "error")).toMatch(sentence)
+          expect(textAt(answer.body, "error")).toMatch(/; nothing was acknowledged\. /)
+        },
+        errcode,
+      )
+    })
+
+    test("batches that fail are one line of the process log, and one when a batch is sealed again", async () => {
+      await service().execute(request())
+      const first = service().logLines.length
+      await refusing("run", async () => {
+        for (let i = 0; i < 5; i++) expectUnavailable(await service().execute(request()))
+      })
+      expect((await service().execute(request())).status).toBe(200)
+      const lines = service()
+        .logLines.slice(first)
+        .map(line => JSON.parse(line))
+      expect(lines.filter(({ msg }) => msg === "a batch was not sealed")).toMatchObject([{ level: 50 }])
+      expect(lines.filter(({ msg }) => msg === "batches are sealed again")).toMatchObject([{ level: 30, refused: 5 }])
+    })
 
     test("attestation: 503, nothing anchored, nothing of the inside in the answer, and it recovers", async () => {
       const attesting = { digest: "5e".repeat(32), algorithm: "sha256", subject_ref: CANARY }

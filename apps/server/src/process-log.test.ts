@@ -1,5 +1,10 @@
 /** What an error says in the process log. docs/operations.md, "Logs". */
-import { expect, test } from "vitest"
+import { spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { expect, onTestFinished, test } from "vitest"
 import { createLogger } from "./process-log.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 
@@ -24,6 +29,19 @@ test.each(LEAKS)("the words of a library are not told: %s", words => {
 test("where it happened is told by files of the service and lines in them", () => {
   const { err } = lineOf(new RangeError("x"))
   expect(err).toEqual({ name: "RangeError", at: [expect.stringMatching(/^server\/process-log\.test\.ts:\d+$/)] })
+})
+
+test("so is it where the package is in a folder of another name, as in the image", () => {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-places-"))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const dist = join(folder, "app", "dist")
+  mkdirSync(dist, { recursive: true })
+  cpSync(fileURLToPath(new URL("process-log.ts", import.meta.url)), join(dist, "process-log.ts"))
+  symlinkSync(fileURLToPath(new URL("../../../node_modules", import.meta.url)), join(folder, "node_modules"))
+  const program = `import { createLogger } from "./process-log.ts"\ncreateLogger("info").error({ err: new Error("x") })\n`
+  writeFileSync(join(dist, "program.ts"), program)
+  const { stdout } = spawnSync(process.execPath, [join(dist, "program.ts")], { encoding: "utf8" })
+  expect(JSON.parse(stdout).err).toEqual({ name: "Error", message: "x", at: ["server/program.ts:2"] })
 })
 
 test("the sentences of the service's own errors are told, with their codes", () => {

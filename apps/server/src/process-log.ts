@@ -53,9 +53,12 @@ const framesOf = ({ stack = "", message }: Error): readonly string[] =>
 const OWN_FRAME =
   /^ +at .*\/(?:apps|libs|@runseal)\/([\w-]+)\/(?:src|dist)\/(?!bundle\/drizzle-orm\/)([\w./-]+):(\d+):\d+\)?$/
 
+/** The folder of this package by whatever name, such as `/app` in the image. */
+const [, HERE = ""] = /^(.*)\/(?:src|dist)\//.exec(import.meta.url) ?? []
+
 /** `<package>/<file>:<line>`, or nothing. */
 const placeIn = (frame: string): readonly string[] => {
-  const [, home, file, line] = OWN_FRAME.exec(frame) ?? []
+  const [, home, file, line] = OWN_FRAME.exec(frame.replace(`${HERE}/`, "/apps/server/")) ?? []
   return home === undefined ? [] : [`${home}/${file}:${line}`]
 }
 

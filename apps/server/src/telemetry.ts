@@ -78,7 +78,9 @@ export type Lines = {
   /** A client spoke another protocol than HTTP/1.1, or expected what cannot be met. @param sentence says which, and what to do */
   readonly clientMisfit: (sentence: string) => void
   readonly stageFailed: ReportFault
-  readonly batchFailed: (error: unknown) => void
+  /** A batch of so many records was not committed. */
+  readonly batchFailed: (error: unknown, records: number) => void
+  readonly committed: (records: number) => void
   /** What was committed does not verify: a signature, by its key and the SHA-256 of its message, or a record, by what its verifier says. */
   readonly signatureWrong: (
     found: { readonly role: string; readonly message: string } | { readonly objection: string },
@@ -189,10 +191,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
     clientMisfit: openMisfits(logger, nowMs),
     stageFailed: ({ fault, cause }, failedFor) =>
       logger.error({ ...failedFor, stage: fault.stage, err: cause }, fault.message),
-    batchFailed: err => {
-      counters.batchFailed()
-      logger.error({ err }, "a batch was not sealed")
-    },
+    ...openBatches(logger, counters),
     signatureWrong: found => {
       counters.signatureWrong()
       const facts =
@@ -238,6 +237,23 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
         : logger.warn({ err }, "the signer gives no signature, and nothing can be sealed"),
     keyUseLost: err => logger.warn({ err }, "the last use of a key was not noted"),
     ...reportAbroad(logger, counters),
+  }
+}
+
+/** Batches that fail are one line when the first does, and one when a batch is sealed again, however many there were. */
+function openBatches(logger: Log, counters: Counters): Pick<Telemetry, "batchFailed" | "committed"> {
+  let refused = 0
+  return {
+    batchFailed: (err, records) => {
+      counters.batchFailed()
+      if (refused === 0) logger.error({ err }, "a batch was not sealed")
+      refused += records
+    },
+    committed: records => {
+      counters.committed(records)
+      if (refused > 0) logger.info({ refused }, "batches are sealed again")
+      refused = 0
+    },
   }
 }
 

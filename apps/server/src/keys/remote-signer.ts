@@ -41,7 +41,8 @@ export class SignerFailure extends Error {
 }
 
 /** The sentence for callers. */
-export const SIGNER_AWAY = "The signer of the service key does not sign now; nothing was acknowledged. Try again."
+export const SIGNER_AWAY =
+  "The signer of the service key does not sign now; nothing was acknowledged. Try again; if it stays so, its operator has to find the cause."
 
 /** The public key of a signer, DER. @throws SignerFailure */
 export async function fetchPublicKey(signer: RemoteSigner): Promise<Uint8Array> {

@@ -76,7 +76,7 @@ export async function commitBatch(
       const made = await lockTenants(tx, owners.filter(({ tenant_id }) => !found.has(tenant_id)).map(withSalt))
       const tenants = new Map([...found, ...made])
       const due = act === undefined ? stored : await dueAfter(tx, act)
-      const statements = await stateExports(tx, exports, tenants, context.reportFailure)
+      const statements = await stateExports(tx, exports, tenants, error => context.reportFailure(error, 1))
       const now = Math.max(context.nowMs(), time * 1000)
       const permitState = { ...locked, windows: await lockPermitWindows(tx, permits, locked.permits), now }
       const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time, now, permits: permitState }

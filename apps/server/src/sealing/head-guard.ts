@@ -88,6 +88,9 @@ const MAX_WAITING = 4096
 const NOT_REMEMBERED =
   "The folder of the heads beside the keys cannot be written; nothing is sealed until the log's head can be remembered there."
 
+const NOT_REMEMBERED_CALLER =
+  "The folder of the log's heads cannot be written; nothing was acknowledged. Nothing is sealed until the operator makes room there, or lets the service write to it."
+
 export function openHeadGuard({ file, folder, nowMs, report = () => undefined }: HeadGuardParts): HeadGuard {
   const state = createHeadState(file, report)
   const registration = folder && createFolderRegistration(file, folder, nowMs)
@@ -141,7 +144,9 @@ async function rememberStoredHead(db: Database, file: HeadFile, state: HeadState
 
 /** @throws StoreError */
 function notRemembered(cause: unknown): never {
-  throw cause instanceof StoreError ? cause : new StoreError("unavailable", { message: NOT_REMEMBERED, cause })
+  throw cause instanceof StoreError
+    ? cause
+    : new StoreError("unavailable", { message: NOT_REMEMBERED, callerMessage: NOT_REMEMBERED_CALLER, cause })
 }
 
 /** Remembers a head before an answer. @throws StoreError when a process of the folder has gone on to another database meanwhile */

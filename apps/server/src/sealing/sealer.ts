@@ -90,7 +90,7 @@ export type SealerContext = BatchContext &
     /** The published checkpoint of a head. */
     readonly publicCheckpoint: (size: number, root: Uint8Array) => string
     /** Called when a batch failed, all of whose items are refused. */
-    readonly reportFailure: (error: unknown) => void
+    readonly reportFailure: Telemetry["batchFailed"]
     /** Called for each acknowledged item, with the seconds since it was submitted. */
     readonly reportSealed: Telemetry["sealed"]
     /** Called for each committed batch. */
@@ -134,7 +134,7 @@ export function openSealer(context: SealerContext): Sealer {
       if (error instanceof ActRefused) throw error.reason
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
       known = undefined
-      context.reportFailure(error)
+      context.reportFailure(error, items.length)
       const isOfSigner = error instanceof SignerFailure
       isUnsigned ||= isOfSigner
       if (committed) throw new StoreError("outcome_unknown", { message: UNREMEMBERED })

@@ -89,7 +89,8 @@ export const ERROR_CODES = {
   not_implemented: { status: 501, meaning: "CONNECT, or a transfer coding other than chunked." },
   unavailable: {
     status: 503,
-    meaning: "Database, log or signer cannot serve now. Nothing was acknowledged. Retry after Retry-After.",
+    meaning:
+      "Database, log or signer cannot serve now. Nothing was acknowledged. Retry after Retry-After; the sentence says where only the operator can help.",
   },
   overloaded: {
     status: 503,

@@ -34,10 +34,26 @@ export class StoreError extends Error {
     super(details.message ?? SENTENCES[code], details.cause === undefined ? {} : { cause: details.cause })
     this.code = code
     this.sqlstate = details.sqlstate
-    this.callerMessage = details.callerMessage
+    this.callerMessage = details.callerMessage ?? lastingState(code, details.sqlstate)
     this.late = details.late ?? LATE_SQLSTATES.has(details.sqlstate ?? "")
   }
 }
+
+/** The sentences for callers of states that end only when an operator does something, by SQLSTATE; all others pass by themselves. */
+const LASTING_STATES: Readonly<Record<string, string>> = {
+  "25006":
+    "The database takes no writes now; nothing was acknowledged. Try again; if it stays so, its operator has to bring back a server that takes them.",
+  "53000":
+    "The database can open no more files now; nothing was acknowledged. Try again; if it stays so, the operator has to raise the limit of the process.",
+  "53100":
+    "The disk of the database is full; nothing was acknowledged. Nothing is recorded until its operator makes room.",
+}
+const REFUSED =
+  "The database refuses what the service asks of it; nothing was acknowledged. Trying again seldom helps before the operator has found the cause, which is in the process log."
+
+/** An error of the system (58) or of the database itself (XX) passes: the database is opened again. */
+const lastingState = (code: StoreErrorCode, sqlstate = ""): string | undefined =>
+  LASTING_STATES[sqlstate] ?? (code === "rolled_back" && !/^(?:58|XX|$)/.test(sqlstate) ? REFUSED : undefined)
 
 type StoreErrorDetails = {
   readonly sqlstate?: string | undefined

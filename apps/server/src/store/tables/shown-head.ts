@@ -19,7 +19,7 @@ type KnownHead = { readonly size: number; readonly root: string }
 
 const OLDER = "The database answers with an older log than was shown before, or with another."
 const CALLER_MESSAGE =
-  "The log's database was exchanged: its head is not shown until it holds all that was shown before. Try again."
+  "The log's database was exchanged: its head is not shown until it holds all that was shown before. Try again; if it stays so, the operator has to bring the newer one back."
 
 const contradicts = (known: KnownHead | undefined, { size, root }: KnownHead): boolean =>
   known !== undefined && (size < known.size || (size === known.size && root !== known.root))
