@@ -13,7 +13,12 @@ const CLOSE_SECONDS = 3_600
 const CLOSE_MAX_BYTES = 1_000_000
 
 /** Why a decision came after the act, which it could not stop. Sealed as `reproducibility_context.decided_after`. */
-export type Late = "no decision was asked for" | "another call was decided" | "it was refused" | "the permit was over"
+export type Late =
+  | "no decision was asked for"
+  | "another call was decided"
+  | "another end was reported"
+  | "it was refused"
+  | "the permit was over"
 
 /** The idempotency key of a call: the same in every process of the service, before and after the act. */
 export const callKey = (agent: string, { session_id, call_id }: ToolCall): string =>

@@ -52,10 +52,16 @@ export function sealedCalls(agent: string, send: Send, settings: HookSettings): 
         if (!isReused(unasked)) return unasked
       }
       const decided = await decide(call)
-      if (isReused(decided)) return late("another call was decided")
+      if (isReused(decided)) {
+        const approved = permitOf(decided)
+        // Nobody does it any more: its answer changes nothing of what became of this call.
+        if (approved !== undefined) await close(approved, { ...NOT_DONE, reported_by: ending.reported_by })
+        return late("another call was decided")
+      }
       if (decided.kind === "refused" && wasDone) return late("it was refused")
       if (decided.kind !== "permitted") return decided
       const closed = await close(decided.permit_id, ending)
+      if (isReused(closed)) return late("another end was reported")
       return isOver(closed) ? late("the permit was over") : closed
     },
   }
@@ -67,6 +73,13 @@ const refusedWith =
     decision.kind === "unsealed" && decision.reply.body.code === code
 /** Another call was decided under the same id. */
 export const isReused = refusedWith("idempotency_key_reused")
+/** The permit that was opened under the id instead. */
+const permitOf = (decision: Decision): string | undefined =>
+  decision.kind === "unsealed"
+    ? PERMIT_PATH.exec(decision.reply.response.headers.get("location") ?? "")?.[1]
+    : undefined
+const PERMIT_PATH = /^\/permits\/(pmt-[0-9a-f]{32})$/
+const NOT_DONE = { outcome: "failed", code: "NOT_EXECUTED", error: "" } as const
 const isOver = refusedWith("permit_not_open")
 
 /** @param permitId of the permit that was closed; absent at an opening */

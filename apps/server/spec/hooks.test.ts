@@ -262,6 +262,38 @@ describe("an act that was not decided before it", () => {
     })
   })
 
+  test("although it was reported as not done, and the other way round", async () => {
+    const denied = (of: JsonObject): JsonObject => ({ ...of, hook_event_name: "PermissionDenied", reason: "no" })
+    for (const ends of [
+      [denied, post],
+      [post, denied],
+      [(of: JsonObject) => post(of, "first"), (of: JsonObject) => post(of, "second")],
+    ]) {
+      const before = await total(service())
+      const one = call()
+      await quiet(service(), pre(one))
+      for (const end of ends) await quiet(service(), end(one))
+      expect((await total(service())) - before).toBe(2)
+      expect(await newest(service())).toMatchObject({
+        envelope: { enforcement: "observe" },
+        reproducibility_context: { declared: { decided_after: "another end was reported" } },
+      })
+    }
+  })
+
+  test("with other arguments than were approved: the permit of those is closed as not done", async () => {
+    const before = await permits(service(), "open")
+    const one = call()
+    await quiet(service(), pre(one))
+    await quiet(service(), post({ ...one, tool_input: { command: "other" } }))
+    const [late, first] = listAt((await service().get("/runs?limit=2")).body, "runs")
+    expect(late).toMatchObject({ closing_outcome: "completed" })
+    expect(first).toMatchObject({ closing_outcome: "failed" })
+    const closed = (await service().get(`/runs/${numberAt(first, "id")}/artifacts`)).body
+    expect(objectAt(closed, "sections", "permit")).toMatchObject({ outcome: "failed", code: "NOT_EXECUTED" })
+    expect(await permits(service(), "open")).toBe(before)
+  })
+
   test("in time for its permit", async () => {
     const one = call()
     await quiet(service(), pre(one))

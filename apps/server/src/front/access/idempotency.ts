@@ -3,6 +3,7 @@
  * record that the first request made, from any process and after a crash.
  */
 import { concatBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import {
   IDEMPOTENCY_KEY_HEADER,
   IDEMPOTENCY_KEY_MAX_LENGTH,
@@ -10,6 +11,7 @@ import {
   parseIdempotencyKey,
 } from "@runseal/core/wire/idempotency-key"
 import type { Context } from "hono"
+import * as v from "valibot"
 import { HttpError } from "../../http-error.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
@@ -93,7 +95,7 @@ export function openIdempotencyKeys(
   const recordOf = async ({ key_hash, request_digest }: KeyClaim): Promise<string | undefined> => {
     const stored = await lookups.submit(key_hash)
     if (typeof stored === "string" || stored.record_id === "") return undefined
-    if (stored.request_digest !== request_digest) throw anotherRequest()
+    if (stored.request_digest !== request_digest) throw anotherRequest(stored.record_id)
     await acknowledge()
     return stored.record_id
   }
@@ -138,12 +140,15 @@ const mayBeMade = (error: unknown): boolean =>
 export const replayedField = (settled: Settled<unknown>): Record<string, string> =>
   "made" in settled ? {} : { [IDEMPOTENCY_REPLAYED_HEADER]: "true" }
 
-/** Without Retry-After: no retry of this request under this key succeeds. */
-const anotherRequest = (): HttpError =>
+/** Without Retry-After: no retry of this request under this key succeeds. @param recordId of what was made under the key */
+const anotherRequest = (recordId: string): HttpError =>
   new HttpError(
     "idempotency_key_reused",
     `This ${IDEMPOTENCY_KEY_HEADER} was used with another body; a new request needs a new key.`,
+    isPermitId(recordId) ? { Location: `/permits/${recordId}` } : {},
   )
+
+const isPermitId = (recordId: string): boolean => v.is(permitIdSchema, recordId)
 
 const stillUnderWay = (): HttpError =>
   new HttpError(
