@@ -1,26 +1,21 @@
-/** What a span of the GenAI semantic conventions of OpenTelemetry is as an observed run. docs/doors/opentelemetry.md. */
+/** What a span of a model or a tool is as an observed run. docs/doors/opentelemetry.md. */
 import { canonicalize, digest, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { sha256Schema } from "@runseal/core/vocabulary/scalars"
 import * as v from "valibot"
+import { contentOf, factOf, operationOf } from "./conventions.ts"
 import type { Span } from "./trace-request.ts"
-
-/** Operations that ask a model, and the one that runs a tool. Others, such as invoke_agent, hold such spans within them. */
-const INFERENCE: readonly string[] = ["chat", "text_completion", "generate_content", "embeddings"]
-const TOOL = "execute_tool"
-
-/** Whether a span says what a model or a tool did. */
-export const isGenAi = ({ attributes }: Span): boolean => {
-  const operation = attributes["gen_ai.operation.name"]
-  return operation === TOOL || INFERENCE.some(known => known === operation)
-}
 
 const textOf = (value: JsonValue | undefined): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined
+const DECIMAL = /^\d{1,20}$/
 /** A count of tokens that no number of JSON carries is there as its text. */
 const isBeyondCounts = (value: JsonValue | undefined): boolean =>
-  typeof value === "string" && Number(value) > Number.MAX_SAFE_INTEGER
-const countOf = (value: JsonValue | undefined): number | undefined =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+  typeof value === "string" && DECIMAL.test(value) && Number(value) > Number.MAX_SAFE_INTEGER
+/** Some programs write counts as texts. */
+function countOf(value: JsonValue | undefined): number | undefined {
+  const count = typeof value === "string" && DECIMAL.test(value) ? Number(value) : value
+  return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : undefined
+}
 const hashOf = (value: JsonValue | undefined): string | undefined => (v.is(sha256Schema, value) ? value : undefined)
 /** U+0000 is accepted in no declared text. */
 const clean = (text: string): string => text.replaceAll("\u0000", "")
@@ -36,10 +31,6 @@ function present(members: Readonly<Record<string, JsonValue | undefined>>): Json
   )
 }
 
-/** The first of these attributes that is there; older releases of the conventions have other names. */
-const first = ({ attributes }: Span, ...names: readonly string[]): JsonValue | undefined =>
-  names.map(name => attributes[name]).find(value => value !== undefined)
-
 /**
  * The body of `POST /execute`. It follows from the span alone, so that a span that is sent twice is one run.
  * @returns a sentence for a span of which no run is made, such as one whose tokens JSON does not carry: no budget would count it
@@ -48,24 +39,20 @@ export function runOf(span: Span): JsonObject | string {
   const request_substance = substance(span)
   if (request_substance === undefined) return "The tokens of a span are more than 2^53 − 1 together."
   const { attributes, resource, trace_id, span_id } = span
-  const operation = textOf(attributes["gen_ai.operation.name"]) ?? ""
-  const isTool = operation === TOOL
+  const operation = operationOf(attributes) ?? ""
+  const isTool = operation === "execute_tool"
   const service = present({ name: textOf(resource["service.name"]), version: textOf(resource["service.version"]) })
   if (Object.values(service).some(text => `${text}`.length > SERVICE_MAX_LENGTH))
     return `The name or version of a service has more than ${SERVICE_MAX_LENGTH} characters.`
-  const agent = textOf(attributes["gen_ai.agent.name"])
+  const agent = textOf(factOf(attributes, "agent"))
   const program = present({ door: "otlp", service, agent })
-  const model = textOf(first(span, "gen_ai.request.model", "gen_ai.response.model"))
-  const tool = textOf(attributes["gen_ai.tool.name"]) ?? span.name
+  const model = textOf(factOf(attributes, "model"))
+  const tool = textOf(factOf(attributes, "tool")) ?? span.name
   // A character has one or two UTF-16 units.
   const start = clean(isTool ? tool : (model ?? span.name)).slice(0, 2 * NAME_MAX_LENGTH)
   const named = [...start].slice(0, NAME_MAX_LENGTH).join("")
-  const input = isTool
-    ? first(span, "gen_ai.tool.call.arguments")
-    : first(span, "gen_ai.input.messages", "gen_ai.prompt")
-  const output = isTool
-    ? first(span, "gen_ai.tool.call.result")
-    : first(span, "gen_ai.output.messages", "gen_ai.completion")
+  const input = isTool ? factOf(attributes, "tool_arguments") : contentOf(attributes, "input")
+  const output = isTool ? factOf(attributes, "tool_result") : contentOf(attributes, "output")
   const ran = isTool ? present({ tool, arguments: input }) : present({ model, input })
   return present({
     program_id: hashOf(resource["runseal.program_id"]) ?? digest(program),
@@ -83,18 +70,18 @@ export function runOf(span: Span): JsonObject | string {
 
 function attested(span: Span, model: string | undefined): JsonObject {
   const { attributes } = span
-  const actor = textOf(first(span, "gen_ai.agent.id", "gen_ai.agent.name"))
+  const actor = textOf(factOf(attributes, "actor"))
   return present({
     actor_id: actor && clean(actor),
-    model_provider: textOf(first(span, "gen_ai.provider.name", "gen_ai.system")),
+    model_provider: textOf(factOf(attributes, "provider")),
     model_name: model,
-    model_version: textOf(attributes["gen_ai.response.model"]),
+    model_version: textOf(factOf(attributes, "answering_model")),
   })
 }
 
 function substance(span: Span): JsonObject | undefined {
-  const input = first(span, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
-  const output = first(span, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
+  const input = factOf(span.attributes, "input_tokens")
+  const output = factOf(span.attributes, "output_tokens")
   if (isBeyondCounts(input) || isBeyondCounts(output)) return undefined
   const [input_tokens, output_tokens] = [countOf(input), countOf(output)]
   const isCounted = input_tokens !== undefined || output_tokens !== undefined

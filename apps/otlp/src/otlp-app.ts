@@ -3,13 +3,14 @@ import { canonicalize, digest, type JsonObject, readStrictJson } from "@runseal/
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_REPLAYED_HEADER } from "@runseal/core/wire/idempotency-key"
 import { type Context, Hono } from "hono"
-import { isGenAi, runOf } from "./genai-spans.ts"
+import { isUnknown, operationOf } from "./conventions.ts"
+import { runOf } from "./genai-spans.ts"
 import { createSettledSpans, type SettledSpans } from "./settled-spans.ts"
 import { readSpans, type Span } from "./trace-request.ts"
 import { countFields, fromProtobuf, type PartialSuccess, toProtobuf } from "./trace-schema.ts"
 
-/** What became of spans: sealed now, sealed before, no GenAI span, refused. */
-export type SpanFate = "sealed" | "repeated" | "other" | "rejected"
+/** What became of spans: sealed now, sealed before, of no model and no tool, perhaps of one in words that are not known here, refused. */
+export type SpanFate = "sealed" | "repeated" | "other" | "unknown" | "rejected"
 
 /** A request's body, unpacked and within the service's bounds. */
 export type TraceBody = { readonly encoding: "protobuf" | "json"; readonly bytes: Uint8Array }
@@ -45,13 +46,18 @@ export function otlpApp(given: OtlpParts): Hono {
   const parts: SendParts = { ...given, settled: createSettledSpans() }
   app.post("/v1/traces", async c => {
     const { encoding, bytes } = await parts.read(c, countFields)
-    const spans = readSpans(decoded(encoding, bytes))
+    const request = decoded(encoding, bytes)
+    const spans = readSpans(request)
+    if (isSnakeCase(request)) throw parts.refusal(SNAKE_CASE)
     if (spans === undefined) throw parts.refusal("The body is no ExportTraceServiceRequest of OTLP.")
-    const unreadable = spans.filter(span => span === undefined).length
-    const genAi = spans.filter(span => span !== undefined).filter(isGenAi)
+    const readable = spans.filter(span => span !== undefined)
+    const unreadable = spans.length - readable.length
+    const genAi = readable.filter(({ attributes }) => operationOf(attributes) !== undefined)
+    const unknown = readable.filter(({ attributes }) => isUnknown(attributes)).length
     if (genAi.length > SPANS_MAX) throw parts.refusal(`The request has more than ${SPANS_MAX} GenAI spans.`)
     const sent = await sendAll(parts, c, genAi)
-    parts.count("other", spans.length - unreadable - genAi.length)
+    parts.count("other", readable.length - genAi.length - unknown)
+    parts.count("unknown", unknown)
     parts.count("rejected", unreadable)
     for (const { fate } of sent) if (fate !== undefined) parts.count(fate, 1)
     // The exporter sends all of them again, and those that are sealed are found by their ids.
@@ -60,10 +66,16 @@ export function otlpApp(given: OtlpParts): Hono {
     if (passing instanceof Error) throw passing
     if (passing !== undefined) return passing
     const refused = sent.flatMap(({ refused }) => refused ?? [])
-    return answer(c, encoding, partialSuccess(unreadable, refused))
+    return answer(c, encoding, partialSuccess(unreadable, refused, unknown))
   })
   return app
 }
+
+/** Of such a body no span would be read, and its sender would not learn it. */
+const isSnakeCase = (request: unknown): boolean =>
+  typeof request === "object" && request !== null && "resource_spans" in request
+const SNAKE_CASE =
+  "The body has resource_spans: in JSON the names of OTLP are written in lowerCamelCase, resourceSpans."
 
 /** JSON as other programs write it: with numbers of 64 bits, and texts that were cut within a character. */
 function decoded(encoding: TraceBody["encoding"], bytes: Uint8Array): unknown {
@@ -149,9 +161,15 @@ async function execute(
   return { fate: "rejected", refused: textMember(answered, "error") ?? "" }
 }
 
-function partialSuccess(unreadable: number, refused: readonly string[]): PartialSuccess | undefined {
+/** A message without a rejected span is a warning of OTLP: nothing is sent again. */
+function partialSuccess(unreadable: number, refused: readonly string[], unknown: number): PartialSuccess | undefined {
   const rejectedSpans = unreadable + refused.length
-  if (rejectedSpans === 0) return undefined
+  if (rejectedSpans === 0 && unknown === 0) return undefined
+  if (rejectedSpans === 0)
+    return {
+      rejectedSpans,
+      errorMessage: `${unknown} spans are not sealed: no attribute that is known here says what model or tool they are of.`,
+    }
   return { rejectedSpans, errorMessage: refused[0] ?? "A span has no id, or attributes of another form." }
 }
 

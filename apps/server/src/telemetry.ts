@@ -62,7 +62,7 @@ export type Counters = {
   /** A receiver did not take an event. */
   readonly eventNotDelivered: (destination_id: number, fault: DeliveryFault) => void
   /** Spans of OpenTelemetry were received: sealed now or before, of another kind, or refused. */
-  readonly spansReceived: (fate: "sealed" | "repeated" | "other" | "rejected", spans: number) => void
+  readonly spansReceived: (fate: "sealed" | "repeated" | "other" | "unknown" | "rejected", spans: number) => void
   /** Spans of this service's own traces were exported, not taken by the collector, or dropped because the queue was full. */
   readonly ownSpans: (fate: "exported" | "failed" | "dropped", spans: number) => void
 }

@@ -1,9 +1,10 @@
 /** Spans of OpenTelemetry, sent by its own exporters to a real server: docs/doors/opentelemetry.md. */
 import { execFileSync, spawnSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { gzipSync } from "node:zlib"
+import { deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
 import { type Attributes, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { OTLPTraceExporter as ProtoExporter } from "@opentelemetry/exporter-trace-otlp-proto"
@@ -12,7 +13,7 @@ import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { SPANS_MAX } from "@runseal/otlp/otlp-app"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Child, startChild } from "../harness/child.ts"
-import { listAt, numberAt, objectAt } from "../harness/read-answer.ts"
+import { at, listAt, numberAt, objectAt } from "../harness/read-answer.ts"
 import { EICAR } from "../harness/sample-requests.ts"
 import { exportSpans } from "./sent-spans.ts"
 
@@ -65,6 +66,138 @@ describe.each([
     expect((await sent.again()).error).toBeUndefined()
     expect(await total()).toBe(before + 2)
   })
+})
+
+describe("spans of other conventions are sealed as those of GenAI", () => {
+  const cost = { input_tokens: 30, output_tokens: 12, total_tokens: 42 }
+  const MODEL = { route: "otlp/chat/model-1", cost, provider: "example", effects: undefined }
+  const CALL = { route: "otlp/execute_tool/send_mail", cost: undefined, provider: undefined, effects: "send_mail" }
+  test.each<[string, Attributes, typeof MODEL | typeof CALL]>([
+    [
+      "OpenInference, a model",
+      {
+        "openinference.span.kind": "LLM",
+        "llm.model_name": "model-1",
+        "llm.provider": "example",
+        "llm.token_count.prompt": 30,
+        "llm.token_count.completion": 12,
+        "llm.token_count.total": 42,
+        "input.value": "hello",
+        "output.value": "good day",
+      },
+      MODEL,
+    ],
+    [
+      "OpenInference, a tool",
+      {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "send_mail",
+        "input.value": "hello",
+        "output.value": "good day",
+      },
+      CALL,
+    ],
+    [
+      "OpenLLMetry, a model, with its counts as texts",
+      {
+        "llm.request.type": "chat",
+        "gen_ai.system": "example",
+        "gen_ai.request.model": "model-1",
+        "gen_ai.usage.prompt_tokens": "30",
+        "gen_ai.usage.completion_tokens": "12",
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": "hello",
+        "gen_ai.completion.0.content": "good day",
+      },
+      MODEL,
+    ],
+    [
+      "OpenLLMetry, a tool",
+      {
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": "send_mail",
+        "traceloop.entity.input": "hello",
+        "traceloop.entity.output": "good day",
+      },
+      CALL,
+    ],
+    [
+      "the AI SDK, a model",
+      {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.model.id": "model-1",
+        "ai.model.provider": "example",
+        "ai.usage.promptTokens": 30,
+        "ai.usage.completionTokens": 12,
+        "ai.prompt.messages": "hello",
+        "ai.response.text": "good day",
+      },
+      MODEL,
+    ],
+    [
+      "the AI SDK, a tool",
+      {
+        "ai.operationId": "ai.toolCall",
+        "ai.toolCall.name": "send_mail",
+        "ai.toolCall.args": "hello",
+        "ai.toolCall.result": "good day",
+      },
+      CALL,
+    ],
+  ])("%s", async (_, attributes, { route, cost, provider, effects }) => {
+    const before = await total()
+    await exportSpans(new ProtoExporter({ url: `${child.url}/v1/traces` }), [
+      { name: "outer", attributes: { "openinference.span.kind": "AGENT", "traceloop.span.kind": "workflow" } },
+      { name: "span", attributes },
+    ])
+    expect(await total()).toBe(before + 1)
+    const newest = objectAt((await child.get("/runs?limit=1")).body, "runs", 0)
+    expect(newest.route_id).toBe(route)
+    const { sections } = (await child.get(`/runs/${newest.id}/artifacts`)).body
+    expect(at(sections, "request_substance", "declared", "cost")).toEqual(cost)
+    expect(at(sections, "attested_context", "declared", "model_provider")).toEqual(provider)
+    expect(at(sections, "causal_graph", "declared", "effect_log", 0, "target")).toEqual(effects)
+    expect(at(sections, "payload", "ai_output_hash")).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  test("one that none of them places is named, and nothing is rejected or sent again", async () => {
+    const before = await total()
+    const { error } = await exportSpans(new JsonExporter({ url: `${child.url}/v1/traces` }), [
+      { name: "span", attributes: { "llm.vendor": "example" } },
+    ])
+    expect(error).toBeUndefined()
+    const spans = [
+      {
+        traceId: "a".repeat(32),
+        spanId: "b".repeat(16),
+        attributes: [{ key: "llm.vendor", value: { stringValue: "x" } }],
+      },
+    ]
+    const { status, body } = await child.post("/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans }] }] })
+    expect({ status, rejected: at(body, "partialSuccess", "rejectedSpans") }).toEqual({ status: 200, rejected: "0" })
+    expect(at(body, "partialSuccess", "errorMessage")).toMatch(/^1 spans are not sealed/)
+    expect(await total()).toBe(before)
+  })
+})
+
+test.each(["gzip", "zstd", "deflate"] as const)("a body that is compressed with %s is read", async coding => {
+  const before = await total()
+  const attributes = [{ key: "gen_ai.operation.name", value: { stringValue: "chat" } }]
+  const spans = [{ traceId: "c".repeat(32), spanId: randomBytes(8).toString("hex"), attributes }]
+  const text = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
+  const pack = { gzip: gzipSync, zstd: zstdCompressSync, deflate: deflateSync }[coding]
+  const response = await fetch(`${child.url}/v1/traces`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Content-Encoding": coding },
+    body: new Uint8Array(pack(text)),
+  })
+  expect(response.status).toBe(200)
+  expect(await total()).toBe(before + 1)
+})
+
+test("JSON with names in snake_case is refused, and the answer names them", async () => {
+  const { status, body } = await child.post("/v1/traces", { resource_spans: [] })
+  expect({ status, error: body.error }).toEqual({ status: 400, error: expect.stringContaining("resource_spans") })
 })
 
 test("what a model cost and which tool failed is in the record", async () => {

@@ -1,5 +1,5 @@
-/** The body of `POST /v1/traces`: protobuf or JSON, plain or compressed with gzip, unpacked within the bounds of other large bodies. */
-import { createGunzip } from "node:zlib"
+/** The body of `POST /v1/traces`: protobuf or JSON, plain or compressed, unpacked within the bounds of other large bodies. */
+import { createGunzip, createInflate, createZstdDecompress } from "node:zlib"
 import { concatBytes, countNodes } from "@runseal/canonical"
 import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import type { Context } from "hono"
@@ -12,6 +12,7 @@ export const TRACES_MAX_BYTES = DOCUMENT_LIMITS.maxBytes
 /** Most values of a body: it is decoded in one piece, which holds the event loop. */
 const MAX_VALUES = 262_144
 const TYPES = { "application/x-protobuf": "protobuf", "application/json": "json" } as const
+type Decoder = ReturnType<(typeof CODINGS)[keyof typeof CODINGS]>
 type Encoding = (typeof TYPES)[keyof typeof TYPES]
 
 /**
@@ -28,18 +29,22 @@ export async function readTraces(
   if (encoding === undefined)
     throw new HttpError("invalid_body", "Content-Type must be application/x-protobuf or application/json.")
   const coding = (headers.get("content-encoding") ?? "identity").trim().toLowerCase()
-  if (coding !== "identity" && coding !== "gzip")
-    throw new HttpError("invalid_body", "Content-Encoding must be gzip, or absent.")
+  const decoder = isCoding(coding) ? CODINGS[coding] : undefined
+  if (coding !== "identity" && decoder === undefined)
+    throw new HttpError("invalid_body", "Content-Encoding must be gzip, zstd or deflate, or absent.")
   const sent = await receiveBytes(c, TRACES_MAX_BYTES)
-  const bytes = coding === "identity" ? sent : await unpacked(sent)
+  const bytes = decoder === undefined ? sent : await unpacked(sent, decoder())
   const values = (encoding === "json" ? countNodes : fieldsOf)(bytes, MAX_VALUES + 1)
   if (values > MAX_VALUES) throw refuseTraces(`The body has more than ${MAX_VALUES} values and keys.`)
   await roomForParsing(c, bytes, values)
   return { encoding, bytes }
 }
 
-async function unpacked(sent: Uint8Array): Promise<Uint8Array> {
-  const decoder = createGunzip()
+/** What exporters and collectors compress with (RFC 9110 section 8.4.1, RFC 8878). */
+const CODINGS = { gzip: createGunzip, zstd: createZstdDecompress, deflate: createInflate }
+const isCoding = (coding: string): coding is keyof typeof CODINGS => Object.hasOwn(CODINGS, coding)
+
+async function unpacked(sent: Uint8Array, decoder: Decoder): Promise<Uint8Array> {
   decoder.end(sent)
   const parts: Uint8Array[] = []
   let size = 0

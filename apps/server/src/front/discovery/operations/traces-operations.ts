@@ -9,7 +9,7 @@ const answerSchema = v.strictObject({
   /** Only where spans were rejected. */
   partialSuccess: v.exactOptional(
     v.strictObject({
-      rejectedSpans: v.pipe(v.string(), v.regex(/^[1-9]\d*$/)),
+      rejectedSpans: v.pipe(v.string(), v.regex(/^(?:0|[1-9]\d*)$/)),
       errorMessage: v.string(),
     }),
   ),
@@ -25,7 +25,7 @@ export const TRACE_OPERATIONS: readonly Operation[] = [
     id: "export_traces",
     summary: "Spans of OpenTelemetry: those of models and tools become observed runs",
     description:
-      "OTLP over HTTP, in protobuf (`application/x-protobuf`) or JSON, compressed with gzip or not, answered in the same encoding. A span is sealed once, by its trace id and span id, within 24 hours. Spans that are none of GenAI are accepted and not sealed. 429 and 503 are for the whole request: send it again.",
+      "OTLP over HTTP, in protobuf (`application/x-protobuf`) or JSON, compressed with gzip, zstd, deflate or not, answered in the same encoding. A span is sealed once, by its trace id and span id, within 24 hours. Spans that are none of GenAI are accepted and not sealed. 429 and 503 are for the whole request: send it again.",
     body: { schema: requestSchema, max_bytes: TRACES_MAX_BYTES, example: { resourceSpans: [] } },
     refusals: [403],
     answers: { 200: json(answerSchema, "Every span was taken but those that it counts as rejected.") },
