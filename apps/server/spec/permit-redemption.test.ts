@@ -33,10 +33,12 @@ eachDatabase("the redemption of a permit", open => {
     })
   })
 
-  test("of many at the same time succeeds for one", async () => {
+  test("of many at the same time succeeds for one, and the act is sealed at the close", async () => {
     const { body } = await opened(service())
-    const answers = await Promise.all(Array.from({ length: 8 }, () => redeem(textAt(body, "permit_id"), body.permit)))
+    const id = textAt(body, "permit_id")
+    const answers = await Promise.all(Array.from({ length: 8 }, () => redeem(id, body.permit)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+    expect((await closed(service(), id)).status).toBe(200)
   })
 
   test("is refused for another permit, a changed one and what is none", async () => {

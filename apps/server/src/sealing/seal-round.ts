@@ -248,31 +248,33 @@ async function finishRound(round: OpenRound, appendedBefore: Appended) {
     attested.set(slot.owner, owner_ordinal)
     return { at: slot.at, owner: slot.owner, owner_ordinal, appended: append(slot.leaf) }
   })
-  const c2 = signHead(context.log, log, start.time)
+  // A round whose items are all refused appends nothing: its head is that of the batch before, and gets no second signature.
+  let c2: EntryCheckpoint | undefined
+  const lastHead = (): EntryCheckpoint => (c2 ??= signHead(context.log, log, start.time))
   return {
     runs: await finishDocuments(finishing, runs, failed.runs, RECORD, run => {
       const { draft, record, sealed, bundle_hash, leaf, owner_ordinal, leaf_digest, last } = run
-      const complete_record = anchorOf(context.log, log, last, c2)
+      const complete_record = anchorOf(context.log, log, last, lastHead())
       const bundle: Bundle = { ...record, bundle_hash, anchors: { ...record.anchors, complete_record } }
       const text = canonicalUtf8(finishSealed(sealed, bundle_hash, complete_record), draft.texts)
       return { draft, bundle, text, tenant_ordinal: leaf.tenant_ordinal, owner_ordinal, leaf_digest }
     }),
     openings: await finishDocuments(finishing, openings, failed.openings, OPENING, slot =>
-      sealOpening(slot, context.log, log, c2),
+      sealOpening(slot, context.log, log, lastHead()),
     ),
-    ends: await finishDocuments(finishing, ends, failed.ends, END, slot => sealEnd(slot, context.log, log, c2)),
+    ends: await finishDocuments(finishing, ends, failed.ends, END, slot => sealEnd(slot, context.log, log, lastHead())),
     events: await finishDocuments(finishing, events, failed.events, EVENT, slot =>
-      sealEvent(slot, context.log, log, c2),
+      sealEvent(slot, context.log, log, lastHead()),
     ),
     attestations: await finishDocuments(finishing, appended, failed.attestations, ATTESTATION, slot =>
-      sealAttestation(slot, context.log, log, c2),
+      sealAttestation(slot, context.log, log, lastHead()),
     ),
     redemptions: await runSteps(redemptions, failed.redemptions, "LEDGER", ({ at, appended }) => ({
       at,
-      item: sealRedemption(appended, context, log, c2),
+      item: sealRedemption(appended, context, log, lastHead()),
     })),
     statements: await finishDocuments(finishing, statements, failed.statements, STATEMENT, slot =>
-      sealStatement(slot.draft, slot.appended, context.log, log, c2),
+      sealStatement(slot.draft, slot.appended, context.log, log, lastHead()),
     ),
   }
 }
