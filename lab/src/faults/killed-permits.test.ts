@@ -68,7 +68,7 @@ async function killPermits(context: TestContext, kind: Kind): Promise<void> {
     ...["--data-dir", join(folder, "data"), "--keys-dir", keysDir, "--window-token-budget", `${PERMIT_WINDOW_TOKENS}`],
     ...["--anonymous-rate-limit", "1000000", "--permit-rate-limit", "1000000"],
     // The clock is set ahead so that permits end.
-    ...["--max-clock-step", "86400"],
+    ...["--max-clock-step", "300"],
     ...(url === undefined ? [] : ["--database-url", url]),
   ]
   let child: Child

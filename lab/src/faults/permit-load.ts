@@ -10,7 +10,8 @@ import { drawn } from "./rounds.ts"
 export const PERMIT_WINDOW_TOKENS = 8_000
 const RESERVED = 500
 /** Seconds after which an unclosed permit ends. */
-export const CLOSE_BY_SECONDS = 420
+export const CLOSE_BY_SECONDS = 240
+const TIMES = { valid_for_seconds: 120, close_within_seconds: CLOSE_BY_SECONDS - 120 }
 const PAUSE_MS = 20
 
 export type Act = {
@@ -65,7 +66,7 @@ function nextStep(act: Act, child: Child): readonly [Promise<Answer>, (answer: A
   const { name, permit_id, permit = "" } = act
   if (permit_id === undefined) {
     const body = { program_id: "a".repeat(64), route_id: name, registry_record_hash: "b".repeat(64), payload: name }
-    const terms = { audience: "payments", reserve_tokens: RESERVED, close_within_seconds: CLOSE_BY_SECONDS - 300 }
+    const terms = { audience: "payments", reserve_tokens: RESERVED, ...TIMES }
     const sent = child.post("/permits", { ...body, ...terms }, { "idempotency-key": `"${name}"` })
     return [sent, answer => takeOpening(act, answer)]
   }
