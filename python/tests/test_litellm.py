@@ -239,6 +239,23 @@ def test_fail_closed_makes_no_call(tmp_path: Path) -> None:
         assert not model.calls
 
 
+def test_a_model_that_was_asked_and_is_not_sealed_is_no_refusal(tmp_path: Path) -> None:
+    with (
+        running_service(tmp_path, *LIMITS) as service,
+        gate(service.url) as lossy,
+        running_model() as model,
+        running_proxy(tmp_path, lossy.url, model, 1, RUNSEAL_FAIL="closed") as proxy,
+    ):
+        lossy.answers["/close"] = said("unavailable", 503)
+        lossy.retry_after = "1"
+        answer = proxy.ask("question") or httpx.Response(0)
+        assert answer.status_code == 424
+        assert "close_unconfirmed" in answer.text
+        assert len(model.calls) == 1
+        lossy.answers.clear()
+        assert settled(service, "/permits?state=closed", 1) == 1
+
+
 def test_a_service_that_is_busy_is_said_to_be_so_and_is_asked_all_the_same(tmp_path: Path) -> None:
     with (
         gate() as busy,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .async_client import AsyncPermit, AsyncRunseal
     from .client import Permit, Runseal
-    from .errors import ActRefused, RunsealError
+    from .closing import close_on_sigterm
+    from .errors import ActRefused, CloseUnconfirmed, RunsealError
     from .permit_tokens import PermitInvalid, VerifiedPermit, verify_permit
     from .sealing import sealed
 
@@ -16,11 +17,13 @@ _PLACES = {
     "ActRefused": "errors",
     "AsyncPermit": "async_client",
     "AsyncRunseal": "async_client",
+    "CloseUnconfirmed": "errors",
     "Permit": "client",
     "PermitInvalid": "permit_tokens",
     "Runseal": "client",
     "RunsealError": "errors",
     "VerifiedPermit": "permit_tokens",
+    "close_on_sigterm": "closing",
     "sealed": "sealing",
     "verify_permit": "permit_tokens",
 }
@@ -28,11 +31,13 @@ __all__ = [
     "ActRefused",
     "AsyncPermit",
     "AsyncRunseal",
+    "CloseUnconfirmed",
     "Permit",
     "PermitInvalid",
     "Runseal",
     "RunsealError",
     "VerifiedPermit",
+    "close_on_sigterm",
     "sealed",
     "verify_permit",
 ]

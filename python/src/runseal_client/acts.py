@@ -9,6 +9,18 @@ from .calls import FailureCode
 from .models import OpenedPermit, RunAnswer
 
 
+def failure_code(error: BaseException) -> FailureCode:
+    """The code by which an act is closed that ended with this.
+
+    TIMED_OUT where nobody knows how far it came: timeouts of any library, by their names, and what stopped it from outside,
+    such as a cancel (also that of `asyncio.timeout`), Ctrl-C, or the end of the process.
+    """
+    late = (
+        not isinstance(error, Exception) or isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower()
+    )
+    return "TIMED_OUT" if late else "EXECUTOR_FAILED"
+
+
 class Act:
     """An act under a permit: report what became of it before the block ends.
 
@@ -18,6 +30,8 @@ class Act:
     def __init__(self) -> None:
         self.opened: OpenedPermit | None = None
         self.answer: RunAnswer | None = None
+        # What the act gave; CloseUnconfirmed has it.
+        self.result: Any = None
         self._body: dict[str, Any] | None = None
 
     @property
@@ -32,6 +46,8 @@ class Act:
 
     def completed(self, ai_output_text: str | None = None, **sections: Mapping[str, Any]) -> None:
         """The act was done. `sections` are request_substance, causal_graph, reproducibility_context."""
+        if self.result is None:
+            self.result = ai_output_text
         output = {} if ai_output_text is None else {"ai_output_text": ai_output_text}
         self._body = {"outcome": "completed", **output, **sections}
 
@@ -48,6 +64,6 @@ class Act:
         sections = {name: value for name, value in body.items() if name not in ("outcome", "ai_output_text")}
         return {
             "outcome": "failed",
-            "code": "TIMED_OUT" if isinstance(error, TimeoutError) else "EXECUTOR_FAILED",
+            "code": failure_code(error),
             **sections,
         }

@@ -14,7 +14,9 @@ import httpx
 from . import calls
 from .acts import Act
 from .breaker import Breaker, breaker_of
+from .caller_calls import close_permit
 from .calls import Body, Call
+from .closing import CLOSING_SECONDS, not_closed, store_close, to_its_end, unconfirmed
 from .errors import ActRefused, RunsealError
 from .operations import AsyncOperations
 from .transport import Reading, no_answer, pause_after, read_answer, request_of
@@ -43,6 +45,7 @@ class AsyncRunseal(AsyncOperations):
         deadline: float = calls.DEADLINE_SECONDS,
     ) -> None:
         self._deadline = deadline
+        self._given = (url, api_key)
         self._address = calls.address(url)
         self._http = httpx.AsyncClient(base_url=self._address, headers=calls.credential(url, api_key), timeout=timeout)
 
@@ -113,6 +116,7 @@ class AsyncRunseal(AsyncOperations):
 
         Raises ActRefused before the block when a gate refuses the act, and after it when one refuses the close: then the
         output must not be used. Where that refusal is observed only, the block runs without a permit, and nothing is closed.
+        Raises CloseUnconfirmed when the act was made and the service did not confirm its close, which is then stored.
         """
         act = Act()
         try:
@@ -126,15 +130,35 @@ class AsyncRunseal(AsyncOperations):
         permit_id = act.opened.permit_id
         try:
             yield act
-        except BaseException as error:
-            try:
-                act.answer = await self.close_permit(permit_id, act.closing(error))
-            except Exception as problem:
-                # Also a report that JSON cannot carry: the error of the block is the one that is raised.
-                reason = problem.code if isinstance(problem, RunsealError) else type(problem).__name__
-                error.add_note(f"The permit {permit_id} could not be closed: {reason}.")
+        except GeneratorExit as error:
+            # Its loop is gone: nothing can be awaited.
+            store_close(self._given, permit_id, act.closing(error))
             raise
-        act.answer = await self.close_permit(permit_id, act.closing(None))
+        except BaseException as error:
+            body = act.closing(error)
+            sent = await to_its_end(lambda: self.send(close_permit(permit_id, body), within=CLOSING_SECONDS))
+            act.answer = sent.answer
+            if sent.problem is not None:
+                # Also a report that JSON cannot carry: the error of the block is the one that is raised.
+                not_closed(self._given, act, body, error, sent.problem)
+            if sent.cancelled is not None and isinstance(error, Exception):
+                raise sent.cancelled from error
+            raise
+        body = act.closing(None)
+        try:
+            sent = await to_its_end(lambda: self.close_permit(permit_id, body))
+        except GeneratorExit:
+            store_close(self._given, permit_id, body)
+            raise
+        act.answer = sent.answer
+        if sent.cancelled is not None:
+            if sent.problem is not None:
+                not_closed(self._given, act, body, sent.cancelled, sent.problem)
+            raise sent.cancelled
+        if isinstance(sent.problem, RunsealError):
+            unconfirmed(self._given, act, body, sent.problem)
+        if act.answer is None:
+            raise sent.problem or RuntimeError("A close has an answer or a problem.")
         if not act.answer.ok:
             raise ActRefused(act.answer, 422)
 

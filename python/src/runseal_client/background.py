@@ -43,6 +43,8 @@ DRAIN_SECONDS = 2.0
 IDLE_SECONDS = 2.0
 # What the end of the process waits for what is queued. The rest is stored in the spool.
 EXIT_SECONDS = 5.0
+# Of clients with other folders, services or keys in one process.
+MAX_DRAINERS = 64
 _LOG = logging.getLogger("runseal_client")
 
 
@@ -61,13 +63,15 @@ class Drainer:
 
     def __init__(self, spool: Spool, client: Callable[[], Runseal]) -> None:
         self._spool, self._client = spool, client
-        self.forget()
+        self._lock = threading.Lock()
+        self._runs = False
         _LIVING.add(self)
 
     def forget(self) -> None:
-        """Starts without a thread."""
+        """The child of a fork has no thread, and none that holds a lock."""
         self._lock = threading.Lock()
         self._runs = False
+        self._spool.forget()
 
     def wake(self) -> None:
         """Something may wait."""
@@ -76,14 +80,15 @@ class Drainer:
                 self._runs = _started(self._work, "runseal-drain")
 
     def _work(self) -> None:
+        client: Runseal | None = None
         while True:
             try:
-                client = self._client()
+                client = client or self._client()
                 if not self._spool.is_empty() and client.breaker.may_ask():
                     asyncio.run(self._spool.drain(_InThread(client)))
             except Exception:
                 _LOG.warning("runseal: the spool could not be sent; it is tried again")
-            time.sleep(DRAIN_SECONDS)
+            threading.Event().wait(DRAIN_SECONDS)
             with self._lock:
                 if self._spool.is_empty():
                     self._runs = False
@@ -102,6 +107,8 @@ class _Observed:
     closing: dict[str, Any] | None = None
     decided: bool = False
     active: bool = True
+    # Of its payload and its output, while they wait.
+    characters: int = 0
     # It is in the spool: also when the thread still asks for it, and the process ends.
     stored: bool = False
 
@@ -158,7 +165,7 @@ class Observer:
             observed = _Observed(route_id, "", None)
         with self._ready:
             if not self._ended:
-                self._characters += len(observed.payload)
+                self._hold(observed, len(observed.payload))
                 self._open.put(call, observed)
                 self._enqueue(observed)
                 return
@@ -170,10 +177,13 @@ class Observer:
         if observed is None:
             return
         with self._ready:
+            if observed.decided and observed.permit_id is None:
+                # Refused, or stored.
+                return
             if self._characters >= MAX_QUEUED_CHARACTERS:
                 closing = {name: value for name, value in closing.items() if name != "ai_output_text"}
             observed.closing = closing
-            self._characters += len(closing.get("ai_output_text", ""))
+            self._hold(observed, observed.characters + len(closing.get("ai_output_text", "")))
             if observed.active:
                 return
             if not self._ended:
@@ -181,6 +191,10 @@ class Observer:
                 self._enqueue(observed)
                 return
         self._store(observed, "shut_down")
+
+    def _hold(self, observed: _Observed, characters: int) -> None:
+        self._characters += characters - observed.characters
+        observed.characters = characters
 
     def _enqueue(self, observed: _Observed) -> None:
         self._queue.append(observed)
@@ -249,14 +263,13 @@ class Observer:
             return
         with self._ready:
             if not observed.stored:
-                self._done_with(observed)
-                observed.permit_id = permit_id
+                self._decided(observed, permit_id)
 
-    def _done_with(self, observed: _Observed) -> None:
-        """A call was decided or closed; the caller has the lock."""
-        text = (observed.closing or {}).get("ai_output_text", "") if observed.decided else observed.payload
-        self._characters -= len(text)
-        observed.decided, observed.permit_id, observed.opening, observed.payload = True, None, None, ""
+    def _decided(self, observed: _Observed, permit_id: str | None) -> None:
+        """A call has its permit, or needs none any more; the caller has the lock."""
+        observed.decided, observed.permit_id, observed.opening, observed.payload = True, permit_id, None, ""
+        text = (observed.closing or {}).get("ai_output_text", "")
+        self._hold(observed, len(text) if permit_id is not None else 0)
 
     def _store(self, observed: _Observed, reason: str) -> None:
         """Into the spool, once."""
@@ -265,7 +278,7 @@ class Observer:
                 return
             observed.stored = True
             undecided, permit_id, payload = not observed.decided, observed.permit_id, observed.payload
-            self._done_with(observed)
+            self._decided(observed, None)
             self.unsealed += 1
         if undecided:
             self._spool.put_unsealed(observed.route_id, payload, reason)
@@ -317,7 +330,20 @@ def observer_of(door: str, client: Runseal | None, spool: Spool | None) -> Obser
         return _SHARED[door]
 
 
+def drainer_of(spool: Spool, given: tuple[str | None, str | None]) -> Drainer:
+    """The drainer of a folder for a service and key of this process."""
+    place = (str(spool.folder), *given)
+    with _LOCK:
+        if len(_DRAINERS) >= MAX_DRAINERS:
+            # Those that work end with what they send.
+            _DRAINERS.clear()
+        if place not in _DRAINERS:
+            _DRAINERS[place] = Drainer(spool, lambda: Runseal(*given))
+        return _DRAINERS[place]
+
+
 _LOCK = threading.Lock()
+_DRAINERS: dict[tuple[str | None, ...], Drainer] = {}
 _SHARED: dict[str, Observer] = {}
 _LIVING: weakref.WeakSet[Observer | Drainer] = weakref.WeakSet()
 

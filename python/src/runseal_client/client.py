@@ -13,7 +13,9 @@ import httpx
 from . import calls
 from .acts import Act
 from .breaker import Breaker, breaker_of
+from .caller_calls import close_permit
 from .calls import Body, Call
+from .closing import CLOSING_SECONDS, not_closed, unconfirmed
 from .errors import ActRefused, RunsealError
 from .operations import Operations, Sender
 from .transport import Reading, no_answer, pause_after, read_answer, request_of
@@ -42,6 +44,7 @@ class Runseal(Operations, Sender):
         deadline: float = calls.DEADLINE_SECONDS,
     ) -> None:
         self._deadline = deadline
+        self._given = (url, api_key)
         self._address = calls.address(url)
         self._http = httpx.Client(base_url=self._address, headers=calls.credential(url, api_key), timeout=timeout)
 
@@ -107,6 +110,7 @@ class Runseal(Operations, Sender):
 
         Raises ActRefused before the block when a gate refuses the act, and after it when one refuses the close: then the
         output must not be used. Where that refusal is observed only, the block runs without a permit, and nothing is closed.
+        Raises CloseUnconfirmed when the act was made and the service did not confirm its close, which is then stored.
         """
         act = Act()
         try:
@@ -121,14 +125,21 @@ class Runseal(Operations, Sender):
         try:
             yield act
         except BaseException as error:
+            body = act.closing(error)
             try:
-                act.answer = self.close_permit(permit_id, act.closing(error))
-            except Exception as problem:
-                # Also a report that JSON cannot carry: the error of the block is the one that is raised.
-                reason = problem.code if isinstance(problem, RunsealError) else type(problem).__name__
-                error.add_note(f"The permit {permit_id} could not be closed: {reason}.")
+                act.answer = self.send(close_permit(permit_id, body), within=CLOSING_SECONDS)
+            except BaseException as problem:
+                not_closed(self._given, act, body, error, problem)
             raise
-        act.answer = self.close_permit(permit_id, act.closing(None))
+        body = act.closing(None)
+        try:
+            act.answer = self.close_permit(permit_id, body)
+        except RunsealError as problem:
+            unconfirmed(self._given, act, body, problem)
+        except BaseException as problem:
+            # Stopped while it closed.
+            not_closed(self._given, act, body, problem, problem)
+            raise
         if not act.answer.ok:
             raise ActRefused(act.answer, 422)
 

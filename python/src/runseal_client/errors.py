@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .models import RunAnswer
@@ -40,3 +40,25 @@ class ActRefused(RunsealError):
     def observed(self) -> bool:
         """Whether the refusal is sealed and stops nothing: the act may go on, without a permit."""
         return self.answer.enforcement == "observe"
+
+
+class CloseUnconfirmed(Exception):
+    """The act was made, and the service did not confirm its close: do not make the act once more.
+
+    It is no RunsealError, which says that an act was not permitted or a request not answered. `permit_id` names the permit,
+    and `result` is what the act gave: what a sealed function returned, or the text that was reported. `reason` is the code
+    of the RunsealError that is its cause. With `stored` the close is in the spool, and is sent once more; else the permit
+    ends by itself, and the service seals that nobody reported the act.
+    """
+
+    code = "close_unconfirmed"
+
+    def __init__(self, permit_id: str, result: Any, reason: str, stored: bool) -> None:
+        later = "It is sent once more." if stored else "It could not be stored."
+        super().__init__(
+            f"The act was made; do not make it once more. The close of its permit is not confirmed ({reason}). {later}"
+        )
+        self.permit_id = permit_id
+        self.result = result
+        self.reason = reason
+        self.stored = stored

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 
+from .acts import failure_code
 from .background import EXIT_SECONDS, observer_of
 from .client import Runseal
 from .sealing import CLOSE_SECONDS, opening_of, said_of
@@ -65,8 +66,7 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
         self._observer.end((self, run_id), body)
 
     def _failed(self, run_id: UUID, error: BaseException) -> None:
-        late = isinstance(error, TimeoutError)
-        self._end(run_id, {"outcome": "failed", "code": "TIMED_OUT" if late else "EXECUTOR_FAILED"})
+        self._end(run_id, {"outcome": "failed", "code": failure_code(error)})
 
     def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **more: Any) -> None:
         """A tool begins."""

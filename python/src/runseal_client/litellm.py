@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
+from .acts import failure_code
 from .async_client import AsyncRunseal
 from .background import Drainer, Observer
 from .breaker import decision_seconds, not_asked
 from .caller_calls import close_permit, open_permit
 from .calls import Call, new_key
 from .client import Runseal
-from .errors import ActRefused, RunsealError
+from .errors import ActRefused, CloseUnconfirmed, RunsealError
 from .litellm_requests import MARK, arguments_of, metadata_of, names_one_model, plain_answer, reserve_of, tokens_of
 from .open_permits import OpenPermits
 from .sealing import CLOSE_SECONDS, opening_of, output_of, text_of
@@ -142,7 +143,10 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
             await self._store(lambda spool: spool.put_close(permit_id, body))
             if self._fail_open or body["outcome"] == "failed":
                 return
-            raise _refusal(error, f"Not sealed: {error.code}.", 503) from None
+            # No status that clients retry: the model was asked.
+            sentence = f"The model was asked, and its record is not confirmed ({error.code})."
+            unsure = {"error": sentence, "code": CloseUnconfirmed.code, "permit_id": permit_id}
+            raise HTTPException(status_code=424, detail=unsure) from None
         if not answer.ok and body["outcome"] == "completed":
             detail = {"error": f"The output was refused: {answer.error}", "run_id": answer.run_id}
             raise HTTPException(status_code=403, detail=detail)
@@ -160,8 +164,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         traceback_str: Any = None,
     ) -> None:
         """Seals a call that failed."""
-        late = "timeout" in type(original_exception).__name__.lower()
-        await self._close(request_data, {"outcome": "failed", "code": "TIMED_OUT" if late else "EXECUTOR_FAILED"})
+        await self._close(request_data, {"outcome": "failed", "code": failure_code(original_exception)})
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]

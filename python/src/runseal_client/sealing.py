@@ -173,7 +173,8 @@ def sealed(
     """Permits each call of a function before it runs, and seals it after: also a call that raises.
 
     A coroutine function needs an AsyncRunseal, another one a Runseal. Raises ActRefused when a gate refuses: before the
-    call, which is then not made, or at its close, and then the result is not given back. Raises TypeError for a generator
+    call, which is then not made, or at its close, and then the result is not given back. Raises CloseUnconfirmed, which has
+    the result, when the call was made and the service did not confirm its close. Raises TypeError for a generator
     function, and for a function that gives back a generator or an awaitable: what it does comes after its end.
     """
 
@@ -195,6 +196,7 @@ def sealed(
                 assert isinstance(client, AsyncRunseal), "a coroutine function needs an AsyncRunseal"
                 async with client.permit(body(signature.bind(*args, **kwargs))) as act:
                     result = _has_ended(await function(*args, **kwargs))
+                    act.result = result
                     act.completed(**said_of(result))
                 return result
 
@@ -205,6 +207,7 @@ def sealed(
             assert isinstance(client, Runseal), "a function needs a Runseal"
             with client.permit(body(signature.bind(*args, **kwargs))) as act:
                 result: R = _has_ended(function(*args, **kwargs))
+                act.result = result
                 act.completed(**said_of(result))
             return result
 

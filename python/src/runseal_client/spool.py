@@ -57,6 +57,11 @@ class Spool:
         self._uncounted = 0
         self._said: set[str] = set()
 
+    def forget(self) -> None:
+        """The child of a fork: what its parent has in memory, the parent counts."""
+        self._lock = threading.Lock()
+        self._uncounted = 0
+
     def put_close(self, permit_id: str, body: dict[str, Any]) -> None:
         """Stores a close that had no answer."""
         self._put("close", {"permit_id": permit_id, "body": body})
@@ -76,8 +81,14 @@ class Spool:
 
     def is_empty(self) -> bool:
         """Whether there is nothing to send, and nothing to count."""
-        with os.scandir(self.folder) as files:
-            return self._uncounted == 0 and not any(file.name.endswith((".json", ".count")) for file in files)
+        try:
+            with os.scandir(self.folder) as files:
+                return self._uncounted == 0 and not any(file.name.endswith((".json", ".count")) for file in files)
+        except FileNotFoundError:
+            return self._uncounted == 0
+        except OSError:
+            # It cannot be read now.
+            return False
 
     def _act(self, route_id: str, payload: str, reason: str) -> dict[str, Any]:
         payload_hash = hashlib.sha256(payload.encode("utf-8", "replace")).hexdigest()
