@@ -18,7 +18,7 @@ def _fail(client: Runseal, times: int) -> None:
 
 
 def test_it_opens_after_three_failures_and_an_answer_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breaker, "PROBE_SECONDS", 0.3)
+    monkeypatch.setattr(breaker, "PROBE_SECONDS", 2.0)
     with gate() as server, Runseal(server.url) as client:
         server.answers["/execute"] = said("unavailable", 503)
         server.retry_after = ""
@@ -30,7 +30,7 @@ def test_it_opens_after_three_failures_and_an_answer_closes_it(monkeypatch: pyte
         assert not client.breaker.may_ask()
         assert client.breaker.wait_seconds(True, 2) is None
         assert client.breaker.wait_seconds(False, 10) == BROKEN_SECONDS
-        time.sleep(0.4)
+        time.sleep(2.1)
         # One of them asks, with all of its time.
         assert [client.breaker.wait_seconds(True, 2) for _ in range(3)] == [2, None, None]
         server.answers["/execute"] = (200, json.dumps(SEALED))
@@ -85,3 +85,17 @@ def test_the_time_of_a_decision_is_two_seconds_or_ten_or_what_is_configured(monk
         monkeypatch.setenv("RUNSEAL_TIMEOUT", wrong)
         with pytest.raises(ValueError, match="RUNSEAL_TIMEOUT is a number"):
             decision_seconds(True)
+
+
+def test_calls_that_wait_shortly_put_off_no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    breaker = Breaker()
+    for _ in range(3):
+        breaker.failed()
+    waited = []
+    for _ in range(6):
+        now[0] += 1.0
+        waited.append(breaker.wait_seconds(fail_open=False, seconds=10.0))
+        breaker.failed()
+    assert waited == [1.0, 1.0, 1.0, 1.0, 10.0, 1.0]

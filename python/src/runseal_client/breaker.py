@@ -85,7 +85,8 @@ class Breaker:
         """It gave no answer, or said that it is away or busy: for `retry_after` seconds, where it says so."""
         with self._lock:
             self._failures += 1
-            if retry_after is None and self._failures < FAILURES:
+            # While it is open, short calls that fail must not put off the call that waits for a slow service.
+            if retry_after is None and self._failures != FAILURES:
                 return
             pause = PROBE_SECONDS if retry_after is None else min(retry_after, MAX_RETRY_AFTER_SECONDS)
             self._asks_at = max(self._asks_at or 0.0, time.monotonic() + pause)
