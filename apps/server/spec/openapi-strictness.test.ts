@@ -1,9 +1,12 @@
 /** The OpenAPI document is as strict as the service: of a parameter or body it refuses exactly what is answered with 400. */
+import type { JsonObject } from "@runseal/canonical"
 import fc from "fast-check"
 import { beforeAll, describe, expect, test } from "vitest"
+import { openedId } from "./harness/asked-permits.ts"
 import { DOCUMENT, ENDPOINTS, type Endpoint, mismatch } from "./harness/described.ts"
 import { fitting } from "./harness/from-schema.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
+import { at } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
@@ -74,12 +77,24 @@ describe("of a body with an unknown member, or with an empty text", () => {
   }
 
   /** What the verifier takes cannot be made of a schema. */
-  async function sealedDocuments(): Promise<readonly object[]> {
-    await admin.execute(request())
-    await admin.execute(request({ payload: EICAR }))
-    const { body: attestation } = await admin.post("/attest", { digest: "5e".repeat(32), algorithm: "sha256" })
-    const paths = ["/runs/1/artifacts", "/runs/2/deny-receipt"]
-    return [...(await Promise.all(paths.map(path => admin.get(path)))).map(({ body }) => body), attestation]
+  async function sealedDocuments(): Promise<readonly unknown[]> {
+    const [ok, denied] = [await admin.execute(request()), await admin.execute(request({ payload: EICAR }))]
+    await admin.post("/attest", { digest: "5e".repeat(32), algorithm: "sha256" })
+    const permit = `/permits/${await openedId(admin)}`
+    const run = `/runs/${ok.body.run_id}`
+    const receipt = `/runs/${denied.body.run_id}/deny-receipt`
+    const read = async (path: string): Promise<JsonObject> => {
+      const { status, body, text } = await admin.get(path)
+      expect(status, text).toBe(200)
+      return body
+    }
+    const paths = [`${run}/artifacts`, `${run}/statement.intoto.json`, receipt, permit, "/admin/audit/1"]
+    const documents = await Promise.all(paths.map(read))
+    const listed = at(await read("/attestations"), "attestations", 0)
+    const opening = at(await read(permit), "opening")
+    const headers = { "X-Service-Key": admin.secret ?? "" }
+    const exported = await (await service().request("/runs/export", { headers })).text()
+    return [...documents, listed, opening, JSON.parse(exported.split("\n", 1)[0] ?? "")]
   }
 
   const pathOf = ({ template, operation }: Endpoint, keyId: number): string =>

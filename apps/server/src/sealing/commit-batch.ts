@@ -24,7 +24,8 @@ import { NO_PERMITS } from "./settle-permits.ts"
 const KEYS_CHANGED =
   "The log's signing keys were changed or one was revoked since this server started: nothing is sealed until its operator starts it again."
 
-const EVENT_NOT_SEALED = "The event of this act could not be sealed, or one before it; the act was not done."
+const EVENT_NOT_SEALED =
+  "The event of this act could not be sealed, or one before it; the act was not done. Trying again seldom helps before the operator has found the cause, which is in the process log."
 
 /** An administrator's act was refused by what the transaction found. Nothing of the batch is committed, and nothing failed. */
 export class ActRefused extends Error {
