@@ -30,7 +30,7 @@ export async function auditPage(visit: Visit): Promise<Response> {
   const path = address("/admin/audit", { ...filters, before: c.req.query("before"), limit: PAGE_SIZE })
   const { events, next } = await visit.api.get(path, eventsPageSchema)
   const shown = FILTERS.flatMap(name => filters[name] ?? [])
-  const body = html`${heading("Admin audit", "Every action of an administrator is sealed: none can be changed or left out without it being seen.", EXPORT)}
+  const body = html`${heading("Admin audit", "Every action of an administrator is sealed, as a link of a chain: the verifier finds one in an export that was changed or left out.", EXPORT)}
 ${shown.length === 0 ? "" : html`<p>Those of ${shown.join(" ")}. <a href="${PATH}">All actions</a></p>`}
 ${events.length === 0 ? empty(shown.length === 0 ? "No administrator has changed anything yet." : "There is no such action.") : html`<ol class="events">${events.map(item)}</ol>`}
 <nav class="pages" aria-label="Pages">${next === undefined ? "" : html`<a rel="next" href="${address(PATH, { ...filters, before: next })}">Older actions</a>`}</nav>`

@@ -114,7 +114,7 @@ function failure(delivery: Delivery): Markup | "" {
   if (last_error === undefined || failing_since === undefined) return ""
   return notice(
     "bad",
-    html`<p><strong>It takes no events since ${time(failing_since)}:</strong> ${faultText(delivery)}. ${plural(failures, "try failed", "tries failed")}${next_try_at === undefined || !delivery.active ? "" : html`, the next is at ${time(next_try_at)}`}.</p>`,
+    html`<p><strong>It has taken no events since ${time(failing_since)}:</strong> ${faultText(delivery)}. ${plural(failures, "try failed", "tries failed")}${next_try_at === undefined || !delivery.active ? "" : html`, the next is at ${time(next_try_at)}`}.</p>`,
   )
 }
 

@@ -18,7 +18,7 @@ export const newDestinationForm = (
 <label>Name<input name="name" maxlength="128" autocomplete="off"></label>
 <label>Kind<select name="kind">${DESTINATION_KINDS.map(kind => html`<option>${kind}</option>`)}</select></label>
 <label>Format<select name="format">${EVENT_FORMATS.map(format => html`<option>${format}</option>`)}</select></label>
-<label>Outcomes<select name="outcomes"><option value="">all</option><option value="refused">all but completed</option>${OUTCOME_KINDS.map(kind => html`<option value="${kind}">${OUTCOME_NAMES[kind]}</option>`)}</select></label></div>
+<label>Outcomes<select name="outcomes"><option value="">all</option><option value="refused">all but passed</option>${OUTCOME_KINDS.map(kind => html`<option value="${kind}">${OUTCOME_NAMES[kind]}</option>`)}</select></label></div>
 <p class="buttons"><button>Deliver events there</button></p></form>`
 
 function outcomesOf(text: string): object {

@@ -91,7 +91,7 @@ const keyFacts = (key: ListedKey): Markup =>
 
 const forms = (key: ListedKey, { session: { csrf_token } }: Visit): Markup => html`<div class="columns"><div>
 <section class="card"><h2>Rotate</h2><p>A new secret. The key keeps its id, its runs and its budgets.</p>${rotateForm(key, csrf_token)}</section>
-<section class="card"><h2>Revoke</h2><p>Its next request is refused, its sessions and open permits end. This cannot be undone.</p>${revokeForm(key, csrf_token)}</section>
+<section class="card"><h2>Revoke</h2><p>Its next request is refused; its sessions, its open permits and the links that it shares end. This cannot be undone.</p>${revokeForm(key, csrf_token)}</section>
 </div><div><section class="card"><h2>Change</h2>${changeKeyForm(key, csrf_token)}</section></div></div>`
 
 export async function keyAction(visit: Visit): Promise<Response> {

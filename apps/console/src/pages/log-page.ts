@@ -30,7 +30,7 @@ export async function logPage(visit: Visit): Promise<Response> {
     api.get("/log/outside", outsideLogsAnswerSchema),
     witnessesOf(visit),
   ])
-  const body = html`${heading("Log health", "An append-only list of every decision. Nothing in it can be changed without it being seen.")}${verdict(ready, witnesses, outside.logs)}
+  const body = html`${heading("Log health", "An append-only list of every decision. Who saw it before sees whether anything in it was changed.")}${verdict(ready, witnesses, outside.logs)}
 <div class="columns"><div><section class="card"><h2>This log</h2>${facts([
     ["Entries", html`<strong class="big">${number(index.log.size)}</strong>`],
     ["Origin", index.log.origin],

@@ -16,7 +16,7 @@ const TOP = 16
 /** Of a step, the part that its column fills. */
 const FILLED = 0.78
 
-/** Drawn from below: what was completed first, what failed on top. */
+/** Drawn from below: what passed first, what failed on top. */
 const TONES = ["good", "warn", "bad"] as const
 type Tone = (typeof TONES)[number]
 

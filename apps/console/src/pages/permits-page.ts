@@ -55,7 +55,7 @@ export async function permitsPage(visit: Visit): Promise<Response> {
   const found = await findPermits(visit, view, before)
   const link = (one: State | undefined, text: string): Markup =>
     html`<li><a href="${address(PATH, { ...view, state: one })}" ${one === state ? html`aria-current="true"` : ""}>${text}</a></li>`
-  const body = html`${heading("Permits", "A permit is the decision before the act; its close seals what became of it.")}
+  const body = html`${heading("Permits", "A permit is the decision before the act; its close seals what its client reports of it.")}
 <ul class="chips" aria-label="State">${link(undefined, "All")}${PERMIT_STATES.map(one => link(one, one))}</ul>
 ${view.key === undefined ? "" : html`<p>Those of key ${view.key}. <a href="${address(PATH, { state })}">Those of all keys</a></p>`}
 ${isRefusal(found) ? refused(found) : list(found, view, before)}`
@@ -122,7 +122,9 @@ export async function permitPage(visit: Visit): Promise<Response> {
     [
       "Documents",
       found.opening &&
-        html`${document(id, "opening")}${end === undefined ? "" : html` and ${document(id, "end")}`}, as they are sealed: each verifies by itself`,
+        (end === undefined
+          ? html`${document(id, "opening")}, as it is sealed: it verifies by itself`
+          : html`${document(id, "opening")} and ${document(id, "end")}, as they are sealed: each verifies by itself`),
     ],
   ])}</section>`
   return show(visit, { title: `Permit ${short}`, body })

@@ -28,7 +28,7 @@ const EXPLANATIONS: Readonly<Partial<Record<TranscriptStep, Explain>>> = {
     html`${plural(budget.declared_tokens, "token")} declared, ${number(budget.run_limit)} allowed for one run`,
   MACC: ({ sections: { budget_snapshot: budget } }) =>
     budget?.window &&
-    html`${number(budget.window.total_after)} of ${plural(budget.window.cap, "token")} used in the window`,
+    html`${number(budget.window.total_after)} of ${plural(budget.window.cap, "token")} of the window are charged or reserved`,
   AIVP_T4: ({ sections }) => reviewText(sections),
   LEDGER: ({ sections: { pote_proof: proof } }) => proof && html`Entry ${proof.log_index} of the log`,
   REGISTRY: ({ sections: { registry } }) => registry && plural(registry.artifacts.length, "artifact"),

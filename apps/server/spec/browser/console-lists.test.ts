@@ -24,6 +24,7 @@ let customer: Holder
 let permits: Readonly<Record<"open" | "closed" | "failed" | "expired", string>>
 
 beforeAll(async () => {
+  await openedId(service(), { audience: "claude-code", reserve_tokens: 20_000 })
   admin = await mint(service(), ADMIN)
   const name = "Directorate for Payment Systems, Settlement Oversight"
   customer = await mint(service(), { name, tier: "production", observe: true }, admin)

@@ -154,8 +154,7 @@ type Linked = NonNullable<NonNullable<typeof place.service>["linked"]>
 /** Verifies the bundle of a run that was published or shared. */
 async function verifyLinked({ as: linked, bundle: address }: Linked): Promise<void> {
   byId("document-heading").textContent = linked === "published" ? "Published run" : "Shared run"
-  byId("lead").textContent =
-    `This run was ${linked}. Your browser fetches its sealed record and verifies it itself, without relying on the service.`
+  byId("lead").textContent = `This run was ${linked}. Your browser fetches its sealed record and verifies it itself.`
   byId("document-zone").classList.add("small")
   byId("document-call").textContent = "Choose another file, or drop it here"
   byId("document-hint").hidden = true
