@@ -11,6 +11,7 @@ import { verifyExport } from "@runseal/sdk/verify"
 import { openDatabase } from "@runseal/server/store/driver/database"
 import { describe, expect, type TestContext, test } from "vitest"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../../../apps/server/spec/database/databases.ts"
+import { permitAt } from "../../../apps/server/spec/harness/asked-permits.ts"
 import { checkHouse } from "../../../apps/server/spec/harness/check-house.ts"
 import { type Child, startChild } from "../../../apps/server/spec/harness/child.ts"
 import { numberAt, textAt } from "../../../apps/server/spec/harness/read-answer.ts"
@@ -18,7 +19,15 @@ import { openService } from "../../../apps/server/spec/harness/test-service.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
 import type { Kind } from "./fault-deployment.ts"
 import { faultRow } from "./fault-row.ts"
-import { type Act, CLOSE_BY_SECONDS, finishActs, isOver, PERMIT_WINDOW_TOKENS, startPermitLoad } from "./permit-load.ts"
+import {
+  type Act,
+  CLOSE_BY_SECONDS,
+  finishActs,
+  isOver,
+  PERMIT_WINDOW_TOKENS,
+  RESERVED,
+  startPermitLoad,
+} from "./permit-load.ts"
 import { drawn, ROUNDS, roundsOf } from "./rounds.ts"
 import { steppedClock } from "./stepped-clock.ts"
 
@@ -111,10 +120,13 @@ async function killPermits(context: TestContext, kind: Kind): Promise<void> {
   expect(await verifyExport([statement, ...lines], [trust])).toMatchObject({ verdict: COMPLETENESS_VERDICTS.chain })
   const totals = JSON.parse(statement).windows.map(({ total }: { readonly total: number }) => total)
   const used = acts.reduce((sum, act) => sum + (act.run_id === undefined ? 0 : act.used), 0)
+  // Of an act that was started and that nobody reported, the window holds what was reserved.
+  const unreported = acts.flatMap(({ run_id, permit_id }) => (run_id === undefined && permit_id ? [permit_id] : []))
+  const started = await Promise.all(unreported.map(async id => (await permitAt(child!, id)).redeemed_at !== undefined))
   expect(
     totals.reduce((sum: number, total: number) => sum + total, 0),
     "windows hold what was used",
-  ).toBe(used)
+  ).toBe(used + RESERVED * started.filter(Boolean).length)
   expect((await child!.end("SIGTERM")).code).toBe(0)
   const open = () =>
     openDatabase(url === undefined ? { kind: "pglite", dataDir: join(folder, "data/db") } : { kind: "postgres", url })

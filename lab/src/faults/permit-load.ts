@@ -8,7 +8,7 @@ import { drawn } from "./rounds.ts"
 
 /** Tokens of a window: less than the reservations of a busy while, so that some openings are refused by reservations alone. */
 export const PERMIT_WINDOW_TOKENS = 8_000
-const RESERVED = 500
+export const RESERVED = 500
 /** Seconds after which an unclosed permit ends. */
 export const CLOSE_BY_SECONDS = 240
 const TIMES = { valid_for_seconds: 120, close_within_seconds: CLOSE_BY_SECONDS - 120 }
