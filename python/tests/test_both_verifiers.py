@@ -1,4 +1,7 @@
-"""Both verifiers, held against each other on some 43,000 documents: each gets the same exit code, and fails by the same check."""
+"""Both verifiers, held against each other on some 43,000 documents, and under every change of two trust documents.
+
+Each document gets the same exit code, fails by the same check, and has the same notes on keys.
+"""
 
 import copy
 import json
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 from places import NODE, REPOSITORY, VECTORS
 from resealed import bare, changed, known_values
+from verifiers import by_python, by_typescript, lines_of, mutations_of, said
 
 from runseal_client.verifier.documents import verify_text
 from runseal_client.verifier.json_text import Unreadable
@@ -31,19 +35,6 @@ pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the TypeScript verifi
 
 def _valid() -> list[Any]:
     return [json.loads(each.read_text()) for each in sorted(VECTORS.glob("*/valid/*.json"))]
-
-
-def _lines(printed: str) -> list[str]:
-    """As `splitlines`, which also splits at U+2028 within a document."""
-    return printed.rstrip("\n").split("\n")
-
-
-def _mutated() -> list[tuple[str, str]]:
-    """Every change of every value of every kind of document, each named."""
-    program = REPOSITORY / "libs/core/test/mutation/write-mutations.ts"
-    files = [str(each) for each in sorted(VECTORS.glob("*/valid/*.json"))]
-    run = subprocess.run([NODE, program, *files], capture_output=True, text=True, check=True, timeout=300)
-    return [(name, document) for name, _, document in (line.partition("\t") for line in _lines(run.stdout))]
 
 
 def _places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -91,13 +82,13 @@ def _resealed(documents: list[Any], count: int) -> list[str]:
     return made
 
 
-def _by_typescript(file: Path) -> list[Said]:
+def _read_by_typescript(file: Path) -> list[Said]:
     program = REPOSITORY / "apps/verifier-cli/src/main.ts"
     command = [str(each) for each in (NODE, program, file, "--json", "--trust", TRUST_FILE)]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     return [
         (each["exit_code"], each.get("verdict"), each.get("first_failure"), tuple(each.get("withheld", ())))
-        for each in map(json.loads, _lines(run.stdout))
+        for each in map(json.loads, lines_of(run.stdout))
         if "line" in each
     ]
 
@@ -112,13 +103,15 @@ def _by_python(line: str) -> Said:
 
 def test_both_say_the_same(tmp_path: Path) -> None:
     valid = _valid()
-    named = [("as it is", json.dumps(each, ensure_ascii=False)) for each in valid] + _mutated()
+    named = [("as it is", json.dumps(each, ensure_ascii=False)) for each in valid] + mutations_of(
+        *sorted(VECTORS.glob("*/valid/*.json"))
+    )
     named += [("sealed again", each) for each in _resealed(valid, RESEALED)]
     named += [("with parts of another", each) for each in _swapped(valid, SWAPPED)]
     lines = [line for _, line in named]
     file = tmp_path / "documents.ndjson"
     file.write_text("\n".join(lines) + "\n")
-    typescript = _by_typescript(file)
+    typescript = _read_by_typescript(file)
     with Pool() as pool:
         python = pool.map(_by_python, lines, chunksize=100)
     assert len(typescript) == len(python) == len(lines)
@@ -126,3 +119,56 @@ def test_both_say_the_same(tmp_path: Path) -> None:
     pairs = zip(named, typescript, python, strict=True)
     differing = [(name, first, second) for (name, _), first, second in pairs if first != second]
     assert differing == [], f"{len(differing)} differ"
+
+
+# One of each kind; of what witnesses signed, and of what was redeemed.
+_HELD = (
+    "bundles/valid/ok-witnessed.json",
+    "bundles/valid/close-redeemed.json",
+    "receipts/valid/deny-mcd.json",
+    "attestations/valid/with-subject.json",
+    "ends/valid/redeemed.json",
+    "openings/valid/opening.json",
+    "events/valid/command.json",
+    "statements/valid/ok-full.json",
+)
+
+
+def _with_every_member(trust: Any) -> Any:
+    """The trust document with ends of its keys, and with an authority for timestamps."""
+    (log,) = trust["trusted_root"]["tlogs"]
+    log["publicKey"]["validFor"]["end"] = "2026-12-01T00:00:00Z"
+    trust["service_keys"][0].update(valid_to="2026-12-01T00:00:00Z", revoked_from="2026-11-01T00:00:00Z")
+    trust["leaf_v7_from"] = "2026-11-01T00:00:00Z"
+    authority = {
+        "uri": "https://stamps.example",
+        "certChain": {"certificates": [{"rawBytes": log["publicKey"]["rawBytes"]}]},
+        "validFor": {"start": "2026-01-01T00:00:00Z", "end": None},
+    }
+    trust["trusted_root"]["timestampAuthorities"] = [authority]
+    return trust
+
+
+def test_both_read_the_same_trust_documents(tmp_path: Path) -> None:
+    plain = json.loads(TRUST_FILE.read_text())
+    bases: list[Path] = []
+    for name, base in (("plain", plain), ("full", _with_every_member(copy.deepcopy(plain)))):
+        bases.append(tmp_path / name / "valid" / f"{name}.json")
+        bases[-1].parent.mkdir(parents=True)
+        bases[-1].write_text(json.dumps(base))
+    documents = tmp_path / "documents.ndjson"
+    documents.write_text("".join(f"{json.dumps(json.loads((VECTORS / name).read_text()))}\n" for name in _HELD))
+    named = [*((each.stem, each.read_text()) for each in bases), *mutations_of(*bases)]
+    calls: list[list[str]] = []
+    for number, (_, text) in enumerate(named):
+        file = tmp_path / f"{number}.json"
+        file.write_text(text)
+        calls.append([str(documents), "--json", "--trust", str(file)])
+    typescript, python = map(said, by_typescript(calls)), list(map(said, by_python(calls)))
+    print(Counter(code for code, _ in python))
+    pairs = zip(named, typescript, python, strict=True)
+    assert [(name, first, second) for (name, _), first, second in pairs if first != second] == []
+    # Of a run statement nothing dates the signature, and its key was revoked.
+    code, (*facts, statement) = python[1]
+    assert (code, statement[1]) == (1, "FAILED")
+    assert [len(each[4]) for each in facts] == [2] * len(facts)

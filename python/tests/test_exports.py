@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from places import NODE, REPOSITORY, VECTORS
+from verifiers import by_python, by_typescript, mutations_of, said
 
 from runseal_client.verifier.cli import main
 from runseal_client.verifier.complete_export import verify_export
@@ -20,6 +21,9 @@ _ROW = re.compile(r"\| \[(exports/(?:valid|invalid)/[\w.-]+\.ndjson)\]\(.*?\) \|
 _ROWS = _ROW.findall((VECTORS / "README.md").read_text())
 SEED = 20261124
 SHUFFLED = 30
+CHANGES_OF_A_VALUE = 1
+# Together they have a document of each kind.
+CHANGED_EXPORTS = ("observed-openings", "permits", "since-the-year-0")
 
 
 def _verdict(lines: list[bytes]) -> str:
@@ -80,7 +84,7 @@ def _changed(chosen: random.Random, exports: list[list[bytes]]) -> list[bytes]:
     return lines
 
 
-def _by_typescript(file: Path) -> tuple[str, list[str]]:
+def _notes_by_typescript(file: Path) -> tuple[str, list[str]]:
     program = REPOSITORY / "apps/verifier-cli/src/main.ts"
     command = [str(each) for each in (NODE, program, file, "--complete", "--json", "--trust", TRUST_FILE)]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -94,7 +98,7 @@ def _by_typescript(file: Path) -> tuple[str, list[str]]:
 @pytest.mark.parametrize("file", sorted(VECTORS.glob("exports/valid/*.ndjson")), ids=lambda each: each.stem)
 def test_both_note_the_same(file: Path) -> None:
     mine = verify_export(_lines(str(file)), TRUST)
-    assert (mine.verdict, mine.notes) == _by_typescript(file)
+    assert (mine.verdict, mine.notes) == _notes_by_typescript(file)
     assert (mine.note_count == 0) == (file.stem != "settings-changed")
 
 
@@ -107,4 +111,36 @@ def test_both_say_the_same(tmp_path: Path) -> None:
         lines = _changed(chosen, exports)
         file = tmp_path / f"{number}.ndjson"
         file.write_bytes(b"\n".join(lines) + b"\n")
-        assert (number, _verdict(lines)) == (number, _by_typescript(file)[0])
+        assert (number, _verdict(lines)) == (number, _notes_by_typescript(file)[0])
+
+
+def _changed_values(folder: Path, file: Path) -> list[tuple[str, str]]:
+    """The export with one value of one line changed: each value of it in some ways, each with its name."""
+    chosen, lines = random.Random(SEED), file.read_text().splitlines()
+    parts = [folder / file.stem / "valid" / f"{at}.json" for at in range(len(lines))]
+    parts[0].parent.mkdir(parents=True)
+    for part, line in zip(parts, lines, strict=True):
+        part.write_text(line)
+    changes: dict[tuple[str, str], list[str]] = {}
+    for name, line in mutations_of(*parts):
+        part_name, pointer, _ = json.loads(name).split(" ", 2)
+        changes.setdefault((part_name, pointer), []).append(line)
+    made: list[tuple[str, str]] = []
+    for (part_name, pointer), found in changes.items():
+        at = int(Path(part_name).stem)
+        for line in chosen.sample(found, min(len(found), CHANGES_OF_A_VALUE)):
+            made.append((f"{file.stem} {at} {pointer}", "\n".join([*lines[:at], line, *lines[at + 1 :]])))
+    return made
+
+
+@pytest.mark.skipif(not NODE.exists(), reason="the TypeScript verifier is not installed: npm ci")
+def test_both_say_the_same_whatever_value_of_an_export_is_changed(tmp_path: Path) -> None:
+    exports = [VECTORS / "exports/valid" / f"{name}.ndjson" for name in CHANGED_EXPORTS]
+    named = [each for export in exports for each in _changed_values(tmp_path, export)]
+    calls: list[list[str]] = []
+    for number, (_, text) in enumerate(named):
+        file = tmp_path / f"{number}.ndjson"
+        file.write_text(f"{text}\n")
+        calls.append([str(file), "--complete", "--json", "--trust", str(TRUST_FILE)])
+    pairs = zip(named, map(said, by_typescript(calls)), map(said, by_python(calls)), strict=True)
+    assert [(name, first, second) for (name, _), first, second in pairs if first != second] == []

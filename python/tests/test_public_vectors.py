@@ -14,11 +14,11 @@ from places import REPOSITORY
 from runseal_client.verifier.json_text import canonical
 from runseal_client.verifier.merkle import grows_from, root_of
 from runseal_client.verifier.notes import (
-    cosigned_at,
+    Signer,
     read_checkpoint,
     read_note,
     read_verifier_key,
-    signed_by,
+    signers_of,
 )
 
 SHARED = Path(os.environ.get("RUNSEAL_TEST_VECTORS") or REPOSITORY.parent / "shared" / "vectors")
@@ -71,7 +71,7 @@ def test_notes(vector: dict[str, Any]) -> None:
     key, note = read_verifier_key(vector["vkey"]), read_note(vector["note"])
     assert key is not None and note is not None
     assert note.text == vector["text"]
-    assert signed_by(note, key) is vector["valid"]
+    assert bool(signers_of(note, (key,))) is vector["valid"]
 
 
 @pytest.mark.parametrize("vector", _note_vectors("badVkeys"), ids=lambda each: each["why"])
@@ -100,8 +100,7 @@ def test_a_cosignature_dates_a_checkpoint() -> None:
     spelt, text = _cosigned()
     key, note = read_verifier_key(spelt), read_note(text)
     assert key is not None and note is not None
-    assert cosigned_at(note, key) == AT
-    assert signed_by(note, key)
+    assert signers_of(note, (key,)) == (Signer(key, AT),)
     checkpoint = read_checkpoint(note.text)
     assert checkpoint is not None and (checkpoint.origin, checkpoint.size) == ("log.example/1", 12)
 
@@ -119,7 +118,7 @@ def test_a_cosignature_dates_a_checkpoint() -> None:
 def test_a_wrong_cosignature_dates_nothing(changed: tuple[str, str], why: str) -> None:
     key, note = read_verifier_key(changed[0]), read_note(changed[1])
     assert key is not None and note is not None
-    assert cosigned_at(note, key) is None, why
+    assert not any(each.at for each in signers_of(note, (key,)) or ()), why
 
 
 @pytest.mark.parametrize(

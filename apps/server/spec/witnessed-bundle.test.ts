@@ -1,4 +1,5 @@
 /** docs/api.md, "GET /runs/{id}/artifacts" with `with=witnessed`, and "Public bundles". */
+import { execFileSync } from "node:child_process"
 import { generateKeyPairSync, sign } from "node:crypto"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { Report } from "@runseal/core/verify/report"
@@ -6,11 +7,13 @@ import { cosignatureLine } from "@runseal/log/entries/log-signing"
 import { formatVkey, noteKey, parseNote } from "@runseal/log/notes/signed-note"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import { expect, test } from "vitest"
+import { hasTool } from "../../../libs/pdf/test/pdf-tools.ts"
 import { keepWitnessed } from "../src/store/tables/witnessed-checkpoint.ts"
 import { ADMIN, mint } from "./harness/key-holders.ts"
 import { expectRefused, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
+import { verifyWithCli } from "./harness/verifier.ts"
 
 const standing = standingService()
 const pair = generateKeyPairSync("ed25519")
@@ -70,20 +73,39 @@ test("a bundle that is asked for with what witnesses signed carries it once thei
   expect(expectRefused(await at("?with=everything"), 400)).toContain("witnessed")
 })
 
-test("so does a published one, and that which an administrator reads", async () => {
+test("a report that is asked for so holds that bundle, and says it in the words of every verifier", async () => {
+  const service = standing()
+  const id = numberAt((await service.execute(request())).body, "run_id")
+  const sentence = `its entries are among the first ${await cosign(service)} of the log`
+  const { text: trust } = await service.get("/.well-known/runseal-trust.json")
+  const textsOf = async (query: string): Promise<readonly string[]> => {
+    const answer = await service.request(`/runs/${id}/report.pdf${query}`)
+    const pdf = new Uint8Array(await answer.arrayBuffer())
+    const pages = hasTool("pdftotext") ? [execFileSync("pdftotext", ["-", "-"], { input: pdf, encoding: "utf8" })] : []
+    return [(await verifyWithCli(pdf, trust)).stdout, ...pages].map(text => text.replace(/\s+/g, " "))
+  }
+  for (const format of ["comprehensive", "brief"])
+    for (const text of await textsOf(`?with=witnessed&format=${format}`)) expect(text).toContain(sentence)
+  for (const text of await textsOf("")) expect(text).not.toContain("of the log; ")
+})
+
+test("so does a published or shared one, and that which an administrator reads", async () => {
   const service = standing()
   const admin = await mint(service, ADMIN)
   const id = numberAt((await admin.post("/execute", request())).body, "run_id")
   await cosign(service)
   const { body } = await admin.post(`/admin/runs/${id}/publish`)
   const path = new URL(textAt(body, "url"), "http://runseal.example").pathname
+  const shared = `/shared/${textAt((await admin.post(`/admin/runs/${id}/share`, {})).body, "token")}`
   const everywhere = [
     await admin.get(`/admin/runs/${id}/artifacts?with=witnessed`),
     await service.get(`${path}?with=witnessed`),
+    await service.get(`${shared}/bundle.json?with=witnessed`),
   ]
   for (const { text } of everywhere) {
     expect(judged(await reportOf(service, text)).log).toBe("witnessed_log")
     expect(objectAt(JSON.parse(text), "anchors", "witnessed")).toHaveProperty("complete_record")
   }
-  expectRefused(await service.get(`${path}?with=everything`), 400)
+  for (const refused of [path, `${shared}/bundle.json`, `${shared}/report.pdf`])
+    expectRefused(await service.get(`${refused}?with=everything`), 400)
 })

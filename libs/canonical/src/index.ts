@@ -12,7 +12,7 @@ export {
   encodeHex,
   isSha256Hex,
 } from "./encoding.ts"
-export { countNodes, MAX_NODES } from "./json-nodes.ts"
+export { countNodes, holdsNul, MAX_NODES } from "./json-nodes.ts"
 export { type DeepReadonly, type JsonObject, type JsonValue, MAX_DEPTH } from "./json-value.ts"
 export { DEFAULT_MAX_BYTES, parseStrictJson, readStrictJson, type StrictJsonLimits } from "./strict-json.ts"
 export { type Position, StrictJsonError, type StrictJsonErrorCode } from "./strict-json-error.ts"

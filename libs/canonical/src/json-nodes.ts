@@ -1,3 +1,5 @@
+import type { JsonValue } from "./json-value.ts"
+
 /**
  * Most nodes of a JSON text that is read; a caller can ask for fewer. What is read of a text takes up to 90 bytes of memory a node,
  * and a node may be two bytes of text.
@@ -32,4 +34,12 @@ function closingQuote(bytes: Uint8Array, start: number): number {
   let at = start + 1
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
   return at
+}
+
+/** Whether any key or text contains U+0000: databases and terminals cut text there. */
+export function holdsNul(value: JsonValue): boolean {
+  if (typeof value === "string") return value.includes("\u0000")
+  if (Array.isArray(value)) return value.some(holdsNul)
+  if (typeof value !== "object" || value === null) return false
+  return Object.entries(value).some(([key, member]) => key.includes("\u0000") || holdsNul(member))
 }

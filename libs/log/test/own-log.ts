@@ -8,7 +8,7 @@ import { formatVkey, noteKey } from "../src/notes/signed-note.ts"
 import type { TrustDocument } from "../src/trust/trust-document.ts"
 import { formatTrustedRoot } from "../src/trust/trusted-root.ts"
 import { leafHash, leavesOf, mth, path } from "./reference-tree.ts"
-import { type Ed25519Key, ed25519Key, type P256Key, p256Key } from "./seeded-keys.ts"
+import { ed25519Key, type NoteSigningKey, type P256Key, p256Key } from "./seeded-keys.ts"
 
 /** A log and a service with keys of their own: the parts an entry is made of, each replaceable by a wrong one. */
 
@@ -33,11 +33,11 @@ let made = 0
 /** Another P-256 key on every call. */
 export const newKey = (): P256Key => p256Key("own log", `key ${++made}`, "random")
 /** Another Ed25519 key on every call. */
-export const newEd25519 = (): Ed25519Key => ed25519Key("own log", `key ${++made}`)
+export const newEd25519 = (): NoteSigningKey => ed25519Key("own log", `key ${++made}`)
 
 export const serviceKey: P256Key = newKey()
 export const logKey: P256Key = newKey()
-export const checkpointKey: Ed25519Key = newEd25519()
+export const checkpointKey: NoteSigningKey = newEd25519()
 
 /** The body our service logs for the preimage. */
 export const body = (preimage: Uint8Array = PREIMAGE, key: P256Key = serviceKey): string =>

@@ -16,6 +16,7 @@ import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
 import { checkAnchor, checkReceiptAnchor, chooseTrust } from "./anchor-check.ts"
 import { SLOTS, type SlottedAnchor, slotted } from "./anchor-slots.ts"
 import { limitationsOf, passedChecks, withheldNames } from "./bundle-account.ts"
+import { redemptionEntries } from "./chain-document.ts"
 import { checkDecisions } from "./decisions.ts"
 import { collectFindings, conclude, type ExaminedBundle, type Findings } from "./examination.ts"
 import { checkMembers, checkSectionPresence } from "./expectations.ts"
@@ -91,6 +92,7 @@ export function verifyForms(
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle, trust),
     anchors: own,
+    redemptions: redemptionEntries({ kind: "record", value: bundle }),
     outside: outsideFacts(anchors, trust),
   })
 }

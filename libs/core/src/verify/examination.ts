@@ -3,6 +3,7 @@
  * skipped after a failure.
  */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
+import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Bundle, SealedBundle } from "../artifacts/bundle-schema.ts"
 import { anchorFact, type SlottedAnchor } from "./anchor-slots.ts"
@@ -92,13 +93,15 @@ type Conclusion = Omit<
   readonly passed: PassedChecks
   /** In the service's own log. */
   readonly anchors: readonly SlottedAnchor[]
+  /** Log entries of the redemptions in it. */
+  readonly redemptions?: readonly TransparencyLogEntry[]
   readonly outside?: readonly AnchorFacts[]
 }
 
 /** The report of a document whose checks all ran. */
 export function conclude(
   { trust, findings }: Pick<Examination, "trust" | "findings">,
-  { document, good, passed, anchors, outside = [], statement, ...facts }: Conclusion,
+  { document, good, passed, anchors, redemptions = [], outside = [], statement, ...facts }: Conclusion,
 ): Report {
   const checks = findings.checks(passed)
   const failed = checks.find(check => check.result === "fail")
@@ -114,9 +117,5 @@ export function conclude(
     ...facts,
     anchors: [...anchors.map(anchorFact), ...outside],
   }
-  return withKeyNotes(
-    report,
-    anchors.map(({ anchor }) => anchor),
-    trust,
-  )
+  return withKeyNotes(report, [...anchors.map(({ anchor }) => anchor.entry), ...redemptions], trust)
 }

@@ -3,17 +3,21 @@ import { decodeBase64, encodeHex, equalBytes } from "@runseal/canonical"
 import { parseEntryBody, type TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { formatUtcSeconds, isValidAt } from "@runseal/log/keys/validity"
 import type { LogKey, ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Anchor } from "../artifacts/anchor.ts"
 import { type KeyNote, limitation, type Report, VERDICTS } from "./report.ts"
 
 /**
- * The report with a note for each key of its anchors that has an end in the trust document. A key that was revoked later is a
+ * The report with a note for each key of its log entries that has an end in the trust document. A key that was revoked later is a
  * limitation too: its thief can sign leaves, and only the log's time shows that he did not date them back.
- * @param trust the trust document that the anchors were verified with
+ * @param entries those of the document itself, then those of the redemptions in it
+ * @param trust the trust document that the entries were verified with
  */
-export function withKeyNotes(report: Report, anchors: readonly Anchor[], trust: TrustedKeys | undefined): Report {
+export function withKeyNotes(
+  report: Report,
+  entries: readonly TransparencyLogEntry[],
+  trust: TrustedKeys | undefined,
+): Report {
   if (trust === undefined || report.verdict === VERDICTS.failed || !hasEnds(trust)) return report
-  const notes = anchors.flatMap(({ entry }) => notesOn(entry, trust))
+  const notes = entries.flatMap(entry => notesOn(entry, trust))
   const key_notes = notes.filter(({ key_id }, at) => notes.findIndex(note => note.key_id === key_id) === at)
   if (key_notes.length === 0) return report
   const revoked = key_notes.some(({ code }) => code === "key_revoked_later")

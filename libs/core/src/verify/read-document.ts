@@ -1,6 +1,6 @@
 /** Recognizes our documents and reads their shape. What they say is for the checks. */
 import type { JsonObject, JsonValue, KnownTexts } from "@runseal/canonical"
-import { parseStrictJson, readCanonical } from "@runseal/canonical"
+import { holdsNul, parseStrictJson, readCanonical } from "@runseal/canonical"
 import { TRUST_DOCUMENT_KIND } from "@runseal/log/trust/trust-document"
 import { type AdminEvent, adminEventSchema } from "../artifacts/admin-event.ts"
 import type { AttestationDocument } from "../artifacts/attestation-answer.ts"
@@ -10,7 +10,7 @@ import { type Opening, openingSchema } from "../artifacts/opening.ts"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
 import { type PermitEnd, permitEndSchema } from "../artifacts/permit-end.ts"
 import { expand, reduce, withheldProblem } from "../derivation/derive.ts"
-import { holdsNul, isObject, textMember } from "../vocabulary/json-members.ts"
+import { isObject, textMember } from "../vocabulary/json-members.ts"
 import { RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
 import {
   ADMIN_EVENT_KIND,

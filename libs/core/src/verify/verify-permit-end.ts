@@ -5,6 +5,7 @@ import { type EndedOpening, movedBy, type PermitEnd, redemptionOf } from "../art
 import { endHash } from "../formulas/permit.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import { isBudgetWindow } from "./budgets.ts"
+import { redemptionEntries } from "./chain-document.ts"
 import { checkRedemption } from "./close.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
@@ -55,6 +56,7 @@ export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]):
     withheld: [],
     limitations: [limitation("operator_log"), limitation("ended_openings")],
     anchors: [{ slot: "permit_end", anchor: { leaf, entry } }],
+    redemptions: redemptionEntries({ kind: "end", value: end }),
   })
 }
 

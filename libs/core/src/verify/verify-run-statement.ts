@@ -3,12 +3,12 @@
  * the statement says of the record is so, and that the record is in the log. docs/formats.md section 14.
  */
 import type { JsonObject } from "@runseal/canonical"
-import { canonicalize, decodeBase64, readStrictJson, utf8Decode } from "@runseal/canonical"
+import { canonicalize, decodeBase64, holdsNul, readStrictJson, utf8Decode } from "@runseal/canonical"
 import { type DsseEnvelope, dsseEnvelopeSchema, dsseKeyId, isSignedBy } from "@runseal/log/entries/dsse"
 import type { ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
 import { type RunPredicate, type RunStatement, runStatementSchema, subjectName } from "../artifacts/run-statement.ts"
-import { holdsNul, isObject } from "../vocabulary/json-members.ts"
+import { isObject } from "../vocabulary/json-members.ts"
 import { isRefused, OUTCOMES, withMark } from "../vocabulary/outcomes.ts"
 import { clockSeconds } from "../vocabulary/scalars.ts"
 import { IN_TOTO_PAYLOAD_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"

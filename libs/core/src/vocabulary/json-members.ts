@@ -57,10 +57,3 @@ export function dropNullMembers(value: JsonValue): void {
       else dropNullMembers(found)
     }
 }
-
-/** Whether any key or text contains U+0000: databases and terminals cut text there. */
-export function holdsNul(value: JsonValue): boolean {
-  if (typeof value === "string") return value.includes("\u0000")
-  if (Array.isArray(value)) return value.some(holdsNul)
-  return isObject(value) && Object.keys(value).some(key => key.includes("\u0000") || holdsNul(value[key] ?? null))
-}

@@ -1,4 +1,4 @@
-import { decodeBase64, encodeBase64, encodeHex, type JsonObject, type JsonValue } from "@runseal/canonical"
+import { decodeBase64, encodeBase64, encodeHex, holdsNul, type JsonObject, type JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
 import { keyIdOfNoteKey, keyIdOfSpki, parseEd25519Spki, parseP256Spki } from "../keys/spki.ts"
 import { parseUtcSeconds } from "../keys/validity.ts"
@@ -77,6 +77,7 @@ const documentSchema = v.strictObject({
 
 /** Reads a trust document into keys; a problem in one sentence when it is malformed or contradicts itself. Never throws. */
 export function parseTrust(value: JsonValue): TrustedKeys | TrustProblem {
+  if (holdsNul(value)) return { problem: "The trust document holds U+0000 in a text." }
   const parsed = v.safeParse(documentSchema, value, FIRST_ISSUE)
   if (!parsed.success) return { problem: `The trust document is not readable: ${describeIssue(parsed.issues)}.` }
   const { service, trusted_root, origin, service_keys, checkpoint_keys, leaf_v7_from } = parsed.output

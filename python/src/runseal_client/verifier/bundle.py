@@ -36,7 +36,7 @@ from .merkle import Tree
 from .receipts import receipt_problem
 from .trust import Trust
 from .withheld import withheld_problem
-from .witnessed import witnessed_problem, witnesses_of
+from .witnessed import witnessed_problem, witnessed_text
 
 Json = dict[str, Any]
 _NAMED = {
@@ -151,7 +151,8 @@ class BundleVerification:
         elif self.run["outcome_kind"] == "stage_error" or self.run.get("leaf_version") not in (None, "vfa.leaf.v5"):
             checks.put("complete_record", "The record has no anchor of its own.")
         if "witnessed" in self.anchors:
-            checks.run("witnessed", lambda: witnessed_problem(self.anchors, self.trust))
+            if checks.run("witnessed", lambda: witnessed_problem(self.anchors, self.trust)):
+                checks.results["witnessed"] = ("pass", witnessed_text(self.anchors, self.trust))
         failed = checks.first_failure() is not None
         complete, anchored = checks.passed("complete_record"), checks.passed("inclusion")
         withheld = tuple(name for name in (*shapes.DECLARED, "closing") if is_withheld(self.sections.get(name, {})))
@@ -167,7 +168,6 @@ class BundleVerification:
             ai_output_hash=self.sections["payload"].get("ai_output_hash"),
             declared_output_hash=self._declared_output(),
             service=self.trust.service,
-            witnesses=witnesses_of(self.anchors, self.trust),
         )
 
     def _declared_output(self) -> str | None:

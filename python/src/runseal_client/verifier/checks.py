@@ -18,6 +18,8 @@ LIMITATIONS = {
     "builtin_reviewer": "The governance review was made by built-in deterministic rules, not by a model or a person.",
     "output_not_reviewed": "The output was not reviewed: the caller declared its hash, and the service never had it.",
     "review_disabled": "AI output was present and its governance review was switched off.",
+    "key_revoked_later": "The service key was revoked later. That this entry is older is the log's word alone: "
+    "hold the record against an audited log, with verifier log audit --holds.",
     "observed_only": "It was observed: what was decided stopped nothing.",
     "withheld_section": "A declared section is withheld: only its hash could be checked.",
 }
@@ -56,6 +58,16 @@ class Checks:
 
 
 @dataclass(frozen=True)
+class KeyNote:
+    """On a key that signed an entry of the document, was valid then, and is no longer. `code` is key_retired or key_revoked_later."""
+
+    role: str
+    key_id: str
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What the verifier says of one document."""
 
@@ -72,7 +84,7 @@ class Outcome:
     # Of an output that the service never had: the SHA-256 that the caller declared.
     declared_output_hash: str | None = None
     service: str | None = None
-    witnesses: tuple[tuple[str, int], ...] = ()
+    key_notes: tuple[KeyNote, ...] = ()
 
     @property
     def observed(self) -> bool:

@@ -7,8 +7,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import datetime, timezone
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from .checks import FAILED, LIMITATIONS, Outcome
@@ -112,13 +111,6 @@ def unmet(outcome: Outcome, output: bytes | None, strict: Sequence[str]) -> tupl
     return None if refused is None else ("strict", LIMITATIONS[refused])
 
 
-def _utc(second: int) -> str:
-    try:
-        return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):
-        return f"Unix second {second}"
-
-
 def as_json(outcome: Outcome, exit_code: int) -> dict[str, object]:
     """What --json prints of a document, with the keys of `verifier --json`."""
     checks = [
@@ -138,6 +130,7 @@ def as_json(outcome: Outcome, exit_code: int) -> dict[str, object]:
         "checks": checks,
         "withheld": list(outcome.withheld),
         "limitations": [{"code": code, "sentence": LIMITATIONS[code]} for code in outcome.limitations],
+        "key_notes": [asdict(note) for note in outcome.key_notes] or None,
         "not_checked": list(NOT_CHECKED),
     }
     return {name: value for name, value in facts.items() if value is not None}
@@ -151,7 +144,8 @@ def _text(outcome: Outcome) -> list[str]:
     for name in outcome.checks.names:
         result, message = outcome.checks.results.get(name, ("absent", ""))
         lines.append(f"  {_SIGNS[result]} {name}" + (f": {message}" if message else ""))
-    lines += [f"Witness    {name} signed the log with it at {_utc(at)}" for name, at in outcome.witnesses]
+    lines += ["Keys"] if outcome.key_notes else []
+    lines += [f"  {note.sentence}" for note in outcome.key_notes]
     lines += [f"Withheld   {name}: only its hash was checked" for name in outcome.withheld]
     lines += [f"Limitation  {code}: {LIMITATIONS[code]}" for code in outcome.limitations]
     lines += ["Not checked", *(f"  {each}" for each in NOT_CHECKED)]

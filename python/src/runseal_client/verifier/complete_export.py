@@ -21,7 +21,6 @@ from .documents import verify_document
 from .forms import milliseconds
 from .json_text import Unreadable, canonical, digest, parse
 from .log_order import LogOrder
-from .statements import verify_export_statement
 from .trust import Trust
 
 Json = dict[str, Any]
@@ -371,11 +370,12 @@ def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
         if not isinstance(statement, dict) or statement.get("kind") != "vfa.export.v2":
             verify_document(statement, trust)
             return _failed("an export begins with its statement, and this line is none")
-        found = [(each, verify_export_statement(statement, each)) for each in trust]
-        holding = next((each for each, outcome in found if outcome.verdict != FAILED), None)
+        found = [(each, verify_document(statement, [each])) for each in trust]
+        holding = next((pair for pair in found if pair[1].verdict != FAILED), None)
         if holding is None:
             return _failed(f"the export statement does not verify; first failed check, {found[0][1].first_failure}")
-        export = _Export(statement, holding)
+        export = _Export(statement, holding[0])
+        export.limitations.update(holding[1].limitations)
     if export is None:
         raise Unreadable("The export is empty.")
     export.finish()

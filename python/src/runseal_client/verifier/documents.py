@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .admin_events import verify_admin_event
 from .bundle import verify_bundle
 from .checks import FAILED, Outcome
 from .json_text import Unreadable, parse
+from .key_notes import key_notes
 from .permits import verify_end, verify_opening
 from .receipts import verify_receipt
 from .run_statement import verify_run_statement
@@ -39,8 +41,16 @@ def verify_document(document: Any, trust: Sequence[Trust]) -> Outcome:
         verify = verify_run_statement if "payloadType" in document else attested
     if verify is None:
         raise Unreadable("The document is none that this verifier reads.")
-    found = [verify(document, each) for each in trust]
-    return next((each for each in found if each.verdict != FAILED), found[0])
+    found = [(each, verify(document, each)) for each in trust]
+    holding = next(((each, outcome) for each, outcome in found if outcome.verdict != FAILED), None)
+    return found[0][1] if holding is None else _with_key_notes(document, *holding)
+
+
+def _with_key_notes(document: Json, trust: Trust, outcome: Outcome) -> Outcome:
+    notes = key_notes(document, trust)
+    revoked = any(note.code == "key_revoked_later" for note in notes)
+    limitations = (*outcome.limitations, "key_revoked_later") if revoked else outcome.limitations
+    return replace(outcome, key_notes=notes, limitations=limitations)
 
 
 def verify_text(data: bytes, trust: Sequence[Trust]) -> Outcome:

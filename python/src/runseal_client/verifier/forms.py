@@ -16,11 +16,18 @@ from .json_text import MAX_INTEGER, Unreadable
 
 Form = Callable[[Any, str], None]
 
+# The last second that a date with four digits of a year can name.
+LAST_SECOND = 253_402_300_799
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z", re.ASCII)
 _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,12}))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
 )
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
+
+
+def units(value: str) -> int:
+    """The length of a text in UTF-16 units."""
+    return len(value.encode("utf-16-be", "surrogatepass")) // 2
 
 
 def refuse(path: str, why: str) -> Unreadable:
@@ -55,7 +62,7 @@ def text(least: int = 0, most: int = MAX_INTEGER, one_line: bool = False) -> For
     def form(value: Any, path: str) -> None:
         if not isinstance(value, str):
             raise refuse(path, "is no text")
-        if not least <= len(value.encode("utf-16-be")) // 2 <= most:
+        if not least <= units(value) <= most:
             raise refuse(path, "has another length")
         if one_line and any(ord(each) < 0x20 or 0x7F <= ord(each) <= 0x9F or each in "\u2028\u2029" for each in value):
             raise refuse(path, "is not one line")
@@ -201,6 +208,13 @@ def seconds(value: str) -> int:
 def clock_of(at: int) -> str:
     """The clock of whole seconds since the epoch."""
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def utc_of(at: int) -> str:
+    """Whole seconds since the epoch, for people to read."""
+    if not 0 <= at <= LAST_SECOND:
+        return f"Unix second {at}"
+    return f"{clock_of(at)[:19]}Z"
 
 
 def fits(form: Form, value: Any) -> bool:

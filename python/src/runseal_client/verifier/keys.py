@@ -8,8 +8,10 @@ from functools import lru_cache
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_dss_signature, encode_dss_signature
+
+from .json_text import Unreadable
 
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
@@ -67,6 +69,20 @@ def verifies_ed25519(key: bytes, signature: bytes, message: bytes) -> bool:
     """Whether the signature is this Ed25519 key's over the message."""
     try:
         ed25519.Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def verifies_ml_dsa_44(key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether the signature is this ML-DSA-44 key's over the message, with an empty context: FIPS 204, section 5.3.
+
+    Raises Unreadable where OpenSSL is older than 3.5: what was not checked is not counted.
+    """
+    try:
+        mldsa.MLDSA44PublicKey.from_public_bytes(key).verify(signature, message)
+    except UnsupportedAlgorithm:
+        raise Unreadable("A witness signs with ML-DSA-44, which the OpenSSL below this Python does not have.") from None
     except (InvalidSignature, ValueError):
         return False
     return True

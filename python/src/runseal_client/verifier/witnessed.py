@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from typing import Any
 
 from .anchor import of_one_tree
+from .forms import utc_of
 from .merkle import Tree, leaf_hash, root_of
-from .notes import COSIGNATURE, Note, VerifierKey, cosigned_at, read_checkpoint, read_note, signed_by
+from .notes import Note, Signer, read_checkpoint, read_note, signers_of
 from .trust import Trust
 
 Json = dict[str, Any]
@@ -36,25 +38,44 @@ def witnessed_problem(anchors: Json, trust: Trust) -> str | None:
     return _signature_problem(note, checkpoint.origin, trust)
 
 
-def _named(note: Note, keys: tuple[VerifierKey, ...]) -> list[VerifierKey]:
-    lines = {(each.name, each.hint) for each in note.signatures}
-    return [key for key in keys if (key.name, key.hint) in lines]
+@dataclass(frozen=True)
+class Signers:
+    """Whose signatures a witnessed checkpoint has: the log's own, those of trusted witnesses, and others, which were not checked."""
+
+    of_log: bool
+    witnesses: tuple[Signer, ...]
+    others: int
+
+
+def _signers(note: Note, trust: Trust) -> Signers | None:
+    """None when a signature of a trusted key is wrong."""
+    signers = signers_of(note, trust.checkpoint_keys)
+    if signers is None:
+        return None
+    known = {(each.key.name, each.key.hint) for each in signers}
+    others = [each for each in note.signatures if each.name != trust.log_name and (each.name, each.hint) not in known]
+    of_log = any(not each.key.is_witness and each.key.name == trust.log_name for each in signers)
+    return Signers(of_log, tuple(each for each in signers if each.key.is_witness), len(others))
 
 
 def _signature_problem(note: Note, origin: str, trust: Trust) -> str | None:
-    name = trust.origin.replace(" - ", "/")
-    named = _named(note, trust.checkpoint_keys)
-    of_log = any(key.kind != COSIGNATURE and key.name == name for key in named)
-    if origin != name or not of_log or not all(signed_by(note, key) for key in named):
+    signers = _signers(note, trust)
+    if origin != trust.log_name or signers is None or not signers.of_log:
         return "The witnessed checkpoint is not signed by the log, or a signature under it is not the signer's."
-    witnesses = [each for each in note.signatures if each.name != name]
-    return None if witnesses else "No witness signed the witnessed checkpoint."
+    return None if signers.witnesses or signers.others else "No witness signed the witnessed checkpoint."
 
 
-def witnesses_of(anchors: Json, trust: Trust) -> tuple[tuple[str, int], ...]:
-    """The trusted witnesses that signed, and when by their clocks, in Unix seconds."""
-    note = read_note(anchors.get("witnessed", {}).get("checkpoint", ""))
-    if note is None:
-        return ()
-    times = [(key.name, cosigned_at(note, key)) for key in _named(note, trust.checkpoint_keys)]
-    return tuple((name, at) for name, at in times if at is not None)
+def witnessed_text(anchors: Json, trust: Trust) -> str:
+    """What is to be said of a witnessed checkpoint that holds."""
+    note = read_note(anchors["witnessed"]["checkpoint"])
+    checkpoint = None if note is None else read_checkpoint(note.text)
+    signers = None if note is None else _signers(note, trust)
+    if checkpoint is None or signers is None:
+        return ""
+    signed = ", ".join(f"{each.key.name} at {utc_of(each.at or 0)}" for each in signers.witnesses)
+    parts = [
+        f"its entries are among the first {checkpoint.size} of the log",
+        *([f"cosigned by {signed}"] if signed else []),
+        *([f"signatures of keys that you do not trust, not checked: {signers.others}"] if signers.others else []),
+    ]
+    return "; ".join(parts)

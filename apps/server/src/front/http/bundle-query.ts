@@ -5,6 +5,9 @@ import {
   BUNDLE_FORMS,
   type BundleAddition,
   type BundleForm,
+  REPORT_FORMAT_DEFAULT,
+  REPORT_FORMATS,
+  type ReportFormat,
 } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
 import { readQuery } from "./query.ts"
@@ -43,3 +46,23 @@ export function readBundleQuery(url: string): { readonly form: BundleForm; reado
 
 /** What a public bundle is asked for with. */
 export const readPublicQuery = (url: string): BundleAddition | undefined => readQuery(bundleQuerySchema, url).with
+
+/** `format` and `with` of `GET /runs/{id}/report.pdf`. */
+export const reportQuerySchema = v.object({
+  ...bundleQuerySchema.entries,
+  format: opt(
+    v.pipe(
+      v.picklist(REPORT_FORMATS, `must be one of ${REPORT_FORMATS.join(", ")}`),
+      v.metadata({ default: REPORT_FORMAT_DEFAULT }),
+    ),
+  ),
+})
+
+/** The requested format of a report, and what the bundle in it is asked for with. */
+export function readReportQuery(url: string): {
+  readonly format: ReportFormat
+  readonly with: BundleAddition | undefined
+} {
+  const { format = REPORT_FORMAT_DEFAULT, with: addition } = readQuery(reportQuerySchema, url)
+  return { format, with: addition }
+}

@@ -14,14 +14,7 @@ import {
   ROUTE_ID_MAX_LENGTH,
   sha256Schema,
 } from "@runseal/core/vocabulary/scalars"
-import {
-  PAGE_LIMIT_DEFAULT,
-  PAGE_LIMIT_MAX,
-  REPORT_FORMAT_DEFAULT,
-  REPORT_FORMATS,
-  type ReportFormat,
-  type RunFilters,
-} from "@runseal/core/wire/run-summaries"
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type RunFilters } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
 import { HttpError } from "../../http-error.ts"
 
@@ -150,16 +143,6 @@ export const consistencyQuerySchema = v.object(
   REQUIRED,
 )
 
-/** `format` of `GET /runs/{id}/report.pdf`. */
-export const reportQuerySchema = v.object({
-  format: opt(
-    v.pipe(
-      v.picklist(REPORT_FORMATS, `must be one of ${REPORT_FORMATS.join(", ")}`),
-      v.metadata({ default: REPORT_FORMAT_DEFAULT }),
-    ),
-  ),
-})
-
 /** 400 for a query that an endpoint does not accept. */
 export const invalidParameter = (message: string): HttpError => new HttpError("invalid_parameter", message)
 
@@ -281,7 +264,3 @@ export function asRange(query: {
     ...(to === undefined ? {} : { to_ms: to }),
   }
 }
-
-/** The requested format of a report. */
-export const readReportFormat = (url: string): ReportFormat =>
-  readQuery(reportQuerySchema, url).format ?? REPORT_FORMAT_DEFAULT

@@ -1,9 +1,9 @@
 /** Validates the bodies of runs, permits and attestations and those below `/admin/`; declared members go on as received, but for nulls. */
-import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { holdsNul, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { foreignField, isForeignKey, issueText, shownName } from "@runseal/core/artifacts/schema-issue"
-import { dropNullMembers, holdsNul, isObject } from "@runseal/core/vocabulary/json-members"
+import { dropNullMembers, isObject } from "@runseal/core/vocabulary/json-members"
 import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
 import {
   type ClosePermitRequest,

@@ -23,14 +23,15 @@ import { adminKeyOf } from "../access/authentication.ts"
 import { type Caller, callerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import { nextOf, readShares } from "../http/admin-query.ts"
+import { readPublicQuery, readReportQuery } from "../http/bundle-query.ts"
 import { readJsonObject, roomForAnswer, SMALL_LIMITS } from "../http/json-body.ts"
 import { noSuchRun, readId } from "../http/path-ids.ts"
-import { readReportFormat } from "../http/query.ts"
 import { readBody } from "../http/request-bodies.ts"
 import { serviceUrl } from "./addresses.ts"
 import { ownersOf } from "./admin-runs-routes.ts"
 import { anyRun } from "./own-run.ts"
 import { sendReport } from "./report-routes.ts"
+import { shownBundle } from "./shown-bundle.ts"
 
 /** 128 random bits: a token that cannot be guessed, so that its look-up needs no constant time. */
 const TOKEN_BYTES = 16
@@ -117,15 +118,15 @@ export function sharedRecordRoutes(deps: Deps): Hono {
     return found
   }
   app.get("/shared/:token/bundle.json", async c => {
+    const addition = readPublicQuery(c.req.url)
     const { bundle } = await shared(c)
-    const [shown = bundle] = await deps.showOutside([bundle])
-    return c.body(shown, 200, { "Content-Type": "application/json" })
+    return c.body(await shownBundle(deps, bundle, addition), 200, { "Content-Type": "application/json" })
   })
   app.get("/shared/:token/report.pdf", async c => {
-    const format = readReportFormat(c.req.url)
+    const query = readReportQuery(c.req.url)
     const { run_id, made_by, bundle } = await shared(c)
     // All who have links of one key have the room of one caller.
-    return sendReport(c, deps, { run_id, bundle, format, caller: made_by })
+    return sendReport(c, deps, { run_id, bundle, ...query, caller: made_by })
   })
   return app
 }

@@ -9,6 +9,8 @@ import { proofHash } from "./cover.ts"
 const UNANCHORED =
   "No part of this record is anchored: its hashes agree with each other, and nothing outside it vouches for them."
 
+const LOG_AROUND = "The log around the record, as the verifier says with the service's own trust document: "
+
 export const proof: Part = subject => {
   const { bundle } = subject
   const { title, hash_name, meaning } = wordsOf(subject).proof
@@ -21,6 +23,9 @@ export const proof: Part = subject => {
   const rows = anchorRows(bundle)
   const anchors = rows.length === 0 ? [remark(UNANCHORED)] : table("Log entries", ANCHOR_COLUMNS, rows)
   const inBrief = subject.format === "brief" && rows.length > 0
+  const witnessed = subject.context.verification.checks.find(
+    ({ id, result }) => id === "witnessed" && result === "pass",
+  )
   const unanchored = receiptOf(bundle) !== undefined && bundle.anchors.receipt === undefined
   return [
     heading(1, title),
@@ -33,5 +38,6 @@ export const proof: Part = subject => {
       ...(proofHash(subject) === bundle.bundle_hash ? [] : [fact("Bundle hash", mono(bundle.bundle_hash))]),
     ]),
     ...(inBrief ? [] : anchors),
+    ...(witnessed === undefined ? [] : [paragraph(LOG_AROUND, witnessed.message, ".")]),
   ]
 }

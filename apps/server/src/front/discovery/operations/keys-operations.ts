@@ -22,9 +22,8 @@ import {
 } from "@runseal/core/wire/share-messages"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { sharesQuerySchema } from "../../http/admin-query.ts"
-import { bundleQuerySchema } from "../../http/bundle-query.ts"
+import { bundleQuerySchema, reportQuerySchema } from "../../http/bundle-query.ts"
 import { BODY_MAX_BYTES, SMALL_LIMITS } from "../../http/json-body.ts"
-import { reportQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, type PathParameter, RUN_ID, refusal } from "../operation.ts"
 import { SAVED_AS } from "./runs-operations.ts"
 
@@ -177,6 +176,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     id: "shared_bundle",
     summary: "A shared run's bundle",
     path_parameters: { token: SHARE_TOKEN },
+    query: bundleQuerySchema,
     answers: { 200: json(sealedBundleSchema, "The bundle, as the run's own key gets it.") },
     refusals: [404, 503],
   },

@@ -4,8 +4,8 @@ import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { ARTIFACT_ANSWERS, runRecordSchema, runsPageSchema, verifyAnswerSchema } from "@runseal/core/wire/run-summaries"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import * as v from "valibot"
-import { artifactsQuerySchema } from "../../http/bundle-query.ts"
-import { exportQuerySchema, pageQuerySchema, reportQuerySchema, searchQuerySchema } from "../../http/query.ts"
+import { artifactsQuerySchema, reportQuerySchema } from "../../http/bundle-query.ts"
+import { exportQuerySchema, pageQuerySchema, searchQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
 
 const LIST = { method: "get", tag: "Runs", access: "key", limit: "shared" } as const
