@@ -24,6 +24,8 @@ export function administrationFixture(deployment: Deployment, runs: readonly Sea
   const attestations: AttestationAnswer[] = []
   const keys: ListedKey[] = []
   const tokens = new Map<number, string>()
+  /** Idempotency keys under which a key was made. */
+  const usedUp = new Set<string>()
 
   const attested = (body: string): Answer => {
     const digest = textMember(parseStrictJson(body), "digest") ?? ""
@@ -38,7 +40,10 @@ export function administrationFixture(deployment: Deployment, runs: readonly Sea
     const found = attestations.map(listedAttestation).reverse()
     return done({ total: found.length, limit, offset, attestations: found.slice(offset, offset + limit) })
   }
-  const minted = (body: string): Answer => {
+  const minted = (body: string, once: string | undefined): Answer => {
+    if (once !== undefined && usedUp.has(once))
+      return { status: 409, body: { ok: false, error: "This was done before.", code: "already_done", request_id: "r" } }
+    if (once !== undefined) usedUp.add(once)
     const asked = parseStrictJson(body)
     const admin = textMember(asked, "scope") === "admin"
     const id = keys.length + 1
@@ -67,13 +72,13 @@ export function administrationFixture(deployment: Deployment, runs: readonly Sea
   }
 
   return {
-    answer: ({ method, path, body }) => {
+    answer: ({ method, path, body, headers }) => {
       const [name = "", query = ""] = path.split("?")
       const [, run = "", action = ""] = /^\/admin\/runs\/(\d+)\/(publish|unpublish)$/.exec(name) ?? []
       const [, key = ""] = /^\/admin\/keys\/(\d+)$/.exec(name) ?? []
       if (method === "POST" && name === "/attest") return attested(body)
       if (method === "GET" && name === "/attestations") return listed(new URLSearchParams(query))
-      if (method === "POST" && name === "/admin/keys") return minted(body)
+      if (method === "POST" && name === "/admin/keys") return minted(body, headers["idempotency-key"]?.toString())
       if (method === "GET" && name === "/admin/keys") return done({ keys })
       if (method === "DELETE" && key !== "") return revoked(Number(key))
       if (method === "POST" && action !== "") return published(Number(run), action)

@@ -94,6 +94,7 @@ const GUIDE_SAYS = [
   "customer:erp 0",
   "true",
   "application/vnd.in-toto+json",
+  "key 2 was made: already_done",
   "run 1 of key 1: VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED",
   "no more runs",
   "all of that key: COMPLETE CHAIN VERIFIED AND ANCHORED",
