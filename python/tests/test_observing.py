@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import multiprocessing
 import os
 import resource
 import subprocess
@@ -191,7 +192,7 @@ def test_the_end_of_a_process_loses_no_call(service: Service, slow: Gate, tmp_pa
     assert in_gaps(service, "langchain") - gaps == 5 - sealed
 
 
-def test_the_child_of_a_fork_seals_its_own_calls(service: Service, tmp_path: Path) -> None:
+def test_the_children_of_a_fork_seal_their_own_calls(service: Service, tmp_path: Path) -> None:
     from runseal_client.langchain import RunsealCallback
 
     callback = RunsealCallback(Runseal(service.url), spool=Spool(str(tmp_path)))
@@ -204,6 +205,11 @@ def test_the_child_of_a_fork_seals_its_own_calls(service: Service, tmp_path: Pat
         callback.on_tool_end("2", run_id=run_id)
 
     call()
+    # What multiprocessing starts ends without the exit of Python.
+    process = multiprocessing.get_context("fork").Process(target=call)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
     child = os.fork()
     if child == 0:
         code = 1
@@ -214,4 +220,4 @@ def test_the_child_of_a_fork_seals_its_own_calls(service: Service, tmp_path: Pat
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     assert callback.flush(30)
-    assert service.count(route) == before + 2
+    assert service.count(route) == before + 3

@@ -15,6 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from multiprocessing.util import Finalize
 from typing import Any, TypeVar
 
 from .breaker import not_asked
@@ -205,6 +206,7 @@ class Observer:
         if self._idle == 0 and self._threads < MAX_THREADS:
             if _started(self._work, "runseal-observer"):
                 self._threads += 1
+            _hook_exit()
             self._drainer.wake()
         self._ready.notify_all()
 
@@ -371,5 +373,13 @@ def _at_exit() -> None:
             each.shutdown(max(0.0, ends_at - time.monotonic()))
 
 
+def _hook_exit() -> None:
+    """Also for a process of multiprocessing, which ends with such hooks alone, and forgets them when it starts."""
+    global _FINALIZER
+    if _FINALIZER is None or not _FINALIZER.still_active():
+        _FINALIZER = Finalize(None, _at_exit, exitpriority=0)
+
+
+_FINALIZER: Finalize[None] | None = None
 os.register_at_fork(after_in_child=_after_fork)
 atexit.register(_at_exit)
