@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { hasTool } from "../../../libs/pdf/test/pdf-tools.ts"
 import { closed, openedId } from "./harness/asked-permits.ts"
 import { numberAt } from "./harness/read-answer.ts"
+import { request } from "./harness/sample-requests.ts"
 import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { runVerifier } from "./harness/verifier.ts"
 
@@ -19,6 +20,12 @@ const ENDINGS = [
   ...["NOT_EXECUTED", "EXECUTOR_REFUSED", "EXECUTOR_FAILED", "TIMED_OUT"].map(code => ({ outcome: "failed", code })),
 ]
 const closes = new Map<string, number>()
+/** Runs of which what was decided stopped nothing. */
+const OBSERVED = {
+  "observed ok": request({ attested_context, enforcement: "observe" }),
+  "observed deny": request({ attested_context, enforcement: "observe", route_id: "forbidden" }),
+} as const
+const observed = new Map<string, number>()
 
 beforeAll(async () => {
   const trust = await service().get("/.well-known/runseal-trust.json")
@@ -27,6 +34,8 @@ beforeAll(async () => {
     const id = await openedId(service(), { attested_context })
     closes.set(JSON.stringify(ending), numberAt((await closed(service(), id, ending)).body, "run_id"))
   }
+  for (const [name, body] of Object.entries(OBSERVED))
+    observed.set(name, numberAt((await service().execute(body)).body, "run_id"))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -45,6 +54,7 @@ async function textsOf(id: number): Promise<Readonly<Record<"command" | "page" |
 const RECORDS: readonly (readonly [string, () => number])[] = [
   ...CASES.map(name => [name, () => runId(name)] as const),
   ...ENDINGS.map(ending => [`close ${JSON.stringify(ending)}`, () => closes.get(JSON.stringify(ending)) ?? 0] as const),
+  ...Object.keys(OBSERVED).map(name => [name, () => observed.get(name) ?? 0] as const),
 ]
 
 describe.each(RECORDS)("the texts on the record of %s", (name, idOf) => {
@@ -57,6 +67,7 @@ describe.each(RECORDS)("the texts on the record of %s", (name, idOf) => {
         expect(text, surface).toMatch(/act failed|reported as failed/i)
         expect(text, surface).not.toMatch(/completed run|act was reported (as completed|done)/)
       }
+      if (name.includes("observed")) expect(text, surface).toMatch(/observed.*(nothing was stopped|stopped nothing)/is)
       if (name === "stage_error") expect(text, surface).toMatch(/not an attestation/)
     }
   })
