@@ -67,7 +67,10 @@ describe.each(RECORDS)("the texts on the record of %s", (name, idOf) => {
         expect(text, surface).toMatch(/act failed|reported as failed/i)
         expect(text, surface).not.toMatch(/completed run|act was reported (as completed|done)/)
       }
-      if (name.includes("observed")) expect(text, surface).toMatch(/observed.*(nothing was stopped|stopped nothing)/is)
+      if (name.includes("observed")) {
+        expect(text, surface).toMatch(/observed.*(nothing was stopped|stopped nothing)/is)
+        expect(text, surface).not.toMatch(/(ended|stopped) the run/)
+      }
       if (name === "stage_error") expect(text, surface).toMatch(/not an attestation/)
     }
   })

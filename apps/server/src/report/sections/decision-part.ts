@@ -19,7 +19,7 @@ import {
   table,
   timeOr,
 } from "../spans.ts"
-import type { Part } from "../subject.ts"
+import { isObserved, type Part } from "../subject.ts"
 import { attestedFacts, DECISION_FIELDS } from "./declared-content.ts"
 import { rowsBeside } from "./receipt-part.ts"
 import { stepStates, timeline } from "./timeline.ts"
@@ -73,7 +73,8 @@ const gateResult = (state: keyof typeof GATE_RESULTS, bundle: Bundle): Span => {
   if (state !== "stopped") return { text: GATE_RESULTS[state] }
   const diagnosis = OUTCOMES[bundle.run.outcome_kind].words.standing === "diagnosis"
   const failed = diagnosis && refusingGate(bundle) === undefined
-  return { text: failed ? "failed" : GATE_RESULTS.stopped, style: "bold", tone: "bad" }
+  const stopped = isObserved({ bundle }) ? "would have stopped it" : GATE_RESULTS.stopped
+  return { text: failed ? "failed" : stopped, style: "bold", tone: "bad" }
 }
 
 const GATE_COLUMNS = [
