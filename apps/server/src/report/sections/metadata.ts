@@ -23,12 +23,20 @@ import { type Part, type Subject, wordsOf } from "../subject.ts"
 
 export const metadata: Part = subject => [
   heading(1, "Run Metadata"),
-  ...facts([...identity(subject), ...(subject.format === "brief" ? [] : [...caller(subject), ...origin(subject)])]),
+  ...facts(
+    subject.format === "brief"
+      ? admission(subject)
+      : [...identity(subject), ...admission(subject), ...caller(subject), ...origin(subject)],
+  ),
 ]
 
+/** What the first page has too, where a reader of two pages has just seen it. */
 const identity = ({ bundle: { run } }: Subject): readonly Fact[] => [
   fact("Run", String(run.run_id)),
   fact("Outcome", mono(run.outcome_kind)),
+]
+
+const admission = ({ bundle: { run } }: Subject): readonly Fact[] => [
   fact("Created at", timeOr(run.created_at)),
   fact("Pipeline Duration", pipelineDuration(durationMs(run), run.duration_us)),
   fact("Execution region", quote(run.execution_region)),
