@@ -21,7 +21,7 @@ const RUNS_OF: Readonly<Record<string, number>> = { verify_determinism: 25, dcae
 let service: TestService
 let admin: Holder
 let customer: Holder
-/** Token of a run of the admin's that is published now. */
+/** Token of a run of the admin's that is published, or shared, now. */
 let token = "0"
 /** Documents for the verifier, beside generated ones that resemble them. */
 let documents: readonly JsonObject[]
@@ -30,7 +30,7 @@ let permits: readonly string[]
 beforeAll(async () => {
   service = await openService()
   admin = await mint(service, ADMIN)
-  customer = await mint(service, { name: "customer" }, admin)
+  customer = await mint(service, { name: "customer", observe: true }, admin)
   for (const caller of [admin, customer])
     for (const payload of ["a payload", EICAR]) await caller.post("/execute", request({ payload }))
   const opening = [admin, customer].flatMap(holder => Array.from({ length: 8 }, () => openedId(holder)))
@@ -153,7 +153,10 @@ describe("no request makes the service fail, and every answer is described", () 
     "%s",
     async (_name, endpoint) => {
       const { method, template, operation } = endpoint
-      if (template.includes("{token}")) token = textAt((await admin.post("/admin/runs/1/publish", {})).body, "token")
+      if (template.includes("{token}")) {
+        const made = template.startsWith("/shared/") ? "share" : "publish"
+        token = textAt((await admin.post(`/admin/runs/1/${made}`, {})).body, "token")
+      }
       const seen = new Set<number>()
       const numRuns = RUNS_OF[operation.operationId] ?? RUNS
       await fc.assert(

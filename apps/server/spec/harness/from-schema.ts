@@ -71,7 +71,18 @@ const fitsNothing = ({ not }: Schema): boolean => not !== undefined && Object.ke
 const merged = (own: Schema, choice: Schema): Schema => ({
   ...own,
   ...choice,
+  ...(own.properties && choice.properties ? { properties: membersOf(own.properties, choice.properties) } : {}),
   required: [...(own.required ?? []), ...(choice.required ?? [])],
+})
+
+type Members = NonNullable<Schema["properties"]>
+
+/** The members of both: what an alternative says of one adds to what the object says of it. */
+const membersOf = (own: Members, choice: Members): Members => ({
+  ...own,
+  ...Object.fromEntries(
+    Object.entries(choice).map(([name, said]) => [name, said === false ? said : { ...own[name], ...said }]),
+  ),
 })
 
 const LATEST = new Date("2099-12-31T23:59:59.999Z")
