@@ -63,7 +63,7 @@ function headerOf(name: string, isFolder: boolean, size: number): Buffer {
 export function* entriesOf(tar: Uint8Array): Generator<TarEntry> {
   const all = Buffer.from(tar.buffer, tar.byteOffset, tar.byteLength)
   const text = (at: number, [offset, length]: readonly [number, number]): string =>
-    all.toString("latin1", at + offset, at + offset + length).replace(/\0.*$/s, "")
+    all.toString("latin1", at + offset, at + offset + length).split("\0", 1)[0] ?? ""
   for (let at = 0; (all[at] ?? 0) !== 0; ) {
     const size = Number.parseInt(text(at, SIZE), 8)
     const start = at + BLOCK
