@@ -240,19 +240,31 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
   }
 }
 
-/** Batches that fail are one line when the first does, and one when a batch is sealed again, however many there were. */
+/** Most lines on causes between two batches that are sealed. */
+const CAUSES_MAX = 16
+
+/** What an error and its causes say, to tell causes apart; it is not logged. */
+const causeOf = (error: unknown, depth = 0): string =>
+  error instanceof Error && depth < 4 ? `${error.name}: ${error.message}\n${causeOf(error.cause, depth + 1)}` : ""
+
+/** Batches that fail are one line for each cause, and one when a batch is sealed again, however many there were. */
 function openBatches(logger: Log, counters: Counters): Pick<Telemetry, "batchFailed" | "committed"> {
   let refused = 0
+  const causes = new Set<string>()
   return {
     batchFailed: (err, records) => {
       counters.batchFailed()
-      if (refused === 0) logger.error({ err }, "a batch was not sealed")
       refused += records
+      const cause = causeOf(err)
+      if (causes.has(cause) || causes.size === CAUSES_MAX) return
+      causes.add(cause)
+      logger.error({ err }, "a batch was not sealed")
     },
     committed: records => {
       counters.committed(records)
       if (refused > 0) logger.info({ refused }, "batches are sealed again")
       refused = 0
+      causes.clear()
     },
   }
 }
