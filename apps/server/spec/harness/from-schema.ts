@@ -81,7 +81,7 @@ type Members = NonNullable<Schema["properties"]>
 const membersOf = (own: Members, choice: Members): Members => ({
   ...own,
   ...Object.fromEntries(
-    Object.entries(choice).map(([name, said]) => [name, said === false ? said : { ...own[name], ...said }]),
+    Object.entries(choice).map(([name, schema]) => [name, schema === false ? schema : { ...own[name], ...schema }]),
   ),
 })
 
