@@ -68,6 +68,10 @@ class Service:
         return int(self.get(path)["total"])
 
 
+# Options for a service that a test asks more often than its limits allow.
+UNLIMITED = ("--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000")
+
+
 @contextmanager
 def running_service(folder: Path, *options: str) -> Iterator[Service]:
     """A service that ends with the block."""

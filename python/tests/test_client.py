@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from places import NODE
-from service import Service, free_port, running_service
+from service import UNLIMITED, Service, free_port, running_service
 
 from runseal_client import ActRefused, AsyncRunseal, PermitInvalid, Runseal, RunsealError, sealed, verify_permit
 from runseal_client.verifier.documents import verify_document, verify_text
@@ -26,7 +26,7 @@ HASH = "ab" * 32
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service")
-    with running_service(folder, "--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000") as running:
+    with running_service(folder, *UNLIMITED) as running:
         yield running
 
 

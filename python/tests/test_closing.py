@@ -15,7 +15,7 @@ import anyio
 import pytest
 from gate import Gate, gate, said
 from places import NODE
-from service import Service, running_service
+from service import UNLIMITED, Service, running_service
 
 from runseal_client import AsyncRunseal, CloseUnconfirmed, Runseal, RunsealError, breaker, sealed
 from runseal_client.spool import Spool
@@ -36,8 +36,7 @@ SLOW_SECONDS = 0.4
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    limits = ("--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000")
-    with running_service(tmp_path_factory.mktemp("service"), *limits) as running:
+    with running_service(tmp_path_factory.mktemp("service"), *UNLIMITED) as running:
         yield running
 
 

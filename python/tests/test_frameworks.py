@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from model_server import ModelServer, running_model
 from places import NODE
-from service import Service, running_service
+from service import UNLIMITED, Service, running_service
 
 from runseal_client import AsyncRunseal, Runseal
 from runseal_client.spool import Spool
@@ -25,8 +25,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    limits = ("--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000")
-    with running_service(tmp_path_factory.mktemp("service"), *limits) as running:
+    with running_service(tmp_path_factory.mktemp("service"), *UNLIMITED) as running:
         yield running
 
 

@@ -16,7 +16,7 @@ import pytest
 from gate import gate, said
 from model_server import ModelServer, running_model
 from places import NODE
-from service import Service, free_port, running_service
+from service import UNLIMITED, Service, free_port, running_service
 
 pytestmark = pytest.mark.skipif(
     not NODE.exists() or importlib.util.find_spec("litellm") is None,
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.skipif(
 
 WORKERS = 8
 MASTER_KEY = "sk-" + "5a0c71d2e93b46f8" * 4
-LIMITS = ("--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000")
 EICAR = r"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
 
 
@@ -120,7 +119,7 @@ def settled(service: Service, path: str, wanted: int, seconds: float = 60) -> in
 
 def test_every_call_has_its_record(tmp_path: Path) -> None:
     with (
-        running_service(tmp_path, *LIMITS) as service,
+        running_service(tmp_path, *UNLIMITED) as service,
         running_model() as model,
         running_proxy(tmp_path, service.url, model, WORKERS) as proxy,
         ThreadPoolExecutor(16) as pool,
@@ -181,7 +180,7 @@ def test_every_call_has_its_record(tmp_path: Path) -> None:
 
 
 def test_fail_open_counts_what_was_not_sealed(tmp_path: Path) -> None:
-    service = Service(tmp_path, *LIMITS)
+    service = Service(tmp_path, *UNLIMITED)
     try:
         service.start()
         with (
@@ -246,7 +245,7 @@ def test_fail_closed_makes_no_call(tmp_path: Path) -> None:
 
 def test_a_model_that_was_asked_and_is_not_sealed_is_no_refusal(tmp_path: Path) -> None:
     with (
-        running_service(tmp_path, *LIMITS) as service,
+        running_service(tmp_path, *UNLIMITED) as service,
         gate(service.url) as lossy,
         running_model() as model,
         running_proxy(tmp_path, lossy.url, model, 1, RUNSEAL_FAIL="closed") as proxy,

@@ -18,7 +18,7 @@ import pytest
 from gate import Gate, drained, gate
 from model_server import ModelServer, running_model
 from places import NODE
-from service import Service, running_service
+from service import UNLIMITED, Service, running_service
 from ticker import ticking
 
 from runseal_client import Runseal, breaker
@@ -40,8 +40,7 @@ MEMORY_MIB = 64
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    limits = ("--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000")
-    with running_service(tmp_path_factory.mktemp("service"), *limits) as running:
+    with running_service(tmp_path_factory.mktemp("service"), *UNLIMITED) as running:
         yield running
 
 

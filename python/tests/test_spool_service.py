@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from gate import drained, gate, said
 from places import NODE
-from service import Service, running_service
+from service import UNLIMITED, Service, running_service
 
 from runseal_client import Runseal, spool
 from runseal_client.spool import Spool
@@ -29,8 +29,7 @@ OPENING = {
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service")
-    limits = ("--anonymous-rate-limit", "100000", "--permit-rate-limit", "100000")
-    with running_service(folder, *limits) as running:
+    with running_service(folder, *UNLIMITED) as running:
         yield running
 
 
