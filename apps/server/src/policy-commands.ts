@@ -135,23 +135,27 @@ const LARGE: SubmittedRun = {
   },
 }
 
+/** A condition that reads nothing large: what a policy takes without the rule that is timed. */
+const READING: PolicyDocument["rules"][number] = { id: "reading", effect: "allow", when: "context.has_ai_output" }
+
 /** Which rules take long for a large request, beyond what reading the request takes. */
 function slowRules(config: Config, document: PolicyDocument): readonly string[] {
-  const timed = (rule: PolicyDocument["rules"][number]): number => {
-    const policy = loadPolicy({ ...document, required_attested_fields: [], rules: [{ ...rule }] })
-    const times = Array.from({ length: TIMED }, () => {
-      const since = performance.now()
-      judged(policy, config, "api-key-1", LARGE)
-      return performance.now() - since
-    })
-    return Math.min(...times)
-  }
   const conditional = document.rules.filter(({ when }) => when !== undefined)
   if (conditional.length === 0) return []
-  const reading = timed({ id: "reading", effect: "allow", when: "context.has_ai_output" })
-  return conditional.flatMap(rule => {
-    const ms = timed(rule) - reading
-    return ms > SLOW_MS ? [`${rule.id} takes ${ms.toFixed(1)} ms for a large request, and every run waits for it`] : []
+  const policies = [READING, ...conditional].map(rule =>
+    loadPolicy({ ...document, required_attested_fields: [], rules: [{ ...rule }] }),
+  )
+  const timed = (policy: CompiledPolicy): number => {
+    const since = performance.now()
+    judged(policy, config, "api-key-1", LARGE)
+    return performance.now() - since
+  }
+  // In turn, so that a machine that is busy for a while slows every rule and not one.
+  const rounds = Array.from({ length: TIMED }, () => policies.map(timed))
+  const [reading = 0, ...least] = policies.map((_, i) => Math.min(...rounds.map(times => times[i] ?? 0)))
+  return conditional.flatMap(({ id }, i) => {
+    const ms = (least[i] ?? 0) - reading
+    return ms > SLOW_MS ? [`${id} takes ${ms.toFixed(1)} ms for a large request, and every run waits for it`] : []
   })
 }
 

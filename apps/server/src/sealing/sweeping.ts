@@ -19,15 +19,16 @@ export function openSweeping(
   let underWay: Promise<void> | undefined
   let again = false
   let closed = false
+  const reported = (error: unknown): boolean => {
+    reportFailure(error)
+    return false
+  }
   const sweepAll = async (): Promise<void> => {
-    try {
-      do {
-        again = false
-        again = (await step()) || again
-      } while (again && !closed)
-    } catch (error) {
-      reportFailure(error)
-    }
+    do {
+      // A sweep that is asked for during a step that fails is made too: its cause may be gone.
+      again = false
+      again = (await step().catch(reported)) || again
+    } while (again && !closed)
     underWay = undefined
   }
   const sweep = (): Promise<void> => {
