@@ -13,8 +13,21 @@ export {
   isSha256Hex,
 } from "./encoding.ts"
 export { countNodes, holdsNul, MAX_NODES } from "./json-nodes.ts"
-export { type DeepReadonly, type JsonObject, type JsonValue, MAX_DEPTH } from "./json-value.ts"
-export { DEFAULT_MAX_BYTES, parseStrictJson, readStrictJson, type StrictJsonLimits } from "./strict-json.ts"
+export {
+  type DeepReadonly,
+  type JsonObject,
+  type JsonTree,
+  type JsonValue,
+  MAX_DEPTH,
+  NumberText,
+} from "./json-value.ts"
+export {
+  DEFAULT_MAX_BYTES,
+  parseNumberTexts,
+  parseStrictJson,
+  readStrictJson,
+  type StrictJsonLimits,
+} from "./strict-json.ts"
 export { type Position, StrictJsonError, type StrictJsonErrorCode } from "./strict-json-error.ts"
 export { strictValue } from "./strict-value.ts"
 export { utf8Decode, utf8Encode } from "./utf8.ts"

@@ -1,5 +1,5 @@
 import { exactNumber } from "./exact-number.ts"
-import type { JsonValue } from "./json-value.ts"
+import type { JsonTree } from "./json-value.ts"
 import { positionOf, StrictJsonError, type StrictJsonErrorCode } from "./strict-json-error.ts"
 import { isSurrogatePair } from "./utf8.ts"
 
@@ -8,15 +8,17 @@ const SHORT_ESCAPES: ReadonlySet<number> = new Set([0x22, 0x5c, 0x2f, 0x62, 0x66
 const UNIT_ESCAPE = /^\\u[0-9a-fA-F]{4}$/
 
 /** A text being read from front to back. */
-export interface Source {
+export interface Source<N = unknown> {
   readonly text: string
   readonly unit: "bytes" | "code units"
   readonly maxDepth: number
   readonly acceptsNegativeZero: boolean
+  /** What a number is read as, of its characters and the double that is exactly it. */
+  readonly numberOf: (text: string, value: number) => N
   /** Index of the next code unit to read. */
   at: number
   /** Items of the arrays that are being read, those of an inner one behind those of the one around it. */
-  readonly items: JsonValue[]
+  readonly items: JsonTree<N>[]
   /** Items in use; those after them were copied to an array already. */
   itemCount: number
 }
@@ -98,7 +100,7 @@ function escapedUnit(text: string, at: number): number | undefined {
 }
 
 /** Reads a number (RFC 8259 §6) that a double carries exactly. */
-export function readNumber(source: Source): number {
+export function readNumber<N>(source: Source<N>): N {
   const { text } = source
   const start = source.at
   let at = text.charCodeAt(start) === 0x2d ? start + 1 : start
@@ -109,11 +111,12 @@ export function readNumber(source: Source): number {
     const sign = text.charCodeAt(at + 1)
     at = skipDigits(source, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1)
   }
-  const value = exactNumber(text.slice(start, at), hasExponent)
+  const token = text.slice(start, at)
+  const value = exactNumber(token, hasExponent)
   const isZero = value === "negative_zero" && source.acceptsNegativeZero
   if (typeof value === "string" && !isZero) throw failure(source, value, start)
   source.at = at
-  return typeof value === "string" ? 0 : value
+  return source.numberOf(token, typeof value === "string" ? 0 : value)
 }
 
 /** Index behind the digits at `at`, of which there must be one. */

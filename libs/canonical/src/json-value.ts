@@ -6,11 +6,27 @@ export interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
+/** A JSON value whose numbers are read as `N`. */
+export type JsonTree<N> = null | boolean | N | string | readonly JsonTree<N>[] | { readonly [key: string]: JsonTree<N> }
+
+/** A number as its characters stand in a JSON text (RFC 8259 §6): readers of other languages may take `1e3` and `1000` for two values. */
+export class NumberText {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get text(): string {
+    return this.#text
+  }
+}
+
 /** Deepest nesting that is read or written. A service that wraps a request before sealing it allows less in requests. */
 export const MAX_DEPTH = 66
 
 /** Adds an own member under any key: a plain assignment to "__proto__" would change the prototype instead. */
-export function addMember(object: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
+export function addMember<Value>(object: { [key: string]: Value }, key: string, value: Value): void {
   if (key === "__proto__") {
     Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
   } else object[key] = value

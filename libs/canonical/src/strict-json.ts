@@ -10,7 +10,7 @@ import {
   type Source,
   skipWhitespace,
 } from "./json-tokens.ts"
-import { addMember, type JsonObject, type JsonValue, MAX_DEPTH } from "./json-value.ts"
+import { addMember, type JsonTree, type JsonValue, MAX_DEPTH, NumberText } from "./json-value.ts"
 import { positionOf, StrictJsonError } from "./strict-json-error.ts"
 import { utf8Decode, utf8Encode, utf8Length, utf8Salvage } from "./utf8.ts"
 
@@ -41,8 +41,15 @@ const FAR_INDEX = 4_294_967_294
  *
  * A text beyond `maxBytes` or `maxNodes` is refused before anything is built of it, without a position.
  */
-export function parseStrictJson(input: string | Uint8Array, limits: StrictJsonLimits = {}): JsonValue {
-  const source = open(input, limits)
+export const parseStrictJson = (input: string | Uint8Array, limits: StrictJsonLimits = {}): JsonValue =>
+  parse(input, limits, (_, value) => value)
+
+/** The same text, refused for the same reasons, with each number as it is written. */
+export const parseNumberTexts = (input: string | Uint8Array, limits: StrictJsonLimits = {}): JsonTree<NumberText> =>
+  parse(input, limits, text => new NumberText(text))
+
+function parse<N>(input: string | Uint8Array, limits: StrictJsonLimits, numberOf: Source<N>["numberOf"]): JsonTree<N> {
+  const source = open(input, limits, numberOf)
   if (source.text.startsWith("\ufeff")) throw failure(source, "byte_order_mark", 0)
   skipWhitespace(source)
   const value = readValue(source, 0)
@@ -61,7 +68,7 @@ export function readStrictJson(input: string | Uint8Array): JsonValue | undefine
   }
 }
 
-function open(input: string | Uint8Array, limits: StrictJsonLimits): Source {
+function open<N>(input: string | Uint8Array, limits: StrictJsonLimits, numberOf: Source<N>["numberOf"]): Source<N> {
   const maxDepth = Math.min(limits.maxDepth ?? MAX_DEPTH, MAX_DEPTH)
   if (exceeds(input, limits.maxBytes ?? DEFAULT_MAX_BYTES)) {
     throw new StrictJsonError("too_large", { offset: 0, line: 1, column: 1 })
@@ -70,7 +77,7 @@ function open(input: string | Uint8Array, limits: StrictJsonLimits): Source {
     throw new StrictJsonError("too_many_nodes", { offset: 0, line: 1, column: 1 })
   }
   const { acceptsNegativeZero = false } = limits
-  const start = { maxDepth, acceptsNegativeZero, at: 0, items: [], itemCount: 0 }
+  const start = { maxDepth, acceptsNegativeZero, numberOf, at: 0, items: [], itemCount: 0 }
   if (typeof input === "string") return { ...start, text: input, unit: "code units" }
   const text = utf8Decode(input)
   if (text !== undefined) return { ...start, text, unit: "bytes" }
@@ -88,7 +95,7 @@ function exceeds(input: string | Uint8Array, maxBytes: number): boolean {
 const holdsMoreNodes = (input: string | Uint8Array, maxNodes: number): boolean =>
   input.length > maxNodes && countNodes(typeof input === "string" ? utf8Encode(input) : input, maxNodes + 1) > maxNodes
 
-function readValue(source: Source, depth: number): JsonValue {
+function readValue<N>(source: Source<N>, depth: number): JsonTree<N> {
   switch (source.text.charCodeAt(source.at)) {
     case 0x22:
       return readString(source)
@@ -108,7 +115,7 @@ function readValue(source: Source, depth: number): JsonValue {
 }
 
 /** An array that grows item by item has room for seventeen as soon as it has one: it is made when all its items are read. */
-function readArray(source: Source, depth: number): JsonValue[] {
+function readArray<N>(source: Source<N>, depth: number): JsonTree<N>[] {
   if (depth > source.maxDepth) throw failure(source, "too_deep", source.at)
   const { items, itemCount: first } = source
   source.at++
@@ -126,9 +133,9 @@ function readArray(source: Source, depth: number): JsonValue[] {
   return array
 }
 
-function readObject(source: Source, depth: number): JsonObject {
+function readObject<N>(source: Source<N>, depth: number): { readonly [key: string]: JsonTree<N> } {
   if (depth > source.maxDepth) throw failure(source, "too_deep", source.at)
-  const object: { [key: string]: JsonValue } = {}
+  const object: { [key: string]: JsonTree<N> } = {}
   source.at++
   skipWhitespace(source)
   if (source.text.charCodeAt(source.at) !== 0x7d) {
@@ -148,12 +155,12 @@ function readObject(source: Source, depth: number): JsonObject {
  * Has the engine keep members whose names are array indices in a table: it would make room for all indices below one, so that
  * {"1000":1} took eight kilobytes. An object that has had a far index stays so when that is gone.
  */
-function makeSparse(object: { [key: string]: JsonValue }): void {
+function makeSparse(object: { [key: string]: unknown }): void {
   object[FAR_INDEX] = null
   delete object[FAR_INDEX]
 }
 
-function readMember(source: Source, object: { [key: string]: JsonValue }, depth: number): void {
+function readMember<N>(source: Source<N>, object: { [key: string]: JsonTree<N> }, depth: number): void {
   const keyAt = source.at
   const key = readString(source)
   // No JSON value is undefined, so the cheap read rules out most keys; inherited names need the exact question.

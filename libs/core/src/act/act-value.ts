@@ -1,0 +1,122 @@
+/** One value of an act, read from what stands in the payload. Nothing is rounded, trimmed or guessed: what is not exactly of the type is unreadable. */
+import { type JsonTree, NumberText } from "@runseal/canonical"
+import type { ActRow } from "./act-table.ts"
+import { decimalText, decimalUnits } from "./decimal-text.ts"
+
+/** Code units of a text of type `ascii`, and of one of type `string`. */
+const ASCII_MAX_LENGTH = 256
+const STRING_MAX_LENGTH = 1024
+/** Distinct texts of type `strings`. */
+const STRINGS_MAX = 64
+
+/** Why a name has no value, or an object is not as its table says. Closed codes: nothing of the payload is repeated. */
+export const ACT_PROBLEMS = [
+  "not_json",
+  "absent",
+  "wrong_type",
+  "not_ascii",
+  "control_character",
+  "too_long",
+  "not_exact",
+  "out_of_bounds",
+  "too_many",
+  "twin_members",
+  "unnamed_member",
+] as const
+export type ActProblem = (typeof ACT_PROBLEMS)[number]
+
+/** A decimal, a sum and a max are texts with 1 to 4 digits after the point; `strings` are sorted by their code units. */
+export type ActScalar = string | number | boolean | readonly string[]
+type Read = { readonly value: ActScalar } | { readonly problem: ActProblem }
+
+const problem = (code: ActProblem): Read => ({ problem: code })
+
+/** Printable ASCII without the blank. */
+const ASCII = /^[\x21-\x7e]+$/
+/** Controls and format characters, which change how a text looks and not what it is. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/
+
+/** @param found what stands at the name's pointer: one value, or one for each item of the array that `*` goes over; at least one */
+export function readValue(row: ActRow, found: readonly JsonTree<NumberText>[]): Read {
+  const [first = null] = found
+  switch (row.type) {
+    case "boolean":
+      return typeof first === "boolean" ? { value: first } : problem("wrong_type")
+    case "integer":
+      return integerOf(row, first)
+    case "decimal":
+      return decimalOf(row, first)
+    case "sum":
+    case "max":
+      return foldDecimals(row, found)
+    case "strings":
+      return stringsOf(row, found)
+    default:
+      return textOf(row, first)
+  }
+}
+
+function textOf({ type, case: letters }: ActRow, value: JsonTree<NumberText>): Read {
+  if (typeof value !== "string") return problem("wrong_type")
+  if (type === "string" || (type === "strings" && letters === undefined)) {
+    if (value.length > STRING_MAX_LENGTH) return problem("too_long")
+    return UNSEEN.test(value) ? problem("control_character") : { value }
+  }
+  if (value.length > ASCII_MAX_LENGTH) return problem("too_long")
+  if (!ASCII.test(value)) return problem("not_ascii")
+  if (letters === undefined) return { value }
+  return { value: letters === "lower" ? value.toLowerCase() : value.toUpperCase() }
+}
+
+function stringsOf(row: ActRow, found: readonly JsonTree<NumberText>[]): Read {
+  const distinct = new Set<string>()
+  for (const item of found) {
+    const read = textOf(row, item)
+    if ("problem" in read) return read
+    if (typeof read.value === "string") distinct.add(read.value)
+  }
+  return distinct.size > STRINGS_MAX ? problem("too_many") : { value: [...distinct].toSorted() }
+}
+
+function integerOf(row: ActRow, value: JsonTree<NumberText>): Read {
+  if (!(value instanceof NumberText)) return problem("wrong_type")
+  if (!INTEGER.test(value.text)) return problem("not_exact")
+  const number = Number(value.text)
+  return isWithin(row, BigInt(number) * 10_000n) ? { value: number } : problem("out_of_bounds")
+}
+
+/** A number or a text, both read from their characters. */
+function unitsOf(value: JsonTree<NumberText>): bigint | ActProblem {
+  const text = value instanceof NumberText ? value.text : value
+  if (typeof text !== "string") return "wrong_type"
+  return decimalUnits(text) ?? "not_exact"
+}
+
+function decimalOf(row: ActRow, value: JsonTree<NumberText>): Read {
+  const units = unitsOf(value)
+  return typeof units === "bigint" ? boundedDecimal(row, units) : problem(units)
+}
+
+function foldDecimals(row: ActRow, found: readonly JsonTree<NumberText>[]): Read {
+  let folded: bigint | undefined
+  for (const item of found) {
+    const units = unitsOf(item)
+    if (typeof units !== "bigint") return problem(units)
+    if (folded === undefined) folded = units
+    else if (row.type === "sum") folded += units
+    else if (units > folded) folded = units
+  }
+  return boundedDecimal(row, folded ?? 0n)
+}
+
+function boundedDecimal(row: ActRow, units: bigint): Read {
+  const value = decimalText(units)
+  return value === undefined || !isWithin(row, units) ? problem("out_of_bounds") : { value }
+}
+
+function isWithin({ min, max }: ActRow, units: bigint): boolean {
+  const least = decimalUnits(min ?? "")
+  const most = decimalUnits(max ?? "")
+  return (least === undefined || units >= least) && (most === undefined || units <= most)
+}
