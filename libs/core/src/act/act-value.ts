@@ -1,11 +1,13 @@
 /** One value of an act, read from what stands in the payload. Nothing is rounded, trimmed or guessed: what is not exactly of the type is unreadable. */
 import { type JsonTree, NumberText } from "@runseal/canonical"
-import type { ActRow } from "./act-table.ts"
+import { type ActRow, EVERY_ITEM, stepsOf } from "./act-table.ts"
 import { decimalText, decimalUnits } from "./decimal-text.ts"
 
 /** Code units of a text of type `ascii`, and of one of type `string`. */
 const ASCII_MAX_LENGTH = 256
 const STRING_MAX_LENGTH = 1024
+/** Items of a list that are read one by one. */
+export const MAX_ITEMS = 256
 /** Distinct texts of type `strings`. */
 const STRINGS_MAX = 64
 
@@ -37,8 +39,21 @@ const ASCII = /^[\x21-\x7e]+$/
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/
 
-/** @param found what stands at the name's pointer: one value, or one for each item of the array that `*` goes over; at least one */
-export function readValue(row: ActRow, found: readonly JsonTree<NumberText>[]): Read {
+/**
+ * A list without items is as absent, whether `*` goes over it or a name of type `strings` leads to it.
+ * @param found what stands at the name's pointer: one value, or one for each item of the list that `*` goes over
+ * @returns undefined for an absent value
+ */
+export function readValue(row: ActRow, found: readonly JsonTree<NumberText>[]): Read | undefined {
+  if (found.length === 0) return undefined
+  if (row.type !== "strings" || stepsOf(row.at).includes(EVERY_ITEM)) return readFound(row, found)
+  const [list = null] = found
+  if (!isList(list)) return problem("wrong_type")
+  if (list.length > MAX_ITEMS) return problem("too_many")
+  return list.length === 0 ? undefined : stringsOf(row, list)
+}
+
+function readFound(row: ActRow, found: readonly JsonTree<NumberText>[]): Read {
   const [first = null] = found
   switch (row.type) {
     case "boolean":
@@ -56,6 +71,8 @@ export function readValue(row: ActRow, found: readonly JsonTree<NumberText>[]): 
       return textOf(row, first)
   }
 }
+
+const isList = (value: JsonTree<NumberText>): value is readonly JsonTree<NumberText>[] => Array.isArray(value)
 
 function textOf({ type, case: letters }: ActRow, value: JsonTree<NumberText>): Read {
   if (typeof value !== "string") return problem("wrong_type")

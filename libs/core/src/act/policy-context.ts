@@ -43,8 +43,8 @@ export type PolicyFacts = {
 }
 
 /** An extension value of Cedar's JSON form. */
-type Extension = { readonly __extn: { readonly fn: "decimal" | "datetime"; readonly arg: string } }
-type CedarValue = string | number | boolean | readonly string[] | Extension | { readonly [name: string]: CedarValue }
+type Extension = { __extn: { fn: "decimal" | "datetime"; arg: string } }
+type CedarValue = string | number | boolean | string[] | Extension | { [name: string]: CedarValue }
 type CedarType = "String" | "Long" | "Bool" | "decimal" | "datetime" | "Set<String>"
 
 /** Where an attribute comes from: a declared section, whose withholding hides it, or what the service established. */
@@ -150,14 +150,25 @@ export const CONTEXT_ROWS = {
   "declared.attested": ATTESTED,
 } as const satisfies Record<string, Readonly<Record<string, Row>>>
 
+/** The attributes of a record of the context, by its path; of the context itself by "". */
+export function attributesOf(
+  path: string,
+  { acts = [], act }: { acts?: readonly ActTable[]; act?: string } = {},
+): readonly string[] {
+  if (path === "") return act === undefined ? CONTEXT_WORDS.slice(1) : CONTEXT_WORDS
+  if (path === "act") return Object.keys(acts.find(({ name }) => name === act)?.names ?? {})
+  const rows = Object.entries(CONTEXT_ROWS).find(([record]) => record === path)?.[1] ?? {}
+  return [...Object.keys(rows), ...(path === "declared" ? ["attested"] : [])]
+}
+
 const items = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : [])
-const distinct = (values: readonly (JsonValue | undefined)[]): readonly string[] => [
+const distinct = (values: readonly (JsonValue | undefined)[]): string[] => [
   ...new Set(values.filter(value => typeof value === "string")),
 ]
 const isNamed = (text: string): boolean => [...text].some(character => isVisible(character.codePointAt(0) ?? 0))
 
 /** Approvers that the caller names: each once, those without a name and the actor itself left out. */
-function approverIds({ declared }: PolicyFacts): readonly string[] {
+function approverIds({ declared }: PolicyFacts): string[] {
   const actor = textMember(declared.attested_context, "actor_id")
   const ids = items(member(declared.authorization_chain, "approvers")).map(entry => textMember(entry, "actor_id"))
   return distinct(ids).filter(id => id !== actor && isNamed(id))
@@ -222,11 +233,13 @@ export type CedarRequest = {
   readonly principal: { readonly type: "Tenant"; readonly id: string }
   readonly action: { readonly type: "Action"; readonly id: string }
   readonly resource: { readonly type: "Program"; readonly id: string }
-  readonly context: { readonly [word: string]: CedarValue }
+  readonly context: { [word: string]: CedarValue }
 }
 
-const cedarAct = ({ type, value }: ActValue): CedarValue =>
-  typeof value === "string" && ACT_CEDAR_TYPES[type] === "decimal" ? decimal(value) : value
+function cedarAct({ type, value }: ActValue): CedarValue {
+  if (typeof value === "object") return [...value]
+  return typeof value === "string" && ACT_CEDAR_TYPES[type] === "decimal" ? decimal(value) : value
+}
 
 function read(
   path: string,

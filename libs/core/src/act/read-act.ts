@@ -4,11 +4,9 @@
  */
 import { type JsonTree, NumberText, parseNumberTexts, StrictJsonError } from "@runseal/canonical"
 import { type ActRow, type ActTable, EVERY_ITEM, stepsOf } from "./act-table.ts"
-import { type ActProblem, type ActScalar, readValue } from "./act-value.ts"
+import { type ActProblem, type ActScalar, MAX_ITEMS, readValue } from "./act-value.ts"
 import { foldName } from "./fold-name.ts"
 
-/** Items of an array that `*` goes over. */
-const MAX_ITEMS = 256
 /** Objects that are named as not being as the table says. */
 const MAX_OBJECT_FAULTS = 16
 /** Code units of all values of one act together. */
@@ -112,8 +110,7 @@ function treeOf(payload: string): Value | undefined {
 /** Undefined for an optional name without a value. */
 function readName(row: ActRow, problem: ActProblem | undefined, found: readonly Value[]) {
   if (problem !== undefined) return { problem }
-  if (found.length > 0) return readValue(row, found)
-  return row.optional === true ? undefined : { problem: "absent" as const }
+  return readValue(row, found) ?? (row.optional === true ? undefined : { problem: "absent" as const })
 }
 
 const unitsOf = (values: readonly ActValue[]): number =>

@@ -230,6 +230,7 @@ const DENIALS: Readonly<Record<PepgReasonCode, (receipt: DenyReceipt) => string>
   RULE_DENIED: ({ fired_rule_id: rule }) => `rule ${rule} of the policy`,
   RULE_ALLOWED: ({ fired_rule_id: rule }) => `rule ${rule} of the policy`,
   DEFAULT_DENY: () => "no rule of the policy allows it",
+  ACT_UNREADABLE: () => "the payload is not as the act table of the policy says",
   POLICY_EVALUATION_ERROR: () => "the policy could not be evaluated",
 }
 

@@ -6,7 +6,13 @@ import * as v from "valibot"
 import { lineSchema } from "./scalars.ts"
 
 /** Every `decision_reason_code` that a policy can give. */
-export const POLICY_REASON_CODES = ["RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR"] as const
+export const POLICY_REASON_CODES = [
+  "RULE_ALLOWED",
+  "RULE_DENIED",
+  "DEFAULT_DENY",
+  "ACT_UNREADABLE",
+  "POLICY_EVALUATION_ERROR",
+] as const
 export type PolicyReasonCode = (typeof POLICY_REASON_CODES)[number]
 /** Reason code of a deny by Malicious Code Defense (docs/formats.md section 3.1). */
 export const MCD_REASON_CODE = "MCD_SIGNATURE_MATCH"
@@ -63,6 +69,7 @@ export const PEPG_REASONS: Readonly<Record<PepgReasonCode, ReasonRow>> = {
   RULE_ALLOWED: { decision: "allow", fires: isRuleId, determined: true },
   RULE_DENIED: { decision: "deny", fires: isRuleId, determined: true },
   DEFAULT_DENY: { decision: "deny", fires: id => id === DEFAULT_DENY_RULE_ID, determined: false },
+  ACT_UNREADABLE: { decision: "deny", fires: id => id === ENGINE_RULE_ID, determined: false },
   POLICY_EVALUATION_ERROR: { decision: "deny", fires: id => isRuleId(id) || id === ENGINE_RULE_ID, determined: false },
   MCD_SIGNATURE_MATCH: { decision: "deny", fires: isSignatureId, determined: false },
 }

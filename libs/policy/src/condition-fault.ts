@@ -3,7 +3,8 @@
  * counts bytes, and names brackets that were put around the condition.
  */
 import type { DetailedError } from "@cedar-policy/cedar-wasm/nodejs"
-import { attributesOf } from "./policy-input.ts"
+import { utf8Decode, utf8Encode } from "@runseal/canonical"
+import { attributesOf } from "@runseal/core/act/policy-context"
 
 /** Kinds of faults, by what the engine says of them; the first that fits counts. */
 const KINDS: readonly (readonly [pattern: RegExp, reason: string])[] = [
@@ -23,37 +24,39 @@ const KINDS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/unexpected token|invalid token/, "the condition cannot be read from there on"],
 ]
 
-/** Where the condition begins in a text, and how it is written. */
-type Condition = { readonly head: string; readonly when: string }
+/** Where the condition begins in a text, how it is written, and which act it may read. */
+type Condition = { readonly head: string; readonly when: string } & NonNullable<Parameters<typeof attributesOf>[1]>
 
 /** The place and the reason, as the end of a sentence without its full stop. */
 export function conditionFault(error: DetailedError | undefined, condition: Condition): string {
   const { message = "", help, sourceLocations = [] } = error ?? {}
   const reported = `${message} ${help ?? ""}`
   const reason =
-    unknownAttribute(message) ??
+    unknownAttribute(message, condition) ??
     KINDS.find(([pattern]) => pattern.test(reported))?.[1] ??
     "the engine does not accept it"
   return `${placeOf(sourceLocations[0]?.start, condition)}${reason}`
 }
 
 /** A name that can be shown, of an attribute that the context does not have. */
-const NOT_FOUND = /attribute `((?:attested\.)?)(\w{1,64})` in context .* not found/
+const NOT_FOUND = /attribute `((?:\w{1,64}\.){0,2})(\w{1,64})` in context .* not found/
 
 /** Names the attribute, and those that there are beside it; undefined for any other fault. */
-function unknownAttribute(message: string): string | undefined {
+function unknownAttribute(message: string, condition: Condition): string | undefined {
   const [, within, name] = NOT_FOUND.exec(message) ?? []
   if (within === undefined || name === undefined) return undefined
-  const known = attributesOf(within === "" ? "context" : "attested").map(each => `context.${within}${each}`)
+  if (within === "" && name === "act")
+    return "the rule reads an act and names none: give it the name of its act table under `act`"
+  const known = attributesOf(within.slice(0, -1), condition).map(each => `context.${within}${each}`)
   return `there is no attribute context.${within}${name}, only ${known.join(", ")}`
 }
 
 /** @param start in bytes of the whole text */
 function placeOf(start: number | undefined, { head, when }: Condition): string {
-  const at = (start ?? 0) - Buffer.byteLength(head)
+  const at = (start ?? 0) - utf8Encode(head).length
   if (at < 0) return ""
-  const bytes = Buffer.from(when)
+  const bytes = utf8Encode(when)
   if (at >= bytes.length) return "at its end: "
-  const lines = bytes.subarray(0, at).toString().split("\n")
+  const lines = (utf8Decode(bytes.subarray(0, at)) ?? when).split("\n")
   return `at line ${lines.length}, column ${[...(lines.at(-1) ?? "")].length + 1}: `
 }

@@ -1,28 +1,31 @@
 /**
- * Policy document → preparsed Cedar policy set. Whatever could surprise at evaluation is refused here, when it is loaded:
+ * Policy document → parsed Cedar rules. Whatever could surprise at evaluation is refused here, when it is loaded:
  * an expression that is more than one expression or too deep, an unknown attribute, a rule that can never apply, rules that take long.
  */
-import { isDeepStrictEqual } from "node:util"
 import type { PolicyJson } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
+import { type ActTable, tableOf } from "@runseal/core/act/act-table"
+import { type ContextReads, cedarSchema } from "@runseal/core/act/policy-context"
+import { type ActReader, actReader } from "@runseal/core/act/read-act"
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.ts"
 import { conditionDepth, MAX_CONDITION_DEPTH } from "./condition-depth.ts"
 import { conditionFault } from "./condition-fault.ts"
+import { contextReads } from "./context-reads.ts"
 import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-document.ts"
-import { CEDAR_SCHEMA } from "./policy-input.ts"
 import { boundSteps } from "./rule-steps.ts"
 
 /** The engine named in every policy hash: another engine may read the same rules differently. */
-const POLICY_ENGINE = "cedar-wasm"
+export const POLICY_ENGINE = "cedar-wasm"
 /** As the engine says it; it is not loaded for this. */
-const POLICY_ENGINE_VERSION = "4.13.0"
+export const POLICY_ENGINE_VERSION = "4.13.0"
 
 /** A policy ready to evaluate. `policy_hash` is the digest of `policyPreimage`. */
 export interface CompiledPolicy extends EngineRules {
+  readonly document: PolicyDocument
   readonly policy_id: string
   readonly policy_name: string
   readonly profile_tag?: string
@@ -30,22 +33,30 @@ export interface CompiledPolicy extends EngineRules {
   readonly required_attested_fields: readonly AttestedField[]
   readonly preimage: JsonObject
   readonly signature_scan: SignatureScan
-  /** Rules that mention `model_temperature`, sorted: they must not be asked when the number cannot be given exactly. */
-  readonly temperature_rule_ids: readonly string[]
-  /** The decision on every run, when no rule has a condition: the engine would only repeat it. */
+  /** Reads the payloads of a route; undefined for a route that no act table names. */
+  readonly readerOf: (route_id: string) => ActReader | undefined
+  /** The attributes that each rule reads, by its id; and those that any rule reads. */
+  readonly rule_reads: ReadonlyMap<string, ContextReads>
+  readonly reads: ContextReads
+  /** The decision on every run, when every rule applies to every run: the engine would only repeat it. */
   readonly fixed_decision?: PolicyDecision
 }
 
+const isSame = (one: PolicyDocument, other: PolicyDocument): boolean =>
+  digest(policyPreimage(one)) === digest(policyPreimage(other))
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
 const byId = (a: PolicyRule, b: PolicyRule): number => (a.id < b.id ? -1 : 1)
 
-/** What `policy_hash` commits to: `{kind, policy_id, policy_name, profile_tag?, fields and rules sorted, signature_scan, engine}`. */
+/** What `policy_hash` commits to: the document with fields, acts and rules sorted, how the scan is set, and the engine. */
 export function policyPreimage(document: PolicyDocument, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): JsonObject {
   return {
-    kind: "vfa.policy.v2",
+    kind: "vfa.policy.v3",
     policy_id: document.policy_id,
     policy_name: document.policy_name,
     ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),
     required_attested_fields: document.required_attested_fields.toSorted(),
+    ...(document.acts === undefined ? {} : { acts: document.acts.toSorted(byName).map(table => ({ ...table })) }),
     rules: document.rules.toSorted(byId).map(rule => ({ ...rule })),
     signature_scan: scan,
     engine: POLICY_ENGINE,
@@ -55,23 +66,37 @@ export function policyPreimage(document: PolicyDocument, scan: SignatureScan = D
 
 const CEDAR_EFFECTS = { allow: "permit", deny: "forbid" } as const
 
-const cedarHead = ({ effect }: PolicyRule): string =>
-  `${CEDAR_EFFECTS[effect]}(principal, action == Action::"execute", resource) when {\n`
+/** A route as a pattern of Cedar's `like`, and as a text. */
+const quoted = (route: string): string => JSON.stringify(route).replaceAll("\u007f", "\\u{7f}")
+const matchesRoute = (route: string): string =>
+  route.endsWith("/*") ? `context.bound.route_id like ${quoted(route)}` : `context.bound.route_id == ${quoted(route)}`
+
+const cedarHead = ({ effect, act, routes }: PolicyRule): string =>
+  [
+    `${CEDAR_EFFECTS[effect]}(principal, action${act === undefined ? "" : ` == Action::${quoted(act)}`}, resource)`,
+    ...(routes === undefined ? [] : [`when { ${routes.map(matchesRoute).join(" || ")} }`]),
+    "when {\n",
+  ].join(" ")
 
 /** The rule as Cedar text. The line break keeps a trailing `//` comment from swallowing the closing brace. */
 const cedarText = (rule: PolicyRule): string => `${cedarHead(rule)}${rule.when ?? "true"}\n};`
 
-const conditionOf = (rule: PolicyRule) => ({ head: cedarHead(rule), when: rule.when ?? "true" })
+const conditionOf = (rule: PolicyRule, acts: readonly ActTable[] = []) => ({
+  head: cedarHead(rule),
+  when: rule.when ?? "true",
+  acts,
+  ...(rule.act === undefined ? {} : { act: rule.act }),
+})
 
 function isOurShape(policy: PolicyJson, rule: PolicyRule): boolean {
   const { effect, principal, action, resource, conditions, annotations } = policy
   return (
     effect === CEDAR_EFFECTS[rule.effect] &&
     principal.op === "All" &&
-    action.op === "==" &&
+    action.op === (rule.act === undefined ? "All" : "==") &&
     resource.op === "All" &&
-    conditions.length === 1 &&
-    conditions[0]?.kind === "when" &&
+    conditions.length === (rule.routes === undefined ? 1 : 2) &&
+    conditions.every(({ kind }) => kind === "when") &&
     Object.keys(annotations ?? {}).length === 0
   )
 }
@@ -96,10 +121,10 @@ function parseRule(rule: PolicyRule): PolicyJson {
 }
 
 /** Strict validation against the request's schema. Warnings refuse too: a rule that never applies is a mistake. */
-function validateRules(rules: readonly PolicyRule[], policies: Record<string, string>): void {
+function validateRules({ rules, acts = [] }: PolicyDocument, policies: Record<string, string>): void {
   const answer = cedar().validate({
     validationSettings: { mode: "strict" },
-    schema: CEDAR_SCHEMA,
+    schema: cedarSchema(acts),
     policies: { staticPolicies: policies },
   })
   if (answer.type === "success") {
@@ -107,13 +132,24 @@ function validateRules(rules: readonly PolicyRule[], policies: Record<string, st
     if (finding === undefined) return
     const rule = rules.find(({ id }) => id === finding.policyId)
     if (rule !== undefined)
-      throw new PolicyError(`Rule "${rule.id}" does not validate: ${conditionFault(finding.error, conditionOf(rule))}.`)
+      throw new PolicyError(
+        `Rule "${rule.id}" does not validate: ${conditionFault(finding.error, conditionOf(rule, acts))}.`,
+      )
   }
   throw new PolicyError("The engine cannot validate the rules.")
 }
 
+function readsOf(id: string, { conditions }: PolicyJson): ContextReads {
+  const reads = contextReads(conditions)
+  if (reads === undefined)
+    throw new PolicyError(
+      `Rule "${id}" takes a record as one value: compare its attributes, as context.bound.route_id.`,
+    )
+  return reads
+}
+
 function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyDecision } {
-  if (rules.some(rule => rule.when !== undefined)) return {}
+  if (rules.some(({ when, act, routes }) => (when ?? act ?? routes) !== undefined)) return {}
   const denying = rules.filter(rule => rule.effect === "deny")
   const determining = denying.length > 0 ? denying : rules
   return {
@@ -135,14 +171,17 @@ export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNA
   const preimage = policyPreimage(document, scan)
   const policy_hash = digest(preimage)
   // The built-in policy has no condition, so it is decided without the engine, and no start waits until that is loaded.
-  const judged = isDeepStrictEqual(document, BUILT_IN_POLICY) ? [] : document.rules
+  const judged = isSame(document, BUILT_IN_POLICY) ? [] : document.rules
   const parsed = judged.map(rule => ({ id: rule.id, policy: parseRule(rule) }))
   boundSteps(parsed)
   if (judged.length > 0) {
-    validateRules(judged, texts)
+    validateRules(document, texts)
     ruleSetOf({ policy_hash, texts })
   }
+  const rule_reads = new Map(parsed.map(({ id, policy }) => [id, readsOf(id, policy)]))
+  const readers = new Map((document.acts ?? []).map(table => [table, actReader(table)]))
   return {
+    document,
     policy_id: document.policy_id,
     policy_name: document.policy_name,
     ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),
@@ -151,10 +190,12 @@ export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNA
     texts,
     preimage,
     signature_scan: scan,
-    temperature_rule_ids: parsed
-      .filter(({ policy }) => JSON.stringify(policy).includes('"model_temperature"'))
-      .map(({ id }) => id)
-      .toSorted(),
+    readerOf: route_id => {
+      const table = tableOf(document.acts ?? [], route_id)
+      return table && readers.get(table)
+    },
+    rule_reads,
+    reads: new Set([...rule_reads.values()].flatMap(reads => [...reads])),
     ...fixedDecision(document.rules),
   }
 }
