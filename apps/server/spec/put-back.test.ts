@@ -4,7 +4,7 @@
  */
 import { canonicalize } from "@runseal/canonical"
 import { beforeAll, expect, test } from "vitest"
-import { loadPolicy } from "../src/run/policy/load-policy.ts"
+import { loadPolicy } from "@runseal/policy/load-policy"
 import { READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
 import { OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
 import { addPolicy } from "../src/store/tables/policy-versions.ts"

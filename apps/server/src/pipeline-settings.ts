@@ -12,7 +12,7 @@ import type { Budgets } from "./run/pipeline/gates/macc.ts"
 import type { PipelineContext } from "./run/pipeline/pipeline.ts"
 
 /** What every run says of the service that sealed it. */
-const provenanceOf = (source_revision: string): SystemProvenanceSection =>
+export const provenanceOf = (source_revision: string): SystemProvenanceSection =>
   seal(
     systemProvenanceSection({
       service: SERVICE_NAME,
@@ -51,6 +51,7 @@ export function pipelineOf(
   const settings = {
     library,
     scan: inspection.scan,
+    readPayload: inspection.readPayload,
     region: config.region,
     ...(config.mode === "observe" && { enforcement: ENFORCEMENT }),
     max_scan_units: BODY_MAX_BYTES,

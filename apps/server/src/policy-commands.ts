@@ -1,14 +1,17 @@
 /** `policy check FILE` and `policy test FILE CASES`: a policy tried without a service. docs/policy-and-review.md, "Tighten a policy without an accident". */
 import { readFileSync } from "node:fs"
-import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Encode } from "@runseal/canonical"
+import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import type { Origin } from "@runseal/core/artifacts/declared-sections"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { ATTESTED_FIELDS } from "@runseal/core/vocabulary/decision-codes"
-import { tenantIdSchema } from "@runseal/core/vocabulary/scalars"
+import { clockSchema, tenantIdSchema, ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
 import type { Judgement } from "@runseal/core/wire/policy-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
+import { type CompiledPolicy, loadPolicy } from "@runseal/policy/load-policy"
+import { PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
 import * as v from "valibot"
 import { signatureScanOf } from "./boot.ts"
 import { readExecuteBody } from "./front/http/request-bodies.ts"
@@ -16,9 +19,12 @@ import { HttpError } from "./http-error.ts"
 import type { PolicyCommand } from "./options/commands.ts"
 import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
+import { provenanceOf } from "./pipeline-settings.ts"
+import { readPayload } from "./run/inspection/inspect-job.ts"
 import { judgePolicy } from "./run/pipeline/gates/judge-policy.ts"
-import { type CompiledPolicy, loadPolicy } from "./run/policy/load-policy.ts"
-import { PolicyError, parsePolicyDocument } from "./run/policy/policy-document.ts"
+import { payloadAsked, requestGrounds } from "./run/pipeline/gates/pepg.ts"
+import { receive } from "./run/pipeline/run-passage.ts"
+import { dog } from "./run/pipeline/stages.ts"
 import { compileSignatureLibrary } from "./run/policy/signature-library.ts"
 
 /** What a command prints, and whether it found what was expected. */
@@ -96,15 +102,36 @@ const EXAMPLES: readonly (readonly [says: string, run: SubmittedRun])[] = [
   ],
 ]
 
-const judged = (policy: CompiledPolicy, { region }: Config, tenant_id: string, run: SubmittedRun): Judgement => {
-  const { payload, ...decided } = run
-  const envelope = { tenant_id, execution_region: region }
-  return judgePolicy(policy, { decided, envelope, payload: { payload_bytes: utf8Encode(payload).length } })
+/** Whose run it is, and when. */
+type Judging = { readonly tenant_id: string; readonly clock?: string | undefined }
+
+const NOBODY: Origin = {
+  source_ip_hash: ZERO_HASH,
+  user_agent_hash: ZERO_HASH,
+  authentication: { method: "api_key", api_key_id: 1 },
+}
+
+/** Judges a run as the pipeline does, with the sections that a record of it would have. */
+function judged(policy: CompiledPolicy, { region }: Config, by: Judging, run: SubmittedRun): Judgement {
+  const { tenant_id, clock: at = new Date().toISOString() } = by
+  const moment = { at, nonce: ZERO_HASH, seed: ZERO_HASH }
+  const submission = { ...run, tenant: { tenant_id, owner: 1 }, origin: NOBODY }
+  const spending = { tokens: run.declared_tokens, run_limit: run.declared_tokens }
+  const { base, facts } = receive(submission, moment, spending, { region, system_provenance: provenanceOf("unknown") })
+  const { seal } = facts.texts
+  const envelope = seal(dog(submission, moment, base, { region }))
+  const sees = payloadAsked(policy, run.route_id)
+  const seen = sees && readPayload(run.payload, sees.table)
+  const { act, facts: known } = requestGrounds(run, { seen }, moment, policy, seal)
+  return judgePolicy(policy, { sections: { ...base, envelope, ...(act && { act }) }, facts: known })
 }
 
 function check(config: Config, document: PolicyDocument, policy: CompiledPolicy): PolicyOutput {
   const { policy_id, policy_hash } = policy
-  const examples = EXAMPLES.map(([run, request]) => ({ run, ...judged(policy, config, "api-key-1", request) }))
+  const examples = EXAMPLES.map(([run, request]) => ({
+    run,
+    ...judged(policy, config, { tenant_id: "api-key-1" }, request),
+  }))
   const warnings = [...warningsOf(document), ...slowRules(config, document)]
   return {
     passed: true,
@@ -147,7 +174,7 @@ function slowRules(config: Config, document: PolicyDocument): readonly string[] 
   )
   const timed = (policy: CompiledPolicy): number => {
     const since = performance.now()
-    judged(policy, config, "api-key-1", LARGE)
+    judged(policy, config, { tenant_id: "api-key-1" }, LARGE)
     return performance.now() - since
   }
   // In turn, so that a machine that is busy for a while slows every rule and not one.
@@ -189,6 +216,8 @@ const casesSchema = v.pipe(
       request: jsonObjectSchema,
       /** Whose run it is; `api-key-1` when absent. */
       tenant_id: v.exactOptional(tenantIdSchema),
+      /** When it is admitted; the instant of the test when absent. */
+      clock: v.exactOptional(clockSchema),
       expect: v.strictObject({
         decision: v.picklist(["admitted", "denied", "not_admitted"]),
         /** Which rule has to decide it; any when absent. */
@@ -203,8 +232,8 @@ const casesSchema = v.pipe(
 function testCases(config: Config, policy: CompiledPolicy, file: string, json: JsonValue): PolicyOutput {
   const cases = v.safeParse(casesSchema, json)
   if (!cases.success) throw new StartupError(`${file}: ${issueText(cases.issues[0])}`)
-  const results = cases.output.map(({ name, request, tenant_id = "api-key-1", expect }) => {
-    const found = judged(policy, config, tenant_id, submitted(`${file}, ${name}`, request))
+  const results = cases.output.map(({ name, request, tenant_id = "api-key-1", clock, expect }) => {
+    const found = judged(policy, config, { tenant_id, clock }, submitted(`${file}, ${name}`, request))
     const passed = found.decision === expect.decision && (expect.rule_id ?? found.rule_id) === found.rule_id
     return { name, passed, expected: expect, found }
   })

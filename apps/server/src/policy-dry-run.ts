@@ -1,14 +1,17 @@
 /** A candidate policy against stored runs: what would change, by rule and by run. docs/policy-and-review.md, "Tighten a policy without an accident". */
 
 import { setTimeout as sleep } from "node:timers/promises"
+import { actFromValues } from "@runseal/core/act/act-from-values"
+import type { ActTable } from "@runseal/core/act/act-table"
+import { shownAct } from "@runseal/core/artifacts/act-section"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { bundleOf } from "@runseal/core/verify/document-anchors"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { declaredTokens } from "@runseal/core/wire/execute-request"
 import { DRY_RUN_LISTED_MAX, type DryRunAnswer, type Judgement } from "@runseal/core/wire/policy-requests"
+import type { CompiledPolicy } from "@runseal/policy/load-policy"
 import { type JudgedRun, judgePolicy } from "./run/pipeline/gates/judge-policy.ts"
 import { declaredContent } from "./run/pipeline/permits/closing-run.ts"
-import type { CompiledPolicy } from "./run/policy/load-policy.ts"
 import type { Database } from "./store/driver/database.ts"
 import { type NewestRun, newestRuns } from "./store/tables/newest-runs.ts"
 
@@ -77,14 +80,19 @@ const byRule = (a: { readonly rule_id: string }, b: { readonly rule_id: string }
 
 function judgeStored(run: NewestRun, now: CompiledPolicy, then: CompiledPolicy, tally: Tally): void {
   const bundle = bundleOf(run.bundle)
-  const facts = bundle === undefined ? "its stored record cannot be read" : decisionsOf(bundle, run.asked_tokens)
-  if (bundle === undefined || typeof facts === "string") {
+  const notJudged = (reason: string): void => {
     tally.not_judged++
-    if (tally.not_judged_runs.length < DRY_RUN_LISTED_MAX)
-      tally.not_judged_runs.push({ run_id: run.run_id, reason: `${facts}` })
-    return
+    if (tally.not_judged_runs.length < DRY_RUN_LISTED_MAX) tally.not_judged_runs.push({ run_id: run.run_id, reason })
   }
-  const [in_force, candidate] = [judged(now, facts), judged(then, facts)]
+  if (bundle === undefined) return notJudged("its stored record cannot be read")
+  const decisions = decisionsOf(bundle, run.asked_tokens)
+  if (typeof decisions === "string") return notJudged(decisions)
+  const { tenant_id, route_id, created_at, outcome_kind } = bundle.run
+  const isSealedByNow = bundle.sections.policy_evaluation?.policy_hash === now.policy_hash
+  const sealedBy = isSealedByNow ? now.readerOf(route_id)?.table : undefined
+  const [in_force, candidate] = [judged(now, decisions, sealedBy), judged(then, decisions, sealedBy)]
+  if (typeof in_force === "string") return notJudged(in_force)
+  if (typeof candidate === "string") return notJudged(candidate)
   tally.judged++
   count(tally, "in_force", in_force)
   count(tally, "candidate", candidate)
@@ -92,7 +100,6 @@ function judgeStored(run: NewestRun, now: CompiledPolicy, then: CompiledPolicy, 
   tally.changed++
   if (in_force.decision === "admitted") tally.newly_refused++
   if (candidate.decision === "admitted") tally.newly_admitted++
-  const { tenant_id, route_id, created_at, outcome_kind } = bundle.run
   if (tally.changes.length < DRY_RUN_LISTED_MAX)
     tally.changes.push({ run_id: run.run_id, tenant_id, route_id, created_at, outcome_kind, in_force, candidate })
 }
@@ -107,37 +114,50 @@ function count({ rules }: Tally, which: "in_force" | "candidate", { rule_id }: J
 /** What a policy is asked about a run, in order: of a run that closed a permit first its opening. */
 type Decisions = readonly [JudgedRun, ...JudgedRun[]]
 
-/** The first decision that does not admit the run, or the last one. */
-const judged = (policy: CompiledPolicy, [first, ...later]: Decisions): Judgement =>
-  later.reduce(
-    (before, run) => (before.decision === "admitted" ? judgePolicy(policy, run) : before),
-    judgePolicy(policy, first),
-  )
+/** The first decision that does not admit the run, or the last one; a sentence where the record does not have what the policy reads. */
+function judged(policy: CompiledPolicy, decisions: Decisions, sealedBy: ActTable | undefined): Judgement | string {
+  let last: Judgement | string = "its record has no decision"
+  for (const run of decisions) {
+    const seen = seenBy(policy, run, sealedBy)
+    if (typeof seen === "string") return seen
+    last = judgePolicy(policy, seen)
+    if (last.decision !== "admitted") return last
+  }
+  return last
+}
 
-/** What a record gives a policy to decide on; a sentence for one that does not give it. @param asked tokens; null: those declared */
+/** What a record gives policies to decide on; a sentence for one that does not give it. @param asked tokens; null: those declared */
 function decisionsOf({ sections }: Bundle, asked: number | null): Decisions | string {
   const { closing, ...opening } = sections
   const { envelope, payload, policy_evaluation: evaluation, budget_snapshot } = sections
   if (envelope === undefined) return "it failed in stage 1: its record has no envelope"
-  const { program_id, route_id, registry_record_hash } = envelope
-  const named = { program_id, route_id, registry_record_hash }
-  const declared = declaredContent(sections)
+  const tokens = asked ?? declaredTokens(declaredContent(sections).request_substance)
   const isMatch = evaluation?.decision_reason_code === MCD_REASON_CODE
-  const last: JudgedRun = {
-    decided: {
-      ...named,
-      declared,
-      declared_tokens: asked ?? declaredTokens(declared.request_substance),
-      // Its text is stored nowhere; a policy reads only whether there was one.
-      ...(payload.ai_output_hash === undefined ? {} : { ai_output_text: "" }),
-    },
-    envelope,
-    payload,
-    signature: isMatch ? evaluation.fired_rule_id : undefined,
-  }
+  const facts = { ...evaluation?.facts, tokens }
+  const last = { sections: { ...sections, envelope }, facts, signature: isMatch ? evaluation.fired_rule_id : undefined }
   if (closing === undefined) return [last]
   const reserved = budget_snapshot?.window?.reserved
   if (reserved === undefined) return "its record does not say what its permit reserved"
-  const before = { ...named, declared: declaredContent(opening), declared_tokens: reserved }
-  return [{ decided: before, envelope, payload }, last]
+  const { ai_output_hash: _hash, ai_output_bytes: _bytes, ...asPermitted } = payload
+  return [{ sections: { ...opening, envelope, payload: asPermitted }, facts: { ...facts, tokens: reserved } }, last]
+}
+
+/**
+ * The run as a policy sees it whose act table may be another than the one that was sealed; a sentence where the record does not have what
+ * the policy reads.
+ * @param sealedBy the table that the act was read by, where it is known
+ */
+function seenBy(policy: CompiledPolicy, run: JudgedRun, sealedBy: ActTable | undefined): JudgedRun | string {
+  const { act: section, ...sections } = run.sections
+  const table = policy.readerOf(sections.envelope.route_id)?.table
+  if (policy.reads.has("verified.payload_is_json") && run.facts.payload_is_json === undefined)
+    return "its record does not say whether its payload is JSON"
+  if (table === undefined) return { ...run, sections }
+  const sealed = section && shownAct(section)
+  if (sealed === undefined) return "its record has no act, and the policy reads one"
+  if (sealed.unreadable.length > 0) return "its act could not be read, and its payload is not stored"
+  const act = actFromValues(table, sealed.values, sealedBy)
+  return typeof act === "string"
+    ? act
+    : { ...run, sections: { ...sections, act: { ...sealed, table: table.name, ...act } } }
 }

@@ -138,7 +138,7 @@ describe("what is missing, doubled or reordered is named", () => {
 
 test("a record that only a newer verifier can judge leaves the export unjudged, and is named", () => {
   const fold = foldExport([a.trust])
-  const later = exportText(records[1]!).replace("vfa.derivation.v1", "vfa.derivation.v2")
+  const later = exportText(records[1]!).replace("vfa.derivation.v2", "vfa.derivation.v2")
   const lines = [whole, records[0]!, later, ...records.slice(2)]
   for (const [at, line] of lines.entries())
     fold.take(at + 1, utf8Encode(typeof line === "string" ? line : exportText(line)))

@@ -6,7 +6,7 @@ import { seededHex } from "../../log/test/seeded-keys.ts"
 import { DECLARED_NAMES, withhold } from "../src/artifacts/declared-sections.ts"
 import { windowStart } from "../src/formulas/decision.ts"
 import { anchoringWindow } from "../src/formulas/leaves.ts"
-import { chargeId, declaredSalt, envelopeId, sequenceId } from "../src/formulas/moment.ts"
+import { chargeId, sectionSalt, envelopeId, sequenceId } from "../src/formulas/moment.ts"
 import { declaredSection, declaredSectionsHash, payloadSection } from "../src/formulas/pre-execution.ts"
 import { reportClaimHash, reportCompileHash } from "../src/formulas/report-claims.ts"
 import { isSealOf, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
@@ -75,12 +75,12 @@ describe("a declared section", () => {
   const moment = { at: "2026-01-15T12:00:00.000Z", nonce: seededHex("x", "nonce"), seed: seededHex("x", "seed") }
 
   test("has a salt that its seed and name give, and no other", () => {
-    const salts = DECLARED_NAMES.map(name => declaredSalt(moment, name))
+    const salts = DECLARED_NAMES.map(name => sectionSalt(moment, name))
     expect(new Set(salts).size).toBe(DECLARED_NAMES.length)
     expect(salts[0]).toBe(
       createHmac("sha256", Buffer.from(moment.seed, "hex")).update("attested_context").digest("hex"),
     )
-    expect(() => declaredSalt({ seed: "secret" }, "causal_graph")).toThrow(RangeError)
+    expect(() => sectionSalt({ seed: "secret" }, "causal_graph")).toThrow(RangeError)
   })
 
   test("has no `declared` when nothing was declared, which is another fact than an empty object", () => {

@@ -52,7 +52,7 @@ test("every preimage names the section of docs/formats.md that says what it hold
 /** A released derivation never changes: another one has another name, and a file of its own. */
 const DERIVATION_V1_SHA256 = "ade9d68b4315f7d82074e7d834ba32536afdba153b30c07b4e0c604d03ff66fb"
 
-describe("the derivation vfa.derivation.v1", () => {
+describe("the derivation vfa.derivation.v2", () => {
   const text = read("derivation-v1.json")
   const frozen: Readonly<Record<string, object>> = JSON.parse(text)
 

@@ -4,7 +4,7 @@
  */
 import type { DetailedError } from "@cedar-policy/cedar-wasm/nodejs"
 import { utf8Decode, utf8Encode } from "@runseal/canonical"
-import { attributesOf } from "@runseal/core/act/policy-context"
+import { attributesOf } from "@runseal/core/formulas/policy-context"
 
 /** Kinds of faults, by what the engine says of them; the first that fits counts. */
 const KINDS: readonly (readonly [pattern: RegExp, reason: string])[] = [

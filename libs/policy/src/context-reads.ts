@@ -1,5 +1,5 @@
 /** Which attributes of the context a condition reads. */
-import { CONTEXT_ROWS, type ContextReads } from "@runseal/core/act/policy-context"
+import { CONTEXT_ROWS, type ContextReads } from "@runseal/core/formulas/policy-context"
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,5 +1,5 @@
 /** Rules that the engine has parsed, under names of which there are few: it forgets none, but replaces what it has under a name. */
-import { cedar } from "./cedar-engine.ts"
+import { cedar } from "./cedar-engine.node.ts"
 import { PolicyError } from "./policy-document.ts"
 
 /** Policies that are decided by at a time: the one in force, those of before for runs admitted then, and a candidate. */

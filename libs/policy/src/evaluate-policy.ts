@@ -1,9 +1,14 @@
 /** Evaluation of a compiled policy. Doubt denies: an engine that reports any error has not decided. */
 import type { AuthorizationAnswer } from "@cedar-policy/cedar-wasm/nodejs"
-import { type CedarRequest, cedarRequest, type PolicyFacts, UnwritableValue } from "@runseal/core/act/policy-context"
 import type { ReadAct } from "@runseal/core/act/read-act"
+import {
+  type CedarRequest,
+  cedarRequest,
+  type PolicyFacts,
+  UnwritableValue,
+} from "@runseal/core/formulas/policy-context"
 import { ENGINE_RULE_ID } from "@runseal/core/vocabulary/decision-codes"
-import { cedar } from "./cedar-engine.ts"
+import { cedar } from "./cedar-engine.node.ts"
 import { ruleSetOf } from "./engine-rules.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
 import { failed, type PolicyDecision, ruled } from "./policy-decision.ts"

@@ -5,11 +5,11 @@
 import type { PolicyJson } from "@cedar-policy/cedar-wasm/nodejs"
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { type ActTable, tableOf } from "@runseal/core/act/act-table"
-import { type ContextReads, cedarSchema } from "@runseal/core/act/policy-context"
 import { type ActReader, actReader } from "@runseal/core/act/read-act"
+import { type ContextReads, cedarSchema } from "@runseal/core/formulas/policy-context"
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
-import { cedar } from "./cedar-engine.ts"
+import { cedar } from "./cedar-engine.node.ts"
 import { conditionDepth, MAX_CONDITION_DEPTH } from "./condition-depth.ts"
 import { conditionFault } from "./condition-fault.ts"
 import { contextReads } from "./context-reads.ts"
@@ -19,13 +19,15 @@ import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-docu
 import { boundSteps } from "./rule-steps.ts"
 
 /** The engine named in every policy hash: another engine may read the same rules differently. */
-export const POLICY_ENGINE = "cedar-wasm"
+const POLICY_ENGINE = "cedar-wasm"
 /** As the engine says it; it is not loaded for this. */
-export const POLICY_ENGINE_VERSION = "4.13.0"
+const POLICY_ENGINE_VERSION = "4.13.0"
 
 /** A policy ready to evaluate. `policy_hash` is the digest of `policyPreimage`. */
 export interface CompiledPolicy extends EngineRules {
   readonly document: PolicyDocument
+  readonly engine: string
+  readonly engine_version: string
   readonly policy_id: string
   readonly policy_name: string
   readonly profile_tag?: string
@@ -182,6 +184,8 @@ export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNA
   const readers = new Map((document.acts ?? []).map(table => [table, actReader(table)]))
   return {
     document,
+    engine: POLICY_ENGINE,
+    engine_version: POLICY_ENGINE_VERSION,
     policy_id: document.policy_id,
     policy_name: document.policy_name,
     ...(document.profile_tag === undefined ? {} : { profile_tag: document.profile_tag }),

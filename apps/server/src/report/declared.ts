@@ -3,7 +3,7 @@ import { canonicalize, type JsonObject, type JsonValue } from "@runseal/canonica
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { DECLARED_NAMES, isShown, shown } from "@runseal/core/artifacts/declared-sections"
-import { declaredView } from "@runseal/core/derivation/v1/declared-view"
+import { declaredView } from "@runseal/core/derivation/v2/declared-view"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import type { Block, Line } from "@runseal/pdf/block"
 import type { Fact } from "./spans.ts"

@@ -41,7 +41,7 @@ function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_
     created_at: draft.moment.at,
     duration_us: Math.round((performance.now() - draft.started_ms) * 1000),
     formula_version: FORMULA_VERSION,
-    derivation: "vfa.derivation.v1",
+    derivation: "vfa.derivation.v2",
     ...(leafVersion === undefined ? {} : { leaf_version: leafVersion }),
   }
 }

@@ -46,9 +46,9 @@ export const DERIVED_SCHEMAS = {
     allow_token_hash: sha256Schema,
   }),
   /** What the record discloses of the caller's texts: hashes only, and the number of declared values. */
-  leakage_bundle: section("vfa.leakage_bundle.v1", {
+  leakage_bundle: section("vfa.leakage_bundle.v2", {
     envelope_id,
-    payload: v.literal("hash_only"),
+    payload: v.picklist(["hash_only", "hash_and_act"]),
     ai_output: v.picklist(["hash_only", "absent"]),
     /** Scalars sealed in clear per declared section; absent sections count zero. */
     declared_values: v.strictObject({

@@ -35,6 +35,7 @@ import {
   tenantIdSchema,
 } from "../vocabulary/scalars.ts"
 import { EVALUATORS, LEDGER_BACKEND } from "../vocabulary/versions.ts"
+import { actSectionSchema } from "./act-section.ts"
 import { DECLARED_SCHEMAS } from "./declared-sections.ts"
 import { CLOSING_SCHEMA, PERMIT_USE_SCHEMA } from "./permit-sections.ts"
 import { mcdFindingSchema } from "./sealed-artifacts.ts"
@@ -81,7 +82,8 @@ export const SEALED_SCHEMAS = {
     declared_sections_hash: sha256Schema,
     enforcement: v.exactOptional(enforcementSchema),
   }),
-  policy_evaluation: section("vfa.policy_evaluation.v2", {
+  act: actSectionSchema,
+  policy_evaluation: section("vfa.policy_evaluation.v3", {
     envelope_id,
     policy_id: policyIdSchema,
     policy_name: policyNameSchema,
@@ -94,6 +96,23 @@ export const SEALED_SCHEMAS = {
     signature_library_hash: sha256Schema,
     signature_scan: signatureScanSchema,
     mcd_finding_hash: v.exactOptional(sha256Schema),
+    engine: nonEmptySchema,
+    engine_version: nonEmptySchema,
+    /** Present exactly where an act table names the route. */
+    act_hash: v.exactOptional(sha256Schema),
+    /** What the policy was given and no other section has. */
+    facts: v.strictObject({
+      /** Declared as used; of an opening those that it declares. */
+      tokens: countSchema,
+      /** Present exactly where a rule of the policy reads it. */
+      payload_is_json: v.exactOptional(v.boolean()),
+      /** These three of a permit, at its opening and at its close. */
+      audience: v.exactOptional(nonEmptySchema),
+      redeem_required: v.exactOptional(v.boolean()),
+      valid_for_seconds: v.exactOptional(ordinalSchema),
+    }),
+    /** Of the request that the engine decided on; present exactly where rules were asked. */
+    context_hash: v.exactOptional(sha256Schema),
     evaluation_clock: clockSchema,
     evaluator_version: v.literal(EVALUATORS.pepg),
   }),
@@ -144,6 +163,8 @@ export const sealedEntries = {
   ...SEALED_SCHEMAS,
   /** Absent only from a stage_error that failed there. */
   envelope: opt(SEALED_SCHEMAS.envelope),
+  /** Present exactly where the policy gate was reached and an act table of the policy names the route. */
+  act: opt(SEALED_SCHEMAS.act),
   policy_evaluation: opt(SEALED_SCHEMAS.policy_evaluation),
   /** Both in every record of a close, and in no other. */
   permit: opt(SEALED_SCHEMAS.permit),

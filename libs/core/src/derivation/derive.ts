@@ -3,9 +3,9 @@ import type { Anchor, CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { Bundle, BundleBody, SealedBody, SealedBundle } from "../artifacts/bundle-schema.ts"
 import { type WithholdableName, withhold } from "../artifacts/declared-sections.ts"
 import type { Derivation } from "../vocabulary/versions.ts"
-import { expandV1 } from "./v1/expand.ts"
-import { reduceBodyV1, sealedCompleteRecord } from "./v1/reduce.ts"
-import { withheldProblemV1 } from "./v1/withheld-results.ts"
+import { expandV2 } from "./v2/expand.ts"
+import { reduceBodyV2, sealedCompleteRecord } from "./v2/reduce.ts"
+import { withheldProblemV2 } from "./v2/withheld-results.ts"
 
 type Rules = {
   readonly withheldProblem: (record: SealedBundle) => string | undefined
@@ -14,7 +14,7 @@ type Rules = {
 }
 
 const RULES: Readonly<Record<Derivation, Rules>> = {
-  "vfa.derivation.v1": { expand: expandV1, reduce: reduceBodyV1, withheldProblem: withheldProblemV1 },
+  "vfa.derivation.v2": { expand: expandV2, reduce: reduceBodyV2, withheldProblem: withheldProblemV2 },
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Preimages of decisions: the policy evaluation, the allow token, the finding and the receipts. docs/formats.md section 3. */
 import { digest } from "@runseal/canonical"
+import type { ActSection } from "../artifacts/act-section.ts"
 import type { EfaSection } from "../artifacts/derived-sections.ts"
 import type {
   AivpT4HaltReceipt,
@@ -51,23 +52,38 @@ const identity = (policy: PolicyIdentity): PolicyIdentity => ({
 })
 
 /** A policy that runs are evaluated by. */
-export type EvaluatedPolicy = PolicyIdentity & { readonly signature_scan: SignatureScan }
+export type EvaluatedPolicy = PolicyIdentity &
+  Pick<PolicyEvaluationSection, "engine" | "engine_version"> & { readonly signature_scan: SignatureScan }
+
+/** What a decision rests on beside the sections that other stages make. */
+export type DecisionGrounds = {
+  readonly library_hash: string
+  readonly finding?: McdFinding | undefined
+  readonly act?: ActSection | undefined
+  readonly facts: PolicyEvaluationSection["facts"]
+  /** Present exactly where rules were asked. */
+  readonly context_hash?: string | undefined
+}
 
 /** What the PEPG gate decided and why. */
 export const policyEvaluationSection = (
   run: DecidedRun,
   policy: EvaluatedPolicy,
   decision: PepgDecision,
-  libraryHash: string,
-  finding: McdFinding | undefined,
+  { library_hash, finding, act, facts, context_hash }: DecisionGrounds,
 ): Unsealed<PolicyEvaluationSection> => ({
-  kind: "vfa.policy_evaluation.v2",
+  kind: "vfa.policy_evaluation.v3",
   envelope_id: run.envelope.envelope_id,
   ...identity(policy),
   ...decision,
-  signature_library_hash: libraryHash,
+  signature_library_hash: library_hash,
   signature_scan: policy.signature_scan,
   ...(finding === undefined ? {} : { mcd_finding_hash: finding.hash }),
+  engine: policy.engine,
+  engine_version: policy.engine_version,
+  ...(act === undefined ? {} : { act_hash: act.hash }),
+  facts,
+  ...(context_hash === undefined ? {} : { context_hash }),
   evaluation_clock: decisionClock(run),
   evaluator_version: EVALUATORS.pepg,
 })

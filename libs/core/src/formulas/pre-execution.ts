@@ -1,12 +1,14 @@
 /** Preimages of what exists before any kernel runs: payload, declared sections, envelope. docs/formats.md section 2. */
 import type { JsonObject } from "@runseal/canonical"
 import { digest, sha256Hex, utf8Encode } from "@runseal/canonical"
+import type { ReadAct } from "../act/read-act.ts"
+import type { ShownAct } from "../artifacts/act-section.ts"
 import type { DeclaredName, DeclaredSections, Origin, ShownDeclared } from "../artifacts/declared-sections.ts"
 import { declaredKind } from "../artifacts/declared-sections.ts"
 import type { EnvelopeSection, PayloadSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
 import type { Enforcement } from "../vocabulary/scalars.ts"
 import type { Moment, RunInputs } from "./moment.ts"
-import { declaredSalt, envelopeId } from "./moment.ts"
+import { envelopeId, sectionSalt } from "./moment.ts"
 import type { Unsealed } from "./seal.ts"
 
 /** Hash and length of the payload and, when the request carries one, of the AI output. Neither text is stored. */
@@ -37,11 +39,24 @@ export function declaredSection(
 ): Unsealed<ShownDeclared> {
   return {
     kind: declaredKind(name),
-    salt: declaredSalt(moment, name),
+    salt: sectionSalt(moment, name),
     ...(declared === undefined ? {} : { declared }),
     ...(origin === undefined ? {} : { origin }),
   }
 }
+
+/** What the service read of the payload by an act table. */
+export const actSection = (
+  moment: Pick<Moment, "seed">,
+  table: string,
+  { values, unreadable }: ReadAct,
+): Unsealed<ShownAct> => ({
+  kind: "vfa.act.v1",
+  salt: sectionSalt(moment, "act"),
+  table,
+  values: [...values],
+  unreadable: [...unreadable],
+})
 
 /** One hash over the six declared sections. */
 export const declaredSectionsHash = (sections: DeclaredSections): string =>

@@ -2,7 +2,7 @@
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Anchors, Bundle } from "../artifacts/bundle-schema.ts"
 import { isShown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
-import { unrepeatableKernels } from "../derivation/v1/run-kernels.ts"
+import { unrepeatableKernels } from "../derivation/v2/run-kernels.ts"
 import { KERNELS } from "../vocabulary/outcomes.ts"
 import { passedFirstAnchor } from "./anchor-check.ts"
 import type { PassedChecks } from "./examination.ts"

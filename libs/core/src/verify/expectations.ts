@@ -1,8 +1,8 @@
 /** The members and sections that a bundle of each outcome has. docs/formats.md section 9. */
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import type { SectionName } from "../artifacts/sections.ts"
-import { derivedNames } from "../derivation/v1/derive-sections.ts"
-import { isCloseRecord, sectionsUntil } from "../derivation/v1/transcript.ts"
+import { derivedNames } from "../derivation/v2/derive-sections.ts"
+import { isCloseRecord, sectionsUntil } from "../derivation/v2/transcript.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { OUTCOMES, RECEIPT_KEYS } from "../vocabulary/outcomes.ts"
 import type { ExaminedBundle } from "./examination.ts"

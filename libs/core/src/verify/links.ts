@@ -8,7 +8,7 @@ import { DERIVED_NAMES, type DerivedHashes } from "../artifacts/derived-sections
 import type { Manifest } from "../artifacts/manifest.ts"
 import type { OpeningSections } from "../artifacts/opening.ts"
 import type { EnvelopeSection, SealedSections, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
-import { isPossibleRecord } from "../derivation/v1/stated-kernel.ts"
+import { isPossibleRecord } from "../derivation/v2/stated-kernel.ts"
 import { decisionClock } from "../formulas/moment.ts"
 import type { ProvenanceFacts } from "../formulas/pre-execution.ts"
 import { envelopeSection, systemProvenanceSection } from "../formulas/pre-execution.ts"

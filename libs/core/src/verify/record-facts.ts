@@ -7,7 +7,7 @@ import { type EndReason, type PermitEnd, redemptionOf, reservedBy } from "../art
 import type { ActFailureCode, ActOutcome } from "../artifacts/permit-sections.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { DenyReceipt, Receipt } from "../artifacts/sealed-artifacts.ts"
-import { declaredView } from "../derivation/v1/declared-view.ts"
+import { declaredView } from "../derivation/v2/declared-view.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { member, textMember } from "../vocabulary/json-members.ts"
 import type { Enforcement } from "../vocabulary/scalars.ts"

@@ -4,7 +4,7 @@
  */
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
-import { isCloseRecord } from "../derivation/v1/transcript.ts"
+import { isCloseRecord } from "../derivation/v2/transcript.ts"
 import type { Gate } from "../vocabulary/outcomes.ts"
 import { WHOLE_PATH } from "../vocabulary/pipeline-path.ts"
 import { SEALING_STAGES } from "../vocabulary/stage-faults.ts"

@@ -9,7 +9,7 @@ export const BUNDLE_VIEW_KIND = "vfa.bundle_view.v1"
  * The derivations that this release knows, oldest first; new runs name the last one. A derivation is all formulas, constants, sentences
  * and kernels by which sections follow from others. Once released it never changes.
  */
-export const DERIVATIONS = ["vfa.derivation.v1"] as const
+export const DERIVATIONS = ["vfa.derivation.v2"] as const
 export type Derivation = (typeof DERIVATIONS)[number]
 /** First line of an export: what the lines after it must be. */
 export const EXPORT_KIND = "vfa.export.v2"
@@ -31,7 +31,7 @@ export const ENGINE_VERSION = "runseal-verify-1.0.0"
 /** Evaluator releases: each names the rules that made a decision. */
 export const EVALUATORS = {
   admission: "pepg-admission-1.1.0",
-  pepg: "pepg-1.1.0",
+  pepg: "pepg-2.0.0",
   mcd: "mcd-1.0.0",
   ccv: "ccv-1.0.0",
   macc: "macc-1.0.0",

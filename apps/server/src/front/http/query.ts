@@ -4,7 +4,7 @@
  */
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueReason, shownName } from "@runseal/core/artifacts/schema-issue"
-import { rfc3339Millis } from "@runseal/core/derivation/v1/tok"
+import { rfc3339Millis } from "@runseal/core/derivation/v2/tok"
 import { GATES, OUTCOME_KINDS, type OutcomeKind, STAGES } from "@runseal/core/vocabulary/outcomes"
 import {
   clockMillis,

@@ -1,5 +1,5 @@
 /** Making, listing, changing, rotating and revoking keys. docs/api.md, "Keys". */
-import { rfc3339Millis } from "@runseal/core/derivation/v1/tok"
+import { rfc3339Millis } from "@runseal/core/derivation/v2/tok"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import {
   adminNameSchema,

@@ -1,7 +1,7 @@
 /** Evidence and how to check it: for readers who do not take the service's word. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { DECLARED_NAMES, type DeclaredSection, isShown } from "@runseal/core/artifacts/declared-sections"
-import { countValues } from "@runseal/core/derivation/v1/kernel"
+import { countValues } from "@runseal/core/derivation/v2/kernel"
 import type { Check } from "@runseal/core/verify/report"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line, Span } from "@runseal/pdf/block"

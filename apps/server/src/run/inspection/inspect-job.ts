@@ -1,4 +1,8 @@
 /** Jobs of the inspection thread, and their results. */
+import { readStrictJson } from "@runseal/canonical"
+import type { ActTable } from "@runseal/core/act/act-table"
+import { actReader, readAct } from "@runseal/core/act/read-act"
+import type { PayloadFacts } from "../pipeline/gates/pepg.ts"
 import type { ScanText, SignatureMatch } from "../policy/scan.ts"
 import type { ReviewResult } from "../review/reviewer.ts"
 
@@ -13,8 +17,19 @@ type PackedTexts = {
 export type InspectJob =
   | { readonly kind: "scan"; readonly texts: readonly PackedTexts[]; readonly disabled: readonly string[] }
   | { readonly kind: "review"; readonly text: string }
+  | { readonly kind: "payload"; readonly text: string; readonly table: ActTable | undefined }
 
-export type Inspected = { readonly match: SignatureMatch | undefined } | { readonly review: ReviewResult }
+export type Inspected =
+  | { readonly match: SignatureMatch | undefined }
+  | { readonly review: ReviewResult }
+  | { readonly payload: PayloadFacts }
+
+/** What rules see of a payload. */
+export function readPayload(text: string, table: ActTable | undefined): PayloadFacts {
+  if (table === undefined) return { payload_is_json: readStrictJson(text) !== undefined }
+  const act = readAct(actReader(table), text)
+  return { act, payload_is_json: !act.unreadable.some(({ problem }) => problem === "not_json") }
+}
 
 export function packTexts(texts: readonly ScanText[]): readonly PackedTexts[] {
   const groups: { location: string; texts: string[] }[] = []

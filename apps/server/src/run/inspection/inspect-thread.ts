@@ -3,13 +3,13 @@ import { answerJobs } from "../../threads/answer-jobs.ts"
 import { scanTexts } from "../policy/scan.ts"
 import { compileSignatureLibrary } from "../policy/signature-library.ts"
 import { reviewText } from "../review/builtin-rules.ts"
-import { type Inspected, type InspectJob, unpackTexts } from "./inspect-job.ts"
+import { type Inspected, type InspectJob, readPayload, unpackTexts } from "./inspect-job.ts"
 
 const library = compileSignatureLibrary()
 
-const inspect = async (job: InspectJob): Promise<Inspected> =>
-  job.kind === "scan"
-    ? { match: scanTexts(library, unpackTexts(job.texts), new Set(job.disabled)) }
-    : { review: reviewText(job.text) }
+async function inspect(job: InspectJob): Promise<Inspected> {
+  if (job.kind === "scan") return { match: scanTexts(library, unpackTexts(job.texts), new Set(job.disabled)) }
+  return job.kind === "review" ? { review: reviewText(job.text) } : { payload: readPayload(job.text, job.table) }
+}
 
 answerJobs(inspect)

@@ -6,12 +6,13 @@ import { setImmediate } from "node:timers/promises"
 import { SCAN_FAILED } from "@runseal/core/vocabulary/stage-faults"
 import { unavailable } from "../../http-error.ts"
 import { JobError, type JobProblem, openJobThread } from "../../threads/job-thread.ts"
+import type { ReadPayload } from "../pipeline/gates/pepg.ts"
 import { StageFailure } from "../pipeline/stage-failure.ts"
 import { type Scan, scanTexts } from "../policy/scan.ts"
 import type { SignatureLibrary } from "../policy/signature-library.ts"
 import { type ReviewText, reviewText } from "../review/builtin-rules.ts"
 import { ReviewFailure } from "../review/reviewer.ts"
-import { type Inspected, type InspectJob, packTexts } from "./inspect-job.ts"
+import { type Inspected, type InspectJob, packTexts, readPayload } from "./inspect-job.ts"
 
 /** Texts of a run with more UTF-16 code units than this are large: scanning fewer takes a millisecond or two. */
 export const LARGE_TEXT_UNITS = 32_768
@@ -34,6 +35,8 @@ const INSPECTION_HEAP_MIB = 512
 export type Inspection = {
   /** Rejects with StageFailure when the scan failed, with HttpError 503 when the queue is full: never an empty result. */
   readonly scan: Scan
+  /** Rejects as `scan`. */
+  readonly readPayload: ReadPayload
   /** The built-in review. Rejects with ReviewFailure, or with the error of the rule that failed. */
   readonly review: ReviewText
   /** Refuses queued jobs and ends the thread. */
@@ -69,19 +72,26 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
     if ("match" in found) return found.match
     throw new Error("a scan was answered by a review")
   }
+  const payloadRead: ReadPayload = async (text, table) => {
+    if (text.length <= largeUnits) return readPayload(text, table)
+    const found = await inThread(text.length, () => ({ kind: "payload", text, table }))
+    if ("payload" in found) return found.payload
+    throw new Error("a payload was answered by another job")
+  }
   const reviewed: ReviewText = async text => {
     if (text.length <= largeUnits) return reviewText(text)
     const found = await inThread(text.length, () => ({ kind: "review", text }))
     if ("review" in found) return found.review
     throw new Error("a review was answered by a scan")
   }
+  const gateFailed = (cause: unknown): never => {
+    if (isOverload(cause))
+      throw unavailable("Too many large texts wait to be scanned; nothing was recorded. Try again.", "overloaded")
+    throw new StageFailure({ stage: "PEPG", message: SCAN_FAILED }, cause)
+  }
   return {
-    scan: (texts, disabled) =>
-      scanned(texts, disabled).catch((cause: unknown) => {
-        if (isOverload(cause))
-          throw unavailable("Too many large texts wait to be scanned; nothing was recorded. Try again.", "overloaded")
-        throw new StageFailure({ stage: "PEPG", message: SCAN_FAILED }, cause)
-      }),
+    scan: (texts, disabled) => scanned(texts, disabled).catch(gateFailed),
+    readPayload: (text, table) => payloadRead(text, table).catch(gateFailed),
     review: text =>
       reviewed(text).catch((cause: unknown) => {
         throw cause instanceof JobError ? reviewFailure(cause) : cause

@@ -8,7 +8,7 @@ import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
 import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
 import type { BudgetSnapshotSection, SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import type { Sections } from "@runseal/core/artifacts/sections"
-import { buildTranscript } from "@runseal/core/derivation/v1/transcript"
+import { buildTranscript } from "@runseal/core/derivation/v2/transcript"
 import type { ReviewFacts } from "@runseal/core/formulas/decision"
 import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
 import type { CompletedSections } from "@runseal/core/formulas/manifest-sections"
@@ -20,7 +20,16 @@ import { admissionGate } from "./gates/admission.ts"
 import { type AskReview, aivpT4Gate } from "./gates/aivp-t4.ts"
 import { ccvGate } from "./gates/ccv.ts"
 import { type Budgets, chargeWindow, type MakeCharge, maccGate, reservationOf } from "./gates/macc.ts"
-import { closingTexts, type PepgContext, type PepgResult, pepgGate, requestTexts } from "./gates/pepg.ts"
+import {
+  closingGrounds,
+  closingTexts,
+  type PepgContext,
+  type PepgResult,
+  payloadAsked,
+  pepgGate,
+  requestGrounds,
+  requestTexts,
+} from "./gates/pepg.ts"
 import {
   type Closing,
   type ClosingRun,
@@ -63,7 +72,7 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
   const journal = openJournal(run.base)
   const { seal } = run.facts.texts
   try {
-    const reached = await toBudget(run, submission, journal, context)
+    const reached = await toBudget(run, submission, undefined, journal, context)
     if ("outcome_kind" in reached) return reached
     const { envelope, allow_token } = reached
     const window = await chargeWindow(envelope, tokens, budgets, makeCharge)
@@ -96,7 +105,7 @@ export async function openPermit(
     return envelope === undefined ? draft : { ...draft, refused_permit: termsOf(envelope, asked) }
   }
   try {
-    const reached = await toBudget(run, submission, journal, context)
+    const reached = await toBudget(run, submission, asked, journal, context)
     if ("outcome_kind" in reached) return refused(reached)
     const { envelope, allow_token } = reached
     const { tenant, program_id, route_id, texts } = run.facts
@@ -146,7 +155,10 @@ async function toSettlement(run: ClosingRun, context: PermitContext): Promise<Un
   const { seal } = facts.texts
   const permit = run.permitUse(redemption)
   const texts = closingTexts(decided, closing, context)
-  const policy = await outcomeOf(() => pepgGate({ envelope, permit }, decided, base.payload, texts, context, seal))
+  const grounds = closingGrounds(run.opened, spending.tokens)
+  const policy = await outcomeOf(() =>
+    pepgGate({ envelope, permit }, { ...base, closing }, grounds, texts, context, seal),
+  )
   const kernels = kernelsOf(inputs => inStage("DKEC", () => dkec(inputs, seal), facts.texts))
   const pass = "value" in policy && "pass" in policy.value ? policy.value.pass : undefined
   if (pass === undefined) return { policy, review: undefined, kernels }
@@ -195,6 +207,7 @@ type Reached = DecidedRun & DkecInputs & Executed
 async function toBudget(
   run: Passage,
   submission: Submission,
+  asked: AskedPermit | undefined,
   { done, ...journal }: Journal,
   context: PermitContext,
 ): Promise<Reached | Draft> {
@@ -209,12 +222,15 @@ async function toBudget(
   const gap = admissionGate({ envelope }, decided, context.policy, seal)
   if (gap !== undefined) return stop(gap)
   const texts = requestTexts(submission, base, context)
-  const pepg = await pepgGate({ envelope }, decided, base.payload, texts, context, seal)
+  const sees = payloadAsked(context.policy, submission.route_id)
+  const seen = sees && (await context.readPayload(submission.payload, sees.table))
+  const grounds = requestGrounds(submission, { asked, seen }, moment, context.policy, seal)
+  const pepg = await pepgGate({ envelope }, base, grounds, texts, context, seal)
   if ("stop" in pepg) return stop(pepg.stop)
   const { allow_token } = pepg.pass
-  const { policy_evaluation } = done(pepg.pass.sections)
+  const { policy_evaluation, act } = done(pepg.pass.sections)
 
-  const inputs = { base, envelope, transport, policy_evaluation, allow_token }
+  const inputs = { base, envelope, transport, policy_evaluation, allow_token, ...(act === undefined ? {} : { act }) }
   const executed = done(inStage("DKEC", () => dkec(inputs, seal), written))
 
   const budget = (): BudgetSnapshotSection => snapshotOf(run, { envelope })

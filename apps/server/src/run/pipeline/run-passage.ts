@@ -8,7 +8,7 @@ import type {
   SystemProvenanceSection,
 } from "@runseal/core/artifacts/sealed-sections"
 import type { Sections } from "@runseal/core/artifacts/sections"
-import { buildTranscript } from "@runseal/core/derivation/v1/transcript"
+import { buildTranscript } from "@runseal/core/derivation/v2/transcript"
 import { budgetSnapshotSection } from "@runseal/core/formulas/decision"
 import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
 import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-execution"

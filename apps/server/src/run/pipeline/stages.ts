@@ -1,5 +1,6 @@
 /** The nine stages: what each makes of what came before it. docs/pipeline.md, "Stages". */
 
+import type { ActSection } from "@runseal/core/artifacts/act-section"
 import type { DeclaredSection } from "@runseal/core/artifacts/declared-sections"
 import type { AerSection, TransportSection, ZkspBindingSection } from "@runseal/core/artifacts/derived-sections"
 import type { PermitUseSection } from "@runseal/core/artifacts/permit-sections"
@@ -14,9 +15,9 @@ import {
   migrationTokenSection,
   replayFingerprintSection,
   zkspBindingSection,
-} from "@runseal/core/derivation/v1/execution-sections"
-import { declaredValueCounts } from "@runseal/core/derivation/v1/kernel"
-import { runKernels } from "@runseal/core/derivation/v1/run-kernels"
+} from "@runseal/core/derivation/v2/execution-sections"
+import { declaredValueCounts } from "@runseal/core/derivation/v2/kernel"
+import { runKernels } from "@runseal/core/derivation/v2/run-kernels"
 import type { Moment } from "@runseal/core/formulas/moment"
 import { envelopeSection } from "@runseal/core/formulas/pre-execution"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
@@ -41,13 +42,14 @@ export function dog(
 }
 
 /** Stage 2, DTL: the transport record of the envelope. */
-export { transportSection as dtl } from "@runseal/core/derivation/v1/execution-sections"
+export { transportSection as dtl } from "@runseal/core/derivation/v2/execution-sections"
 
 export type DkecInputs = {
   readonly base: BaseSections
   readonly envelope: EnvelopeSection
   readonly transport: TransportSection
   readonly policy_evaluation: PolicyEvaluationSection
+  readonly act?: ActSection
   readonly allow_token: AllowToken
   /** Of a close, as the next. */
   readonly permit?: PermitUseSection
@@ -63,13 +65,13 @@ export function dkec(inputs: DkecInputs, seal: Seal): Executed {
   const sources = { ...base, ...(permit && { permit }), ...(closing && { closing }) }
   const records = runKernels({ ...sources, envelope })
   if (records === undefined) throw new Error("a request withholds no section")
-  const leakage_bundle = seal(leakageBundleSection(envelope, base.payload, declaredValueCounts(sources)))
+  const leakage_bundle = seal(leakageBundleSection(envelope, base.payload, declaredValueCounts(sources), inputs.act))
   const epa = seal(epaSection(envelope, transport, policy_evaluation, allow_token))
   return { epa, leakage_bundle, efa: seal(efaSection(envelope, epa, leakage_bundle, records)) }
 }
 
 /** Stage 4, AER: the execution record, made only after every gate passed. */
-export { aerSection as aer } from "@runseal/core/derivation/v1/execution-sections"
+export { aerSection as aer } from "@runseal/core/derivation/v2/execution-sections"
 
 /** Stage 5, ZKSP: evidence. There is no hardware quote and no zero-knowledge proof, and both sections say so. */
 export function zksp(envelope: EnvelopeSection, payload: PayloadSection, aer: AerSection, seal: Seal) {
@@ -100,4 +102,4 @@ export {
   finalVfaSection as dla,
   poteProofSection as ledger,
   registrySection as registry,
-} from "@runseal/core/derivation/v1/log-sections"
+} from "@runseal/core/derivation/v2/log-sections"

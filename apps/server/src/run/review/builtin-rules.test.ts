@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs"
 import { POLICY_REASON_CODES } from "@runseal/core/vocabulary/decision-codes"
 import { REVIEW_REASON_CODES } from "@runseal/core/vocabulary/review-codes"
+import { loadPolicy } from "@runseal/policy/load-policy"
 import fc from "fast-check"
 import { RE2JS } from "re2js"
 import { describe, expect, test } from "vitest"
-import { loadPolicy } from "../policy/load-policy.ts"
 import ordinary from "../policy/ordinary-texts.json" with { type: "json" }
 import { CEDAR_SCHEMA } from "../policy/policy-input.ts"
 import { BUILTIN_RULES, builtinReviewer, NOT_COVERED } from "./builtin-rules.ts"

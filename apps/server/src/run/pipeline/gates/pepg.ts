@@ -1,5 +1,8 @@
 /** Gate PEPG: signature scan, then policy. A deny stops the run before any kernel, and so does a match unless the scan only observes. */
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
+import type { ActTable } from "@runseal/core/act/act-table"
+import type { ReadAct } from "@runseal/core/act/read-act"
+import type { ActSection } from "@runseal/core/artifacts/act-section"
 import {
   DECLARED_NAMES,
   type DeclaredSection,
@@ -7,8 +10,8 @@ import {
   type ShownDeclared,
   type WithholdableName,
 } from "@runseal/core/artifacts/declared-sections"
+import type { Opening } from "@runseal/core/artifacts/opening"
 import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
-import type { PayloadSection } from "@runseal/core/artifacts/sealed-sections"
 import type { Sections } from "@runseal/core/artifacts/sections"
 import type { PepgDecision } from "@runseal/core/formulas/decision"
 import {
@@ -18,31 +21,39 @@ import {
   mcdFinding,
   policyEvaluationSection,
 } from "@runseal/core/formulas/decision"
-import type { DecidedRun } from "@runseal/core/formulas/moment"
+import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
+import { actSection } from "@runseal/core/formulas/pre-execution"
 import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { placePointer } from "@runseal/core/vocabulary/declared-places"
 import type { Submission } from "@runseal/core/wire/submission"
-import { evaluatePolicy } from "../../policy/evaluate-policy.ts"
-import type { CompiledPolicy } from "../../policy/load-policy.ts"
+import { type DecidedSections, type DecisionFacts, decide } from "@runseal/policy/decide"
+import type { CompiledPolicy } from "@runseal/policy/load-policy"
+
 import type { Scan, ScanText } from "../../policy/scan.ts"
 import { declaredTexts } from "../../policy/scan.ts"
 import type { SignatureLibrary } from "../../policy/signature-library.ts"
 import type { BaseSections, Decided, Stop } from "../draft.ts"
-import { policyInput } from "./policy-facts.ts"
+import type { AskedPermit } from "../permits/permit-terms.ts"
 
 export type PepgContext = {
   readonly policy: CompiledPolicy
   readonly library: SignatureLibrary
   /** Searches texts for the library's signatures. */
   readonly scan: Scan
+  /** Reads what rules see of a payload. */
+  readonly readPayload: ReadPayload
   readonly region: string
   /** Bound on the declared strings scanned: the largest body the server accepts. */
   readonly max_scan_units: number
 }
+/** What rules see of a payload: the act, by a table, and whether the payload is JSON. Rejects with StageFailure or HttpError as a scan does. */
+export type ReadPayload = (payload: string, table: ActTable | undefined) => Promise<PayloadFacts>
+export type PayloadFacts = { readonly act?: ReadAct; readonly payload_is_json: boolean }
+
 export type PepgPass = {
   /** The finding is one that was observed. */
-  readonly sections: Pick<Sections, "mcd_finding"> & Required<Pick<Sections, "policy_evaluation">>
+  readonly sections: Pick<Sections, "act" | "mcd_finding"> & Required<Pick<Sections, "policy_evaluation">>
   readonly allow_token: AllowToken
 }
 export type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
@@ -126,11 +137,60 @@ const matched = (finding: McdFinding): PepgDecision => ({
   matched_rule_ids: [],
 })
 
+/** What a run is decided on beside its other sections. */
+export type Grounds = { readonly act?: ActSection; readonly facts: DecisionFacts }
+
+/** The terms of a permit, as rules read them. */
+const termsOf = ({ audience, redeem_required, valid_for_seconds }: AskedPermit) => ({
+  audience,
+  redeem_required,
+  valid_for_seconds,
+})
+
+/** What rules see of a payload, as a policy asks for it; undefined where no rule sees anything. */
+export const payloadAsked = (
+  { readerOf, reads }: CompiledPolicy,
+  route_id: string,
+): { readonly table: ActTable | undefined } | undefined => {
+  const table = readerOf(route_id)?.table
+  return table === undefined && !reads.has(PAYLOAD_IS_JSON) ? undefined : { table }
+}
+const PAYLOAD_IS_JSON = "verified.payload_is_json"
+
+/**
+ * What a request is decided on.
+ * @param asked present exactly for the opening of a permit
+ * @param seen what `payloadAsked` asked for
+ */
+export function requestGrounds(
+  { route_id, declared_tokens: tokens }: Pick<Submission, "route_id" | "declared_tokens">,
+  { asked, seen }: { readonly asked?: AskedPermit | undefined; readonly seen: PayloadFacts | undefined },
+  moment: Pick<Moment, "seed">,
+  policy: CompiledPolicy,
+  seal: Seal,
+): Grounds {
+  const table = policy.readerOf(route_id)?.table
+  return {
+    ...(table === undefined || seen?.act === undefined ? {} : { act: seal(actSection(moment, table.name, seen.act)) }),
+    facts: {
+      tokens,
+      ...(seen !== undefined && policy.reads.has(PAYLOAD_IS_JSON) ? { payload_is_json: seen.payload_is_json } : {}),
+      ...(asked && termsOf(asked)),
+    },
+  }
+}
+
+/** What a close is decided on: as its opening was, but for the tokens that were used. */
+export const closingGrounds = ({ sections }: Pick<Opening, "sections">, tokens: number): Grounds => ({
+  ...(sections.act === undefined ? {} : { act: sections.act }),
+  facts: { ...sections.policy_evaluation.facts, tokens },
+})
+
 /** @param texts that are searched for signatures */
 export async function pepgGate(
   run: DecidedRun,
-  decided: Decided,
-  payload: PayloadSection,
+  sections: Omit<DecidedSections, "envelope" | "act">,
+  { act, facts }: Grounds,
   texts: readonly ScannedText[],
   context: PepgContext,
   seal: Seal,
@@ -138,13 +198,15 @@ export async function pepgGate(
   const { policy, library } = context
   const found = await find(run, texts, context)
   const finding = found && seal(found)
-  const decision =
+  const acted = act === undefined ? {} : { act }
+  const { decision, context_hash }: { readonly decision: PepgDecision; readonly context_hash?: string } =
     finding === undefined || policy.signature_scan.mode === "observe"
-      ? (policy.fixed_decision ?? evaluatePolicy(policy, policyInput(decided, run.envelope, payload)))
-      : matched(finding)
-  const evaluation = seal(policyEvaluationSection(run, policy, decision, library.library_hash, finding))
-  const sections = { policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
-  if (decision.decision === "allow") return { pass: { sections, allow_token: seal(allowToken(evaluation)) } }
+      ? decide(policy, { ...sections, ...acted, envelope: run.envelope }, facts)
+      : { decision: matched(finding) }
+  const grounds = { library_hash: library.library_hash, finding, act, facts, context_hash }
+  const evaluation = seal(policyEvaluationSection(run, policy, decision, grounds))
+  const made = { ...acted, policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
+  if (decision.decision === "allow") return { pass: { sections: made, allow_token: seal(allowToken(evaluation)) } }
   const receipt = seal(denyReceipt(evaluation, finding))
-  return { stop: { outcome: "pepg_deny", key: "deny_receipt", receipt, sections } }
+  return { stop: { outcome: "pepg_deny", key: "deny_receipt", receipt, sections: made } }
 }

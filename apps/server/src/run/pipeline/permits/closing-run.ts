@@ -12,8 +12,8 @@ import {
   type Redemption,
 } from "@runseal/core/artifacts/permit-sections"
 import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
-import { type DeclaredSources, declaredView } from "@runseal/core/derivation/v1/declared-view"
-import { transportSection } from "@runseal/core/derivation/v1/execution-sections"
+import { type DeclaredSources, declaredView } from "@runseal/core/derivation/v2/declared-view"
+import { transportSection } from "@runseal/core/derivation/v2/execution-sections"
 import { closingSection, permitUseSection } from "@runseal/core/formulas/permit"
 import { closedPayloadSection } from "@runseal/core/formulas/pre-execution"
 import { declaredTokens } from "@runseal/core/wire/execute-request"
@@ -46,6 +46,7 @@ export type Closing = {
 
 /** A close before its first gate. Stages DOG and DTL are those of its opening. */
 export type ClosingRun = Passage & {
+  readonly opened: Opening
   readonly envelope: EnvelopeSection
   readonly transport: TransportSection
   readonly closing: ShownDeclared
@@ -57,7 +58,7 @@ export type ClosingRun = Passage & {
 
 export function closingRun({ tenant, act, opening, seed, closed_clock, redemption: known }: Closing): ClosingRun {
   const texts = writtenTexts()
-  const { envelope, policy_evaluation: _evaluation, mcd_finding: _finding, ...received } = opening.sections
+  const { envelope, act: _act, policy_evaluation: _evaluation, mcd_finding: _finding, ...received } = opening.sections
   const { outcome, code, ai_output_text } = act
   const { program_id, route_id, registry_record_hash, execution_region, run_nonce: nonce } = envelope
   const closing = texts.seal(closingSection({ seed }, isEmpty(act.declared) ? undefined : act.declared))
@@ -71,6 +72,7 @@ export function closingRun({ tenant, act, opening, seed, closed_clock, redemptio
     decided: { program_id, route_id, registry_record_hash, declared, declared_tokens: tokens, ...output },
     spending: { tokens, run_limit: opening.run_limit },
     base: { ...received, payload: texts.seal(closedPayloadSection(received.payload, ai_output_text)) },
+    opened: opening,
     envelope,
     transport: texts.seal(transportSection(envelope)),
     redemption: known,
@@ -92,7 +94,16 @@ export const closedInputs = (
   { base, envelope, transport, closing }: ClosingRun,
   permit: PermitUseSection,
   { sections, allow_token }: PepgPass,
-) => ({ base, envelope, transport, closing, permit, policy_evaluation: sections.policy_evaluation, allow_token })
+) => ({
+  base,
+  envelope,
+  transport,
+  closing,
+  permit,
+  policy_evaluation: sections.policy_evaluation,
+  allow_token,
+  ...(sections.act && { act: sections.act }),
+})
 
 /** Runs the kernels of a close. */
 export type RunKernels = (inputs: ReturnType<typeof closedInputs>) => Executed

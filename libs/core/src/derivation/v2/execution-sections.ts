@@ -1,5 +1,6 @@
 /** Preimages of the derived sections of stages 2 to 6. docs/formats.md section 4. */
 import { digest } from "@runseal/canonical"
+import type { ActSection } from "../../artifacts/act-section.ts"
 import type { DeclaredName, DeclaredSection } from "../../artifacts/declared-sections.ts"
 import type {
   AerSection,
@@ -41,10 +42,11 @@ export const leakageBundleSection = (
   envelope: EnvelopeSection,
   payload: PayloadSection,
   counts: DeclaredValueCounts,
+  act: ActSection | undefined,
 ): Unsealed<LeakageBundleSection> => ({
-  kind: "vfa.leakage_bundle.v1",
+  kind: "vfa.leakage_bundle.v2",
   envelope_id: envelope.envelope_id,
-  payload: "hash_only",
+  payload: act === undefined ? "hash_only" : "hash_and_act",
   ai_output: payload.ai_output_hash === undefined ? "absent" : "hash_only",
   declared_values: counts,
 })

@@ -17,7 +17,7 @@ import { BUNDLE_VIEW_KIND } from "../../vocabulary/versions.ts"
 import { sectionsAfterLog, sectionsBeforeLog } from "./derive-sections.ts"
 
 /** The full form of a record. Sections and anchors that it cannot give are absent from it, which a verifier reports. */
-export function expandV1(record: SealedBundle): Bundle {
+export function expandV2(record: SealedBundle): Bundle {
   const { kind: _, derived: _derived, withheld_results: _withheld, sections: _kept, anchors: sealed, ...rest } = record
   const before = sectionsBeforeLog(record)
   const first = firstAnchor(record, before)

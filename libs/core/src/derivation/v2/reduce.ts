@@ -15,7 +15,7 @@ import { BUNDLE_KIND } from "../../vocabulary/versions.ts"
 import { withheldResults } from "./withheld-results.ts"
 
 /** The sealed form of a record that has no bundle hash yet. */
-export function reduceBodyV1({ kind: _, sections, anchors, ...rest }: BundleBody): SealedBody {
+export function reduceBodyV2({ kind: _, sections, anchors, ...rest }: BundleBody): SealedBody {
   const withheld_results = withheldResults(sections)
   return {
     kind: BUNDLE_KIND,

@@ -4,13 +4,13 @@
  * run, `policy test` and verifiers build the request here. docs/policy-and-review.md, "What a rule reads".
  */
 import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
+import type { ActTable, ActType } from "../act/act-table.ts"
+import { decimalText, decimalUnits } from "../act/decimal-text.ts"
+import type { ActValue } from "../act/read-act.ts"
 import type { DeclaredName, WithholdableName } from "../artifacts/declared-sections.ts"
 import { isVisible } from "../vocabulary/attested-presence.ts"
 import type { AttestedField } from "../vocabulary/decision-codes.ts"
 import { isObject, member, textMember } from "../vocabulary/json-members.ts"
-import type { ActTable, ActType } from "./act-table.ts"
-import { decimalText, decimalUnits } from "./decimal-text.ts"
-import type { ActValue } from "./read-act.ts"
 
 /** What a permit is asked for, as rules read it. */
 export type ContextTerms = {

@@ -38,7 +38,7 @@ export function withheldResults(sections: Sections): WithheldResults | undefined
 }
 
 /** Why the results of a record are not exactly those that it needs; undefined when they are. */
-export function withheldProblemV1(record: SealedBundle): string | undefined {
+export function withheldProblemV2(record: SealedBundle): string | undefined {
   const { sections: held, withheld_results: results } = record
   const needed = neededResults(held, derivedNames(record))
   if (results === undefined)

@@ -60,7 +60,9 @@ export function sectionsBeforeLog(record: SealedBundle): Sections {
   )
   const leakage_bundle = make(
     "leakage_bundle",
-    () => envelope && leakageBundleSection(envelope, payload, declaredValueCounts(held, withheld?.declared_values)),
+    () =>
+      envelope &&
+      leakageBundleSection(envelope, payload, declaredValueCounts(held, withheld?.declared_values), held.act),
   )
   const efa = make("efa", () => {
     const kernels = envelope && runKernels({ ...held, envelope }, withheld?.kernels)
