@@ -255,6 +255,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...{ db, sealer, ledger, nowMs, reviewer: prepared.reviewer, signal: stop.signal },
     ...issuerOf(config, deployment),
     pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision, telemetry.stageFailed),
+    policyOf: policies.ofEvaluation,
   })
   const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, doubt, telemetry }))
   const deps: Deps = {

@@ -5,6 +5,7 @@ import { followed } from "./followed-steps.ts"
 import { badRequest, type HttpError } from "./http-error.ts"
 import type { SignOpening } from "./keys/permit-signing.ts"
 import { openPermits } from "./permit-service.ts"
+import type { Policies } from "./policy-service.ts"
 import { reportingFailures } from "./reported-failures.ts"
 import { type AskReview, askReviewer } from "./run/pipeline/gates/aivp-t4.ts"
 import type { MakeCharge } from "./run/pipeline/gates/macc.ts"
@@ -35,6 +36,7 @@ export type ExecutionParts = {
   readonly issuer: string
   /** What a run is held against that is admitted now. */
   readonly pipeline: () => Omit<PipelineContext, "makeCharge" | "askReview">
+  readonly policyOf: Policies["ofEvaluation"]
 }
 
 const overflow = (): HttpError =>
@@ -51,7 +53,7 @@ function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: I
 
 /** `execute`, `rehearse` and `permits` of the routes. */
 export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse" | "permits"> {
-  const { db, sealer, ledger, pipeline, nowMs, signOpening, issuer } = parts
+  const { db, sealer, ledger, pipeline, policyOf, nowMs, signOpening, issuer } = parts
   const mint = createMomentSource(nowMs)
   const review = askReviewer(parts.reviewer, parts.signal)
   const askReview: AskReview = decided => followed({ name: "review" }, () => review(decided))
@@ -84,6 +86,6 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
       const sealOnce = async (): Promise<Bundle> => sealDraft(await runToLog(submission, moment, rehearsed))
       return [await sealOnce(), await sealOnce()]
     },
-    permits: openPermits({ db, sealer, nowMs, mint, pipeline: context, signOpening, issuer }),
+    permits: openPermits({ db, sealer, nowMs, mint, pipeline: context, policyOf, signOpening, issuer }),
   }
 }

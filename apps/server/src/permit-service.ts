@@ -8,6 +8,7 @@ import { type PermitVerdict, verifyPermit } from "@runseal/permit"
 import { unauthorized } from "./front/access/authentication.ts"
 import { alreadyRedeemed, badRequest, HttpError, permitInvalid, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
+import type { Policies } from "./policy-service.ts"
 import { reportingFailures } from "./reported-failures.ts"
 import { declaredTwice, type ReportedAct } from "./run/pipeline/permits/closing-run.ts"
 import { OPEN_PERMITS_MAX, PermitRefusal } from "./run/pipeline/permits/pending.ts"
@@ -63,6 +64,8 @@ type PermitParts = {
   readonly mint: ReturnType<typeof createMomentSource>
   /** What an opening or a close is held against that is admitted now. */
   readonly pipeline: () => PermitContext
+  /** A close is decided by the policy of its opening: one that is loaded meanwhile must not turn an act that was done into a refusal. */
+  readonly policyOf: Policies["ofEvaluation"]
   /** Undefined where this service opens no permits. */
   readonly signOpening: SignOpening | undefined
   /** Origin of the log, which issues the tokens. */
@@ -72,7 +75,7 @@ type PermitParts = {
 /** Seconds by which the clocks of this service's own processes may differ. */
 const LEEWAY_SECONDS = 5
 
-export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, issuer }: PermitParts): Permits {
+export function openPermits({ db, sealer, nowMs, mint, pipeline, policyOf, signOpening, issuer }: PermitParts): Permits {
   const jwks = async (): Promise<Jwks> => serviceJwks(await readSigningKeys(db), nowMs() / 1000)
   return {
     open: async (submission, asked, { claim, request_id }) => {
@@ -95,7 +98,7 @@ export function openPermits({ db, sealer, nowMs, mint, pipeline, signOpening, is
       if (closed_clock > opening.close_by) throw permitNotOpen()
       const redemption = known === undefined ? {} : { redemption: known }
       const closing = { tenant, act, opening, seed, closed_clock, ...redemption }
-      const context = pipeline()
+      const context = { ...pipeline(), policy: await policyOf(opening.sections.policy_evaluation) }
       const work = async (reportFault: ReportFault): Promise<SealedRun> => {
         const pending = await closePermit(closing, { ...context, reportFault })
         return sealer.closePermit(pending, claim).catch(refusedAs("request_substance.cost.total_tokens"))

@@ -7,7 +7,7 @@ import { shownAct } from "@runseal/core/artifacts/act-section"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { bundleOf } from "@runseal/core/verify/document-anchors"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
-import { declaredTokens } from "@runseal/core/wire/execute-request"
+import { declaredTokens } from "@runseal/core/vocabulary/declared-tokens"
 import { DRY_RUN_LISTED_MAX, type DryRunAnswer, type Judgement } from "@runseal/core/wire/policy-requests"
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
 import { type JudgedRun, judgePolicy } from "./run/pipeline/gates/judge-policy.ts"
@@ -84,15 +84,20 @@ function judgeStored(run: NewestRun, now: CompiledPolicy, then: CompiledPolicy, 
     tally.not_judged++
     if (tally.not_judged_runs.length < DRY_RUN_LISTED_MAX) tally.not_judged_runs.push({ run_id: run.run_id, reason })
   }
-  if (bundle === undefined) return notJudged("its stored record cannot be read")
-  const decisions = decisionsOf(bundle, run.asked_tokens)
-  if (typeof decisions === "string") return notJudged(decisions)
+  const decisions =
+    bundle === undefined ? "its stored record cannot be read" : decisionsOf(bundle, run.asked_tokens)
+  if (bundle === undefined || typeof decisions === "string") {
+    notJudged(`${decisions}`)
+    return
+  }
   const { tenant_id, route_id, created_at, outcome_kind } = bundle.run
   const isSealedByNow = bundle.sections.policy_evaluation?.policy_hash === now.policy_hash
   const sealedBy = isSealedByNow ? now.readerOf(route_id)?.table : undefined
   const [in_force, candidate] = [judged(now, decisions, sealedBy), judged(then, decisions, sealedBy)]
-  if (typeof in_force === "string") return notJudged(in_force)
-  if (typeof candidate === "string") return notJudged(candidate)
+  if (typeof in_force === "string" || typeof candidate === "string") {
+    notJudged(typeof in_force === "string" ? in_force : `${candidate}`)
+    return
+  }
   tally.judged++
   count(tally, "in_force", in_force)
   count(tally, "candidate", candidate)

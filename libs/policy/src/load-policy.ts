@@ -51,7 +51,11 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }): num
 const byId = (a: PolicyRule, b: PolicyRule): number => (a.id < b.id ? -1 : 1)
 
 /** What `policy_hash` commits to: the document with fields, acts and rules sorted, how the scan is set, and the engine. */
-export function policyPreimage(document: PolicyDocument, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): JsonObject {
+export function policyPreimage(
+  document: PolicyDocument,
+  scan: SignatureScan = DEFAULT_SIGNATURE_SCAN,
+  engine_version: string = POLICY_ENGINE_VERSION,
+): JsonObject {
   return {
     kind: "vfa.policy.v3",
     policy_id: document.policy_id,
@@ -62,7 +66,7 @@ export function policyPreimage(document: PolicyDocument, scan: SignatureScan = D
     rules: document.rules.toSorted(byId).map(rule => ({ ...rule })),
     signature_scan: scan,
     engine: POLICY_ENGINE,
-    engine_version: POLICY_ENGINE_VERSION,
+    engine_version,
   }
 }
 
@@ -167,8 +171,11 @@ function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyD
  * @param scan how the operator set the signature scan
  * @throws PolicyError with one sentence for the operator
  */
-export function loadPolicy(json?: JsonValue, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): CompiledPolicy {
-  const document = json === undefined ? BUILT_IN_POLICY : parsePolicyDocument(json)
+export const loadPolicy = (json?: JsonValue, scan?: SignatureScan): CompiledPolicy =>
+  compilePolicy(json === undefined ? BUILT_IN_POLICY : parsePolicyDocument(json), scan)
+
+/** The same of a document that was read. */
+export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): CompiledPolicy {
   const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
   const preimage = policyPreimage(document, scan)
   const policy_hash = digest(preimage)

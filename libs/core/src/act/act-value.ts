@@ -137,3 +137,12 @@ function isWithin({ min, max }: ActRow, units: bigint): boolean {
   const most = decimalUnits(max ?? "")
   return (least === undefined || units >= least) && (most === undefined || units <= most)
 }
+
+/** Whether a sealed value is one that its type can have been read as. */
+export function isValueOf(type: ActRow["type"], value: ActScalar): boolean {
+  const tree = typeof value === "number" ? new NumberText(String(value)) : value
+  const folded = type === "sum" || type === "max" ? "decimal" : type
+  const read = readValue({ at: "/sealed", type: folded }, [tree])
+  if (read === undefined || "problem" in read) return false
+  return Array.isArray(read.value) ? `${read.value}` === `${value}` && Array.isArray(value) : read.value === value
+}

@@ -18,8 +18,11 @@ export const DECLARED_NAMES = [
 ] as const
 export type DeclaredName = (typeof DECLARED_NAMES)[number]
 
-/** The sections whose content may be withheld: the six, and what a close declares. */
-export const WITHHOLDABLE_NAMES = [...DECLARED_NAMES, "closing"] as const
+/** The sections of what the caller declares: the six, and what a close adds to them. */
+export const CONTENT_NAMES = [...DECLARED_NAMES, "closing"] as const
+export type ContentName = (typeof CONTENT_NAMES)[number]
+/** The sections whose content may be withheld: those, and what the service read of the payload. */
+export const WITHHOLDABLE_NAMES = [...CONTENT_NAMES, "act"] as const
 export type WithholdableName = (typeof WITHHOLDABLE_NAMES)[number]
 
 /** What the server saw of the caller. Address and agent are HMACs under a secret of the deployment. */
@@ -54,7 +57,7 @@ export const isShown = (section: DeclaredSection): section is ShownDeclared => !
 export const shown = (section: DeclaredSection): ShownDeclared | undefined => (isShown(section) ? section : undefined)
 
 /** `kind` of a declared section. */
-export const declaredKind = (name: WithholdableName): string => `vfa.${name}.v1`
+export const declaredKind = (name: ContentName): string => `vfa.${name}.v1`
 
 const originSchema: v.GenericSchema<unknown, Origin> = v.strictObject({
   source_ip_hash: sha256Schema,
@@ -84,8 +87,8 @@ export const DECLARED_SCHEMAS: Readonly<Record<DeclaredName, v.GenericSchema<unk
   reproducibility_context: schemaOf("reproducibility_context"),
 }
 /** The section as it is shown when its content is withheld. Its hash remains, so every other hash is still right. */
-export const withhold = (section: DeclaredSection): DeclaredSection => ({
+export const withhold = <Kind extends string>(section: { readonly kind: Kind; readonly hash: string }) => ({
   kind: section.kind,
-  withheld: true,
+  withheld: true as const,
   hash: section.hash,
 })

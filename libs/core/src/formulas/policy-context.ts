@@ -300,5 +300,5 @@ export function sectionsRead(reads: ContextReads): readonly (DeclaredName | "act
  */
 export const contextHash = (
   request: CedarRequest,
-  salts: Readonly<Partial<Record<WithholdableName | "act", string>>>,
+  salts: Readonly<Partial<Record<WithholdableName, string>>>,
 ): string => digest({ kind: "vfa.policy_context.v1", salts: { ...salts }, request: { ...request } })

@@ -3,6 +3,8 @@
  * alone, even in one whose hashes and signatures are all right. docs/formats.md section 3.
  */
 import { sha256Hex } from "@runseal/canonical"
+import { isValueOf } from "../act/act-value.ts"
+import { type ActSection, shownAct } from "../artifacts/act-section.ts"
 import { isShown } from "../artifacts/declared-sections.ts"
 import type { McdFinding, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { GovernanceReviewSection, PayloadSection, PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
@@ -61,13 +63,15 @@ export function callerContradictions(sections: Sections, tenantId: string): read
     sections.reproducibility_context,
     ...(sections.closing === undefined ? [] : [sections.closing]),
   ].filter(isShown)
-  const salts = new Set(shown.map(({ salt }) => salt))
+  const act = sections.act && shownAct(sections.act)
+  const salted = [...shown, ...(act === undefined ? [] : [act])]
+  const salts = new Set(salted.map(({ salt }) => salt))
   const { request_substance: substance } = sections
   const caller = isShown(substance) ? substance.origin?.authentication : undefined
   const anonymous = caller?.method === "anonymous"
   const tenant = caller !== undefined && (anonymous ? "anonymous" : `api-key-${caller.api_key_id}`)
   return brokenRules([
-    [salts.size === shown.length, "two declared sections have one salt"],
+    [salts.size === salted.length, "two sections have one salt"],
     [caller === undefined || tenant === tenantId, "the caller that was authenticated is not the tenant"],
     [
       caller === undefined || (anonymous ? caller.api_key_id === 0 : caller.api_key_id > 0),
@@ -77,6 +81,20 @@ export function callerContradictions(sections: Sections, tenantId: string): read
       caller === undefined || anonymous === (caller.api_key_name === undefined),
       "a key has a name, and an anonymous caller none",
     ],
+  ])
+}
+
+/** Each value of an act is one that its type can have, each name is there once, and a name that was not read has no value. */
+export function actContradictions(section: ActSection): readonly string[] {
+  const act = shownAct(section)
+  if (act === undefined) return []
+  const names = act.values.map(({ name }) => name)
+  const failed = act.unreadable.flatMap(fault => ("name" in fault ? [fault.name] : []))
+  return brokenRules([
+    [rises(names), "the values of the act are not in order, each once"],
+    [rises(failed), "the unreadable names of the act are not in order, each once"],
+    [!failed.some(name => names.includes(name)), "a name of the act has a value and is unreadable"],
+    [act.values.every(({ type, value }) => isValueOf(type, value)), "a value of the act is not of its type"],
   ])
 }
 

@@ -1,10 +1,13 @@
 /** Tokens, receipts, the finding, budgets and the review, each against the sections that it follows from. docs/formats.md section 16, check 3. */
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
+import { shownAct } from "../artifacts/act-section.ts"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
-import { shown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
+import { CONTENT_NAMES, shown } from "../artifacts/declared-sections.ts"
 import type { McdFinding } from "../artifacts/sealed-artifacts.ts"
+import type { PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
+import { declaredView } from "../derivation/v2/declared-view.ts"
 import {
   aivpT4HaltReceipt,
   allowToken,
@@ -19,11 +22,14 @@ import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS, MCD_REASON_CODE, scopeOf } from "../vocabulary/decision-codes.ts"
 import { textsAt } from "../vocabulary/declared-places.ts"
+import { declaredTokens } from "../vocabulary/declared-tokens.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
 import { checkBudget } from "./budgets.ts"
 import { checkClose } from "./close.ts"
 import {
+  actContradictions,
+  brokenRules,
   evaluationContradictions,
   findingContradictions,
   receiptContradictions,
@@ -82,11 +88,48 @@ function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedDecisi
     evaluation.envelope_id === envelope.envelope_id &&
     evaluation.evaluation_clock === decisionClock({ ...sections, envelope })
   findings.require("decision", own, "the policy evaluation speaks of another run")
-  findings.fail("decision", ...evaluationContradictions(evaluation))
+  findings.fail("decision", ...evaluationContradictions(evaluation), ...groundContradictions(sections, evaluation))
   // A gate may have stopped a stage_error too, which its decisions show.
   if (run.outcome_kind === "stage_error") return
   const expected = run.outcome_kind === "pepg_deny" ? "deny" : "allow"
   findings.require("decision", evaluation.decision === expected, `the policy decided ${evaluation.decision}`)
+}
+
+/** What the policy was given, against the sections that it was read from. */
+function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSection): readonly string[] {
+  const { act: section, budget_snapshot: budget, permit } = sections
+  const { facts, decision_reason_code: reason, context_hash } = evaluation
+  const act = section && shownAct(section)
+  const substance = declaredView(sections, "request_substance")
+  const isUnreadable = act !== undefined && act.unreadable.length > 0
+  const terms = [facts.audience, facts.redeem_required, facts.valid_for_seconds]
+  const given = terms.filter(term => term !== undefined).length
+  return [
+    ...(section === undefined ? [] : actContradictions(section)),
+    ...brokenRules([
+      [evaluation.act_hash === section?.hash, "the evaluation names another act"],
+      [section !== undefined || reason !== "ACT_UNREADABLE", "an act was unreadable, and the record has none"],
+      // A signature that denies comes before the act.
+      [
+        act === undefined || reason === MCD_REASON_CODE || isUnreadable === (reason === "ACT_UNREADABLE"),
+        "the act is unreadable and was decided on, or readable and was not",
+      ],
+      [
+        context_hash === undefined || (reason !== "ACT_UNREADABLE" && reason !== MCD_REASON_CODE),
+        "rules were asked where the decision needs none",
+      ],
+      [
+        substance === undefined || facts.tokens === declaredTokens(substance.declared),
+        "the policy was given other tokens than the run declares",
+      ],
+      [
+        budget === undefined || budget.purpose !== undefined || budget.declared_tokens === facts.tokens,
+        "the policy was given other tokens than the budgets counted",
+      ],
+      [given === 0 || given === terms.length, "the policy was given a part of the terms of a permit"],
+      [permit === undefined || given > 0, "the policy was not given the terms of the permit"],
+    ]),
+  ]
 }
 
 function checkToken({ bundle: { allow_token: token, sections }, known, findings }: ExaminedDecision): void {
@@ -108,7 +151,7 @@ function isFingerprint(
   if (place === "ai_output") return fingerprint === sections.payload.ai_output_hash
   if (place === "/route_id") return fingerprint === sha256Hex(routeId)
   const [, name, ...segments] = place.split("/")
-  const declared = WITHHOLDABLE_NAMES.find(each => each === name)
+  const declared = CONTENT_NAMES.find(each => each === name)
   const held = declared && sections[declared]
   if (held === undefined) return false
   const section = shown(held)

@@ -1,14 +1,16 @@
 /** A short summary of a bundle or a run statement, for people. Nothing is checked here; the report says what was. */
+
 import { canonicalize } from "@runseal/canonical"
+import { shownAct } from "../artifacts/act-section.ts"
 import type { AdminEvent } from "../artifacts/admin-event.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import {
+  CONTENT_NAMES,
+  type ContentName,
   type DeclaredSection,
   type DeclaredSections,
   isShown,
-  WITHHOLDABLE_NAMES,
-  type WithholdableName,
 } from "../artifacts/declared-sections.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import type { PermitEnd } from "../artifacts/permit-end.ts"
@@ -86,6 +88,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("payload_hash", sections.payload.payload_hash),
     ...line("declared_output_hash", declaredOutputHash(sections)),
     ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
+    ...actLines(sections),
     ...line("signature_match", signatureMatch(sections)),
     ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),
     ...permitSummary(bundle),
@@ -105,6 +108,23 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
   ]
 }
 
+/** What was read of the payload: a line for the act, and one for each value. */
+function actLines({ act: section }: Pick<Sections, "act">): readonly EvidenceLine[] {
+  if (section === undefined) return []
+  const act = shownAct(section)
+  if (act === undefined) return line("act_table", "withheld")
+  return [
+    ...line("act_table", act.table),
+    ...act.values.flatMap(({ name, value }) => line(`act.${name}`, `${value}`)),
+    ...act.unreadable.flatMap(fault =>
+      line(
+        "act_unreadable",
+        "name" in fault ? `${fault.name} (${fault.problem})` : `${fault.at || "payload"} (${fault.problem})`,
+      ),
+    ),
+  ]
+}
+
 /** Which signature matched and where; beside a run that the match did not deny, that it was observed only. */
 function signatureMatch({
   mcd_finding: match,
@@ -118,12 +138,12 @@ function signatureMatch({
 type DeclaredOf = DeclaredSections & { readonly closing?: DeclaredSection }
 
 const declaredStates = (sections: DeclaredOf): string =>
-  WITHHOLDABLE_NAMES.flatMap(name => {
+  CONTENT_NAMES.flatMap(name => {
     const section = sections[name]
     return section === undefined ? [] : [declaredState(section, name)]
   }).join(", ")
 
-function declaredState(section: DeclaredSection, name: WithholdableName): string {
+function declaredState(section: DeclaredSection, name: ContentName): string {
   if (!isShown(section)) return `${name} withheld`
   return section.declared === undefined ? `${name} –` : `${name} ✓`
 }

@@ -39,7 +39,7 @@ export function verifyOpening(opening: Opening, trusts: readonly TrustedKeys[], 
   findings.fail("leaf", ...brokenRules(leafRules(opening)))
   checkAnchor({ leaf, entry }, { leaf, clock: envelope.admission_clock }, examination)
   findings.fail("inclusion", ...brokenRules(chainRules(leaf, entry)))
-  const withheld = WITHHOLDABLE_NAMES.filter(name => name !== "closing" && "withheld" in sections[name])
+  const withheld = WITHHOLDABLE_NAMES.filter(name => name !== "closing" && "withheld" in (sections[name] ?? {}))
   return conclude(examination, {
     document: "opening",
     good: VERDICTS.opening,
@@ -54,10 +54,8 @@ export function verifyOpening(opening: Opening, trusts: readonly TrustedKeys[], 
 
 /** How long a permit may be acted on and closed: whole seconds within the bounds of a request. */
 function timeRules({ sections, expires_at, close_by, redeem_required }: Opening): readonly Rule[] {
-  const [admitted = 0, expires = 0, closes = 0] = [sections.envelope.admission_clock, expires_at, close_by].map(
-    clockMillis,
-  )
-  const valid = (expires - admitted) / 1000
+  const [expires = 0, closes = 0] = [expires_at, close_by].map(clockMillis)
+  const valid = validSeconds(sections, expires_at)
   const closing = (closes - expires) / 1000
   const longest = redeem_required === true ? REDEEMED_VALID_SECONDS_MAX : VALID_SECONDS_MAX
   return [
@@ -72,12 +70,23 @@ function timeRules({ sections, expires_at, close_by, redeem_required }: Opening)
   ]
 }
 
+/** Seconds for which a permit may be acted on. */
+const validSeconds = ({ envelope }: Opening["sections"], expires_at: string): number =>
+  ((clockMillis(expires_at) ?? 0) - (clockMillis(envelope.admission_clock) ?? 0)) / 1000
+
 /** What every opening is: allowed, within both budgets, and before its act. */
-function permitRules({ permit_id, sections, reservation, run_limit }: Opening): readonly Rule[] {
-  const { envelope, payload, request_substance } = sections
+function permitRules({ permit_id, sections, reservation, run_limit, ...terms }: Opening): readonly Rule[] {
+  const { envelope, payload, request_substance, policy_evaluation } = sections
+  const { audience, redeem_required, valid_for_seconds } = policy_evaluation.facts
   const { tokens, total_after, cap, ordinal, reserved } = reservation
   return [
     [permit_id === permitId(envelope.hash), "the permit is of another envelope"],
+    [
+      audience === terms.audience &&
+        redeem_required === (terms.redeem_required ?? false) &&
+        valid_for_seconds === validSeconds(sections, terms.expires_at),
+      "the policy was given other terms than those of the permit",
+    ],
     [payload.ai_output_hash === undefined, "there is an AI output before the act"],
     [
       member(shown(request_substance)?.declared, "cost") === undefined,

@@ -7,7 +7,6 @@ import * as v from "valibot"
 import { isJsonObject, jsonObjectSchema, SHAPE } from "../artifacts/json-object-schema.ts"
 import { FIRST_ISSUE } from "../artifacts/parse-exact.ts"
 import { foreignField, isForeignKey, issueReason } from "../artifacts/schema-issue.ts"
-import { member } from "../vocabulary/json-members.ts"
 import { countSchema, enforcementSchema, routeIdSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 /** An optional member; null is treated as absent. */
@@ -195,9 +194,3 @@ export const executeRequestSchema = v.pipe(
   }),
 )
 export type ExecuteRequest = Shape<typeof executeRequestSchema>
-
-/** Declared tokens of a request; zero when it declares none. */
-export function declaredTokens(substance: JsonObject | undefined): number {
-  const total = member(member(substance, "cost"), "total_tokens")
-  return typeof total === "number" ? total : 0
-}

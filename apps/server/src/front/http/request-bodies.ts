@@ -3,8 +3,9 @@ import { holdsNul, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { foreignField, isForeignKey, issueText, shownName } from "@runseal/core/artifacts/schema-issue"
+import { declaredTokens } from "@runseal/core/vocabulary/declared-tokens"
 import { dropNullMembers, isObject } from "@runseal/core/vocabulary/json-members"
-import { declaredTokens, executeRequestSchema } from "@runseal/core/wire/execute-request"
+import { executeRequestSchema } from "@runseal/core/wire/execute-request"
 import {
   type ClosePermitRequest,
   closePermitRequestSchema,

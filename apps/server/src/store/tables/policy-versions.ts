@@ -46,6 +46,23 @@ export function policyOfHash(source: Source, hash: string): Promise<string | und
   })
 }
 
+/** Most versions of one policy that an older decision is looked for in. */
+const VERSIONS_LOOKED_AT = 256
+
+/** The documents that were in force under an id, newest first. */
+export function documentsOf(source: Source, id: string): Promise<readonly string[]> {
+  const { document, policy_id, version } = policy_version
+  return source.read(async ({ orm }) => {
+    const rows = await orm
+      .select({ document })
+      .from(policy_version)
+      .where(eq(policy_id, id))
+      .orderBy(desc(version))
+      .limit(VERSIONS_LOOKED_AT)
+    return rows.map(row => row.document)
+  })
+}
+
 /** Newest first. @param before only versions below it */
 export function listPolicies(source: Source, limit: number, before?: number): Promise<readonly PolicyVersionRow[]> {
   const { version } = policy_version

@@ -2,7 +2,7 @@
  * Plausibility of a kernel's record where a withheld section keeps the kernel from running again. The schema has checked names
  * and types of its values; these rules check that they contradict neither each other nor the rest of the record.
  */
-import { shown, WITHHOLDABLE_NAMES } from "../../artifacts/declared-sections.ts"
+import { CONTENT_NAMES, shown } from "../../artifacts/declared-sections.ts"
 import type { KernelRecord } from "../../artifacts/kernel-schemas.ts"
 import { member, textMember } from "../../vocabulary/json-members.ts"
 import { type FindingCode, KERNEL_FINDINGS } from "../../vocabulary/kernel-findings.ts"
@@ -89,7 +89,7 @@ function isModelRecord(record: KernelRecord, { sources }: RecordContext): boolea
 function isTimeRecord(record: KernelRecord, { sources, values }: RecordContext): boolean {
   const times = Number(member(record.output, "timestamp_count"))
   const seen = shownTimes(sources)
-  const withheld = WITHHOLDABLE_NAMES.filter(name => "withheld" in (sources[name] ?? {}))
+  const withheld = CONTENT_NAMES.filter(name => "withheld" in (sources[name] ?? {}))
   // A withheld section holds as many times as it holds values at most.
   const hidden = withheld.reduce((sum, name) => sum + (values?.[name] ?? 0), 0)
   const isWithin = (count: number, known: number): boolean => count >= known && count <= known + hidden

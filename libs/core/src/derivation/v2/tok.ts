@@ -2,11 +2,11 @@
 import type { JsonValue } from "@runseal/canonical"
 import { sha256Hex } from "@runseal/canonical"
 import {
+  type ContentName,
   DECLARED_NAMES,
   isShown,
   type ShownDeclared,
   shown,
-  type WithholdableName,
 } from "../../artifacts/declared-sections.ts"
 import { isObject, member, textMember } from "../../vocabulary/json-members.ts"
 import type { FindingCode } from "../../vocabulary/kernel-findings.ts"
@@ -110,7 +110,7 @@ type ShownTimes = {
   readonly approver_steps: number | undefined
 }
 
-function timesIn(section: ShownDeclared | undefined, name: WithholdableName, into: Declared[]): void {
+function timesIn(section: ShownDeclared | undefined, name: ContentName, into: Declared[]): void {
   if (section?.declared !== undefined) declaredTimes(section.declared, { parent: undefined, key: name }, "", into)
 }
 

@@ -3,7 +3,7 @@
  * the hash of each: the kernel's ExecutionID, and the hash of the leakage bundle. docs/formats.md section 2.2.
  */
 import type { SealedBundle, WithheldResults } from "../../artifacts/bundle-schema.ts"
-import { WITHHOLDABLE_NAMES, type WithholdableName } from "../../artifacts/declared-sections.ts"
+import { CONTENT_NAMES, type ContentName } from "../../artifacts/declared-sections.ts"
 import type { SealedSections } from "../../artifacts/sealed-sections.ts"
 import type { Sections } from "../../artifacts/sections.ts"
 import type { Kernel } from "../../vocabulary/outcomes.ts"
@@ -14,14 +14,12 @@ import { unrepeatableKernels } from "./run-kernels.ts"
 function neededResults(
   held: SealedSections,
   derived: readonly string[],
-): { readonly kernels: readonly Kernel[]; readonly sections: readonly WithholdableName[] } {
+): { readonly kernels: readonly Kernel[]; readonly sections: readonly ContentName[] } {
   const { envelope } = held
   const ran = envelope !== undefined && derived.includes("efa")
   return {
     kernels: ran ? unrepeatableKernels({ ...held, envelope }) : [],
-    sections: derived.includes("leakage_bundle")
-      ? WITHHOLDABLE_NAMES.filter(name => "withheld" in (held[name] ?? {}))
-      : [],
+    sections: derived.includes("leakage_bundle") ? CONTENT_NAMES.filter(name => "withheld" in (held[name] ?? {})) : [],
   }
 }
 

@@ -4,11 +4,11 @@ import type { ActTable } from "@runseal/core/act/act-table"
 import type { ReadAct } from "@runseal/core/act/read-act"
 import type { ActSection } from "@runseal/core/artifacts/act-section"
 import {
+  type ContentName,
   DECLARED_NAMES,
   type DeclaredSection,
   isShown,
   type ShownDeclared,
-  type WithholdableName,
 } from "@runseal/core/artifacts/declared-sections"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
@@ -72,7 +72,7 @@ const outputText = ({ ai_output_text: output }: Pick<Decided, "ai_output_text">,
 
 /** Every string of a declared section, as a finding names it: with the section's salt. */
 const sectionTexts = (
-  name: WithholdableName,
+  name: ContentName,
   content: JsonObject | undefined,
   section: DeclaredSection,
   context: PepgContext,

@@ -16,7 +16,7 @@ import { type DeclaredSources, declaredView } from "@runseal/core/derivation/v2/
 import { transportSection } from "@runseal/core/derivation/v2/execution-sections"
 import { closingSection, permitUseSection } from "@runseal/core/formulas/permit"
 import { closedPayloadSection } from "@runseal/core/formulas/pre-execution"
-import { declaredTokens } from "@runseal/core/wire/execute-request"
+import { declaredTokens } from "@runseal/core/vocabulary/declared-tokens"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { PepgPass } from "../gates/pepg.ts"
 import type { Passage } from "../run-passage.ts"
