@@ -13,6 +13,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   core: "libs/core",
   pdf: "libs/pdf",
   permit: "libs/permit",
+  policy: "libs/policy",
   sdk: "libs/sdk",
   "verifier-cli": "apps/verifier-cli",
   server: "apps/server",

@@ -39,7 +39,7 @@ export function countedRecords(framework: string): Counted {
     required_attested_fields: [],
     rules: [
       { id: "permit", effect: "allow" },
-      { id: "no-alarm", effect: "deny", when: `context.route_id == "${routes}alarm"` },
+      { id: "no-alarm", effect: "deny", when: `context.bound.route_id == "${routes}alarm"` },
     ],
   }
   let service: TestService

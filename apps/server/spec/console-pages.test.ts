@@ -73,14 +73,19 @@ test("a long declared text is cut, and opens", async () => {
 test("a run that a rule denied shows what the rule says", async () => {
   const rules = [
     { id: "all", effect: "allow" },
-    { id: "no-exports", effect: "deny", description: "Exports stay at home.", when: 'context.route_id == "export"' },
+    {
+      id: "no-exports",
+      effect: "deny",
+      description: "Exports stay at home.",
+      when: 'context.bound.route_id == "export"',
+    },
   ]
   const policy = { policy_id: "exports", policy_name: "Exports", required_attested_fields: [], rules }
   expect((await admin.send("POST", "/admin/policies", { policy })).status).toBe(201)
   const run = numberAt((await customer.execute(request({ route_id: "export" }))).body, "run_id")
   const page = await pageOf(`/console/runs/${run}`)
   expect(page).toContain("Exports stay at home.")
-  expect(page).toContain("context.route_id == &quot;export&quot;")
+  expect(page).toContain("context.bound.route_id == &quot;export&quot;")
 })
 
 test("admin audit leads to the actions of one kind and of one subject, and to the export", async () => {

@@ -222,7 +222,7 @@ describe("the error of a denial by a policy", () => {
     await load({ id: "bare", effect: "deny" })
     expect((await once()).text).toBe(first.text)
     expect((await admin.execute(request())).body.error).toBe(`${SEALED} Rule bare denied it.`)
-    await load({ id: "never", effect: "allow", when: "context.payload_bytes > 1000000" })
+    await load({ id: "never", effect: "allow", when: "context.verified.payload_bytes > 1000000" })
     const { body } = await admin.execute(request())
     expect(body.error).toBe(`${SEALED} No rule of the policy allows it.`)
     expect((await admin.get(`/runs/${numberAt(body, "run_id")}`)).body.error_message).toBe(SEALED)

@@ -12,7 +12,7 @@ const POLICY = {
   required_attested_fields: [],
   rules: [
     { id: "permit", effect: "allow" },
-    { id: "no-web", effect: "deny", when: 'context.route_id == "claude-code/WebFetch"' },
+    { id: "no-web", effect: "deny", when: 'context.bound.route_id == "claude-code/WebFetch"' },
   ],
 }
 const SECRET = `AKIA${"Z7QW3ERTY6UIOPAS"}`

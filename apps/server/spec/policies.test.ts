@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { JsonObject } from "@runseal/canonical"
-import { afterAll, describe, expect, test } from "vitest"
 import { loadPolicy } from "@runseal/policy/load-policy"
+import { afterAll, describe, expect, test } from "vitest"
 import { openDatabase } from "../src/store/driver/database.ts"
 import { eachDatabase, newPostgresUrl, postgresStart, postgresTitle } from "./database/databases.ts"
 import { asking, closed, costing, openedId } from "./harness/asked-permits.ts"
@@ -24,7 +24,7 @@ const OPEN = policyOf("open")
 const NO_SPENDING = policyOf("no-spending", {
   id: "deny-spending",
   effect: "deny",
-  when: "context.declared_tokens > 10",
+  when: "context.declared.tokens > 10",
 })
 
 /** Rules that would make every run several times slower. */
@@ -33,7 +33,7 @@ const HEAVY = policyOf(
   ...Array.from({ length: 64 }, (_, i) => ({
     id: `list-${i}`,
     effect: "deny",
-    when: `[${Array.from({ length: 400 }, (_, value) => `"c${value}"`).join(",")}].contains(context.route_id)`,
+    when: `[${Array.from({ length: 400 }, (_, value) => `"c${value}"`).join(",")}].contains(context.bound.route_id)`,
   })),
 )
 
@@ -119,10 +119,10 @@ describe("a dry run", () => {
     await closed(service(), id, costing(5))
     const asked = await service().post("/admin/policies/dry-run", { policy: NO_SPENDING, last: 1 })
     expect(asked.body).toMatchObject({ judged: 1, newly_refused: 1, changes: [{ candidate: { decision: "denied" } }] })
-    const few = policyOf("few", { id: "few", effect: "deny", when: "context.declared_tokens == 5" })
+    const few = policyOf("few", { id: "few", effect: "deny", when: "context.declared.tokens == 5" })
     const reported = await service().post("/admin/policies/dry-run", { policy: few, last: 1 })
     expect(reported.body).toMatchObject({ judged: 1, newly_refused: 1, rules: [{ rule_id: "few" }, {}] })
-    const opening = policyOf("opening", { id: "opening", effect: "deny", when: "context.declared_tokens == 50" })
+    const opening = policyOf("opening", { id: "opening", effect: "deny", when: "context.declared.tokens == 50" })
     const both = await service().post("/admin/policies/dry-run", { policy: opening, last: 1 })
     expect(both.body).toMatchObject({ judged: 1, newly_refused: 1 })
   })
@@ -151,8 +151,8 @@ describe("a dry run", () => {
     const long = { payload: "x", attested_context: { decision_note: "n".repeat(60_000) } }
     for (let i = 0; i < 50; i++)
       expect((await service().execute(request({ ...long, route_id: `long-${i}` }))).status).toBe(200)
-    const like = Array.from({ length: 25 }, () => 'context.attested.decision_note like "*n*n*b"').join(" || ")
-    const when = `context has attested && context.attested has decision_note && (${like})`
+    const like = Array.from({ length: 25 }, () => 'context.declared.attested.decision_note like "*n*n*b"').join(" || ")
+    const when = `context.declared has attested && context.declared.attested has decision_note && (${like})`
     const candidate = policyOf("patterns", { id: "patterns", effect: "deny", when })
     let [last, longest] = [performance.now(), 0]
     const ticking = setInterval(() => {

@@ -3,8 +3,8 @@
  * is not sealed on.
  */
 import { canonicalize } from "@runseal/canonical"
-import { beforeAll, expect, test } from "vitest"
 import { loadPolicy } from "@runseal/policy/load-policy"
+import { beforeAll, expect, test } from "vitest"
 import { READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
 import { OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
 import { addPolicy } from "../src/store/tables/policy-versions.ts"
@@ -135,7 +135,7 @@ const limitedTo = (tokens: number) => ({
   required_attested_fields: [],
   rules: [
     { id: "permit-all", effect: "allow" },
-    { id: "deny-spending", effect: "deny", when: `context.declared_tokens > ${tokens}` },
+    { id: "deny-spending", effect: "deny", when: `context.declared.tokens > ${tokens}` },
   ],
 })
 const [FIRST, LOST, NEXT] = [limitedTo(50), limitedTo(10), limitedTo(30)]

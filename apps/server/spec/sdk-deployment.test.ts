@@ -30,7 +30,7 @@ const NO_SPENDING = {
   required_attested_fields: [],
   rules: [
     { id: "permit-all", effect: "allow" },
-    { id: "no-effects", effect: "deny", when: "context.declared_tokens > 1000000" },
+    { id: "no-effects", effect: "deny", when: "context.declared.tokens > 1000000" },
   ],
 }
 

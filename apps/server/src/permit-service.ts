@@ -75,7 +75,16 @@ type PermitParts = {
 /** Seconds by which the clocks of this service's own processes may differ. */
 const LEEWAY_SECONDS = 5
 
-export function openPermits({ db, sealer, nowMs, mint, pipeline, policyOf, signOpening, issuer }: PermitParts): Permits {
+export function openPermits({
+  db,
+  sealer,
+  nowMs,
+  mint,
+  pipeline,
+  policyOf,
+  signOpening,
+  issuer,
+}: PermitParts): Permits {
   const jwks = async (): Promise<Jwks> => serviceJwks(await readSigningKeys(db), nowMs() / 1000)
   return {
     open: async (submission, asked, { claim, request_id }) => {

@@ -163,7 +163,11 @@ const LARGE: SubmittedRun = {
 }
 
 /** A condition that reads nothing large: what a policy takes without the rule that is timed. */
-const READING: PolicyDocument["rules"][number] = { id: "reading", effect: "allow", when: "context.has_ai_output" }
+const READING: PolicyDocument["rules"][number] = {
+  id: "reading",
+  effect: "allow",
+  when: "context.verified.has_ai_output",
+}
 
 /** Which rules take long for a large request, beyond what reading the request takes. */
 function slowRules(config: Config, document: PolicyDocument): readonly string[] {

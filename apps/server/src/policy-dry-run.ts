@@ -84,8 +84,7 @@ function judgeStored(run: NewestRun, now: CompiledPolicy, then: CompiledPolicy, 
     tally.not_judged++
     if (tally.not_judged_runs.length < DRY_RUN_LISTED_MAX) tally.not_judged_runs.push({ run_id: run.run_id, reason })
   }
-  const decisions =
-    bundle === undefined ? "its stored record cannot be read" : decisionsOf(bundle, run.asked_tokens)
+  const decisions = bundle === undefined ? "its stored record cannot be read" : decisionsOf(bundle, run.asked_tokens)
   if (bundle === undefined || typeof decisions === "string") {
     notJudged(`${decisions}`)
     return

@@ -3,23 +3,22 @@
  * same one. Decision 0186.
  */
 import { isDeepStrictEqual } from "node:util"
-import { canonicalize, digest, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
-import type { PolicyEvaluationSection } from "@runseal/core/artifacts/sealed-sections"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import type { DryRunAnswer } from "@runseal/core/wire/policy-requests"
-import { type CompiledPolicy, compilePolicy, loadPolicy, policyPreimage } from "@runseal/policy/load-policy"
+import { type CompiledPolicy, loadPolicy } from "@runseal/policy/load-policy"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
 import { badRequest, HttpError } from "./http-error.ts"
 import { StartupError } from "./options/startup-error.ts"
+import { type PolicyOfEvaluation, policiesOfBefore } from "./policies-of-before.ts"
 import { dryRun } from "./policy-dry-run.ts"
 import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
 import {
   addPolicy,
-  documentsOf,
   newestPolicy,
   type PolicyVersionRow,
   policyOfHash,
@@ -31,20 +30,14 @@ import type { Telemetry } from "./telemetry.ts"
 /** How often a process reads which policy is in force, in milliseconds. */
 const POLL_EVERY_MS = 1000
 
-/** Policies of before that closes are decided by, as many as the engine has names for. */
-const COMPILED_MAX = 8
-
 /** A version with what decides by it. */
 export type PolicyInForce = { readonly row: PolicyVersionRow; readonly compiled: CompiledPolicy }
 
 export type Policies = {
   /** What a run is decided by that is admitted now. */
   readonly inForce: () => PolicyInForce
-  /**
-   * What decided before: the policy of an evaluation, whatever is in force meanwhile. The one in force where its document is not in the
-   * database any more.
-   */
-  readonly ofEvaluation: (evaluation: PolicyEvaluationSection) => Promise<CompiledPolicy>
+  /** What decided before, whatever is in force meanwhile. */
+  readonly ofEvaluation: PolicyOfEvaluation
   /** How the author of a policy that was in force describes a rule of it; undefined where nobody did. */
   readonly describedRule: (policyHash: string, ruleId: string) => Promise<string | undefined>
   /** Puts a document in force, as an act of an administrator. Rejects with a 400 for one that cannot be used, and then nothing changed. */
@@ -119,26 +112,10 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
     await refresh()
     return settled
   }
-  const before = new Map<string, CompiledPolicy>()
-  const ofEvaluation: Policies["ofEvaluation"] = async evaluation => {
-    const { policy_id, policy_hash, signature_scan, engine_version } = evaluation
-    const { compiled: now } = current
-    const known = now.policy_hash === policy_hash ? now : before.get(policy_hash)
-    if (known !== undefined) return known
-    const document = (await documentsOf(db, policy_id))
-      .map(text => parsePolicyDocument(parseStrictJson(text)))
-      .find(each => digest(policyPreimage(each, signature_scan, engine_version)) === policy_hash)
-    if (document === undefined) return now
-    const compiled = { ...compilePolicy(document, signature_scan), policy_hash }
-    const [oldest] = before.size < COMPILED_MAX ? [] : before.keys()
-    if (oldest !== undefined) before.delete(oldest)
-    before.set(policy_hash, compiled)
-    return compiled
-  }
   let rehearsing = false
   return {
     inForce: () => current,
-    ofEvaluation,
+    ofEvaluation: policiesOfBefore(db, () => current.compiled),
     describedRule: async (policyHash, ruleId) => {
       const { row, compiled } = current
       const text = compiled.policy_hash === policyHash ? row.document : await policyOfHash(db, policyHash)

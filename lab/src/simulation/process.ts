@@ -122,6 +122,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     signOpening: permitSigning(keys.service, origin),
     issuer: origin,
     pipeline: pipelineOf(config, prepared, () => prepared.policy, "unknown", reportFault),
+    policyOf: async () => prepared.policy,
   })
   const keyed = openIdempotencyKeys(db, nowMs, () => heads.rememberStored(db))
   const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>

@@ -50,14 +50,14 @@ test("every preimage names the section of docs/formats.md that says what it hold
 })
 
 /** A released derivation never changes: another one has another name, and a file of its own. */
-const DERIVATION_V1_SHA256 = "ade9d68b4315f7d82074e7d834ba32536afdba153b30c07b4e0c604d03ff66fb"
+const DERIVATION_V2_SHA256 = "ade9d68b4315f7d82074e7d834ba32536afdba153b30c07b4e0c604d03ff66fb"
 
 describe("the derivation vfa.derivation.v2", () => {
-  const text = read("derivation-v1.json")
+  const text = read("derivation-v2.json")
   const frozen: Readonly<Record<string, object>> = JSON.parse(text)
 
   test("has the vectors that it was released with", () => {
-    expect(createHash("sha256").update(text).digest("hex")).toBe(DERIVATION_V1_SHA256)
+    expect(createHash("sha256").update(text).digest("hex")).toBe(DERIVATION_V2_SHA256)
     expect(Object.keys(frozen)).toEqual(expect.arrayContaining([...inFolder("bundles/valid")]))
   })
 
@@ -110,7 +110,7 @@ describe("the exports", () => {
 })
 
 /** Files that the README explains by themselves. */
-const ALONE = ["trust.json", "derivation-v1.json"]
+const ALONE = ["trust.json", "derivation-v2.json"]
 
 describe("the published vectors", () => {
   test("are all in the README, and it names no other", () => {

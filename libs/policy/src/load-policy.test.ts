@@ -91,7 +91,9 @@ describe("a condition is exactly one Cedar expression", () => {
   )
 
   test("a trailing comment does not reach beyond the expression", () => {
-    expect(loadPolicy(allowWhen("context.has_ai_output // note")).temperature_rule_ids).toEqual([])
+    expect(loadPolicy(allowWhen("context.verified.has_ai_output // note")).reads).toEqual(
+      new Set(["verified.has_ai_output"]),
+    )
   })
 })
 
@@ -100,13 +102,13 @@ const nested = (open: string, innermost: string, close: string, times: number): 
 
 /** Each of them ends the engine's stack, at the load or at the first run, unless it is refused before. */
 const TOO_DEEP: readonly (readonly [string, string])[] = [
-  ["brackets", nested("(", "context.has_ai_output", ")", 500)],
+  ["brackets", nested("(", "context.verified.has_ai_output", ")", 500)],
   ["a row of operators", Array(500).fill("1==1").join("||")],
   ["a sum", `1${"+1".repeat(1800)} > 1`],
   ["a row of calls", `datetime("2024-10-15")${".toDate()".repeat(400)} == datetime("2024-10-15")`],
   ["sets", `${nested("[", "1", "]", 900)} == [1]`],
   ["records", `${nested("{a:", "1", "}", 500)} == {a: 1}`],
-  ["negations", nested("!(", "context.has_ai_output", ")", 500)],
+  ["negations", nested("!(", "context.verified.has_ai_output", ")", 500)],
   ["arguments", nested("[true].contains(", "true", ")", 200)],
   ["both sides", `${nested("(", "1", ")", 30)}${"+1".repeat(190)} > 1`],
   ["what follows a comment that ends at a carriage return", `// \r${nested("(", "true", ")", 500)}`],
@@ -115,14 +117,14 @@ const TOO_DEEP: readonly (readonly [string, string])[] = [
 describe("a condition is not deeper than the engine bears", () => {
   test.each(TOO_DEEP)("%s are refused, and the engine goes on", (_, when) => {
     expect(() => loadPolicy(allowWhen(when))).toThrow(/^Rule "r" is nested too deeply/)
-    expect(loadPolicy(allowWhen("context.has_ai_output")).policy_id).toBe("p")
+    expect(loadPolicy(allowWhen("context.verified.has_ai_output")).policy_id).toBe("p")
   })
 
   test.each([
-    ["40 brackets", nested("(", "context.has_ai_output", ")", 39)],
-    ["as many comparisons as a condition holds", Array(170).fill('context.route_id=="a"').join("||")],
-    ["a set of any size", `[${Array(900).fill('"a"').join(",")}].contains(context.route_id)`],
-    ["brackets inside a text", `context.route_id == "${"(".repeat(500)}"`],
+    ["40 brackets", nested("(", "context.verified.has_ai_output", ")", 39)],
+    ["as many comparisons as a condition holds", Array(170).fill('context.bound.route_id=="a"').join("||")],
+    ["a set of any size", `[${Array(900).fill('"a"').join(",")}].contains(context.bound.route_id)`],
+    ["brackets inside a text", `context.bound.route_id == "${"(".repeat(500)}"`],
   ])("%s load", (_, when) => {
     expect(loadPolicy(allowWhen(when)).policy_id).toBe("p")
   })
@@ -131,13 +133,13 @@ describe("a condition is not deeper than the engine bears", () => {
 describe("a condition is strictly validated against the schema of the request", () => {
   test.each([
     ["an unknown attribute", 'context.tenant == "x"'],
-    ["an optional attribute without `has`", 'context.attested.actor_id == "x"'],
-    ["a comparison across types", 'context.payload_bytes == "10"'],
+    ["an optional attribute without `has`", 'context.declared.attested.actor_id == "x"'],
+    ["a comparison across types", 'context.verified.payload_bytes == "10"'],
     ["a malformed decimal", 'decimal("1,5").lessThan(decimal("2.0"))'],
     ["an unknown entity type", 'principal in Group::"x"'],
-    ["a condition that is not boolean", "context.payload_bytes"],
+    ["a condition that is not boolean", "context.verified.payload_bytes"],
     ["a rule that can never apply", "false"],
-    ["a string of mixed scripts", 'context.tenant_id == "pаypal"'],
+    ["a string of mixed scripts", 'context.verified.tenant_id == "pаypal"'],
   ])("%s is refused", (_, when) => {
     expect(() => loadPolicy(allowWhen(when))).toThrow(/^Rule "r" does not validate: .*\.$/)
   })
@@ -145,13 +147,13 @@ describe("a condition is strictly validated against the schema of the request", 
 
 describe("a condition that is refused is refused in words of our own, with the place", () => {
   test.each([
-    ["context.route_id ==", "is not a Cedar expression: at its end: the condition cannot be read from there on."],
+    ["context.bound.route_id ==", "is not a Cedar expression: at its end: the condition cannot be read from there on."],
     [
-      '"é" == "é" &&\n  (context.payload_bytes > 1 @@ true)',
+      '"é" == "é" &&\n  (context.verified.payload_bytes > 1 @@ true)',
       "is not a Cedar expression: at line 2, column 30: the condition cannot be read from there on.",
     ],
     [
-      "context.route_id == 'a'",
+      "context.bound.route_id == 'a'",
       "is not a Cedar expression: at line 1, column 21: texts begin and end with a double quote.",
     ],
     [
@@ -159,23 +161,23 @@ describe("a condition that is refused is refused in words of our own, with the p
       "is not a Cedar expression: at line 1, column 1: there is no such name: attributes begin with `context.`, and texts have double quotes.",
     ],
     [
-      "context.approver_count / 2 > 1",
+      "context.declared.approver_count / 2 > 1",
       "is not a Cedar expression: at line 1, column 1: the engine does not accept it.",
     ],
     [
       "true &&\n\n  context.x",
-      "does not validate: at line 3, column 3: there is no attribute context.x, only context.program_id, context.route_id, context.registry_record_hash, context.tenant_id, context.execution_region, context.payload_bytes, context.declared_tokens, context.attested, context.approver_count, context.human_in_loop_performed, context.data_labels, context.effect_kinds, context.has_ai_output.",
+      "does not validate: at line 3, column 3: there is no attribute context.x, only context.bound, context.verified, context.declared.",
     ],
     [
-      'context has attested && context.attested.actor == "a"',
-      `does not validate: at line 1, column 25: there is no attribute context.attested.actor, only ${ATTESTED_FIELDS.map(field => `context.attested.${field}`).join(", ")}.`,
+      'context.declared has attested && context.declared.attested.actor == "a"',
+      `does not validate: at line 1, column 25: there is no attribute context.declared.attested.actor, only ${ATTESTED_FIELDS.map(field => `context.declared.attested.${field}`).join(", ")}.`,
     ],
     ['context["a\\"b"] == 1', "does not validate: at line 1, column 1: there is no such attribute."],
     [
-      "context.attested.actor_id == context.route_id",
+      "context.declared.attested.actor_id == context.bound.route_id",
       "does not validate: at line 1, column 1: the attribute may be absent: ask `has` first.",
     ],
-    ['true && context.payload_bytes == "10"', "does not validate: at line 1, column 9: the types do not fit."],
+    ['true && context.verified.payload_bytes == "10"', "does not validate: at line 1, column 9: the types do not fit."],
     ["false", "does not validate: the rule matches no run."],
   ])("%s", (when, sentence) => {
     const second = document([
@@ -188,8 +190,8 @@ describe("a condition that is refused is refused in words of our own, with the p
 
 describe("policy_hash", () => {
   const rules = [
-    { id: "b", effect: "allow", when: "context.has_ai_output" },
-    { id: "a", effect: "deny", description: "d", when: "context.payload_bytes > 10" },
+    { id: "b", effect: "allow", when: "context.verified.has_ai_output" },
+    { id: "a", effect: "deny", description: "d", when: "context.verified.payload_bytes > 10" },
   ]
   const hash = loadPolicy(document(rules, { required_attested_fields: ["model_name", "actor_id"] })).policy_hash
 
@@ -206,7 +208,7 @@ describe("policy_hash", () => {
     ["required fields", document(rules, { required_attested_fields: ["actor_id"] })],
     [
       "a condition",
-      document([{ ...rules[0], when: "!context.has_ai_output" }, rules[1]!], {
+      document([{ ...rules[0], when: "!context.verified.has_ai_output" }, rules[1]!], {
         required_attested_fields: ["actor_id", "model_name"],
       }),
     ],
@@ -229,7 +231,7 @@ describe("policy_hash", () => {
 })
 
 describe("the example policies", () => {
-  const folder = new URL("../../../../../examples/policies/", import.meta.url)
+  const folder = new URL("../../../examples/policies/", import.meta.url)
   test.each(readdirSync(folder))("%s loads", file => {
     expect(loadPolicy(parseStrictJson(readFileSync(new URL(file, folder)))).policy_hash).toMatch(/^[0-9a-f]{64}$/)
   })

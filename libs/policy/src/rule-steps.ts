@@ -11,7 +11,7 @@ const LONG_STEPS = 128
 
 /** Members of the context whose length callers choose: texts under `attested`, and sets. */
 const TEXTS = "attested"
-const SETS: readonly string[] = ["data_labels", "effect_kinds"]
+const SETS: readonly string[] = ["data_labels", "effect_kinds", "approver_ids", "breached_thresholds"]
 
 type Counted = { readonly id: string; readonly policy: { readonly conditions: readonly unknown[] } }
 

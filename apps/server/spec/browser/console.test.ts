@@ -213,7 +213,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     const policy = JSON.parse(await page.inputValue("textarea"))
     const stricter = {
       ...policy,
-      rules: [...policy.rules, { id: "no-more", effect: "deny", when: 'context.route_id != "x"' }],
+      rules: [...policy.rules, { id: "no-more", effect: "deny", when: 'context.bound.route_id != "x"' }],
     }
     await page.fill("textarea", JSON.stringify(stricter))
     await page.click("text=What would change?")

@@ -1,11 +1,12 @@
 /** What a batch of the sealer needs around it, at a fixed time and without a database. */
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
+import { loadPolicy } from "@runseal/policy/load-policy"
 import { newEcdsaKey } from "../../src/keys/ecdsa-keys.ts"
 import { scratchTrust } from "../../src/keys/published-trust.ts"
+import { readPayload } from "../../src/run/inspection/inspect-job.ts"
 import { askReviewer } from "../../src/run/pipeline/gates/aivp-t4.ts"
 import type { PermitContext } from "../../src/run/pipeline/pipeline.ts"
-import { loadPolicy } from "@runseal/policy/load-policy"
 import { scanTexts } from "../../src/run/policy/scan.ts"
 import { compileSignatureLibrary } from "../../src/run/policy/signature-library.ts"
 import { noReview } from "../../src/run/review/reviewer.ts"
@@ -21,6 +22,7 @@ export const batchPipeline: PermitContext = {
   policy: loadPolicy(undefined),
   library,
   scan: async texts => scanTexts(library, texts),
+  readPayload: async (text, table) => readPayload(text, table),
   region: "eu-test-1",
   max_scan_units: 1_048_576,
   budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: 60 },

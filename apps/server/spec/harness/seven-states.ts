@@ -19,7 +19,7 @@ const SEVEN_STATES_POLICY: JsonObject = {
   required_attested_fields: ["model_name", "actor_id"],
   rules: [
     { id: "baseline-permit", effect: "allow" },
-    { id: "deny-forbidden-route", effect: "deny", when: 'context.route_id == "forbidden"' },
+    { id: "deny-forbidden-route", effect: "deny", when: 'context.bound.route_id == "forbidden"' },
   ],
 }
 

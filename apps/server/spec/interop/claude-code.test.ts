@@ -138,7 +138,7 @@ const POLICY = {
   required_attested_fields: [],
   rules: [
     { id: "permit", effect: "allow" },
-    { id: "no-write", effect: "deny", when: 'context.route_id == "claude-code/Write"' },
+    { id: "no-write", effect: "deny", when: 'context.bound.route_id == "claude-code/Write"' },
   ],
 }
 

@@ -23,7 +23,7 @@ const OPEN = {
 const FRUGAL = {
   ...OPEN,
   policy_id: "frugal",
-  rules: [...OPEN.rules, { id: "deny-spending", effect: "deny", when: "context.declared_tokens > 10" }],
+  rules: [...OPEN.rules, { id: "deny-spending", effect: "deny", when: "context.declared.tokens > 10" }],
 }
 
 test("SIGHUP puts the changed file in force; one that cannot be used changes nothing", async () => {
@@ -50,8 +50,10 @@ test("policy check shows hash, warnings and decisions, and refuses what a start 
   expect(good.stdout).toContain("denied by deny-spending (RULE_DENIED)")
   const closed = await runToEnd(["policy", "check", file("closed.json", { ...OPEN, rules: [] })])
   expect(closed.stdout).toContain("there is no allow rule: every run is denied")
-  const like = Array.from({ length: 25 }, () => 'context.attested.decision_note like "*example*z*"').join(" || ")
-  const when = `context has attested && context.attested has decision_note && (${like})`
+  const like = Array.from({ length: 25 }, () => 'context.declared.attested.decision_note like "*example*z*"').join(
+    " || ",
+  )
+  const when = `context.declared has attested && context.declared.attested has decision_note && (${like})`
   const slow = file("slow.json", { ...FRUGAL, rules: [...FRUGAL.rules, { id: "notes", effect: "deny", when }] })
   const timed = await runToEnd(["policy", "check", slow])
   expect(timed.stdout).toMatch(/warning: notes takes \d+\.\d ms for a large request, and every run waits for it/)

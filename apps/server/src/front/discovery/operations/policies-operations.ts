@@ -19,7 +19,7 @@ const POLICY = {
   policy_id: "regulated-payments",
   policy_name: "Regulated payments",
   required_attested_fields: ["actor_id"],
-  rules: [{ id: "permit-in-region", effect: "allow", when: 'context.execution_region like "eu-*"' }],
+  rules: [{ id: "permit-in-region", effect: "allow", when: 'context.verified.region like "eu-*"' }],
 }
 
 export const POLICY_OPERATIONS: readonly Operation[] = [
