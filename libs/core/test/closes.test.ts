@@ -1,7 +1,7 @@
 /** Records of closes: what they hold, and what no honest close holds. */
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
-import { WITHHOLDABLE_NAMES } from "../src/artifacts/declared-sections.ts"
+import { CONTENT_NAMES } from "../src/artifacts/declared-sections.ts"
 import { reduce, withholdSections } from "../src/derivation/derive.ts"
 import { outcomeHeadline, titleOf } from "../src/presentation/account.ts"
 import { permitLines } from "../src/presentation/permit-account.ts"
@@ -22,7 +22,7 @@ describe("the record of a close", () => {
     expect(verifyBundle(bundle, [deployment.trust]).verdict).toBe(VERDICTS.complete)
   })
 
-  test.each(WITHHOLDABLE_NAMES)("verifies without %s", name => {
+  test.each(CONTENT_NAMES)("verifies without %s", name => {
     const record = close()
     const report = verifyDocument(reduce(withholdSections(record, [name])), [deployment.trust])
     expect(report).toMatchObject({ verdict: VERDICTS.complete, withheld: [name] })

@@ -138,12 +138,12 @@ describe("what is missing, doubled or reordered is named", () => {
 
 test("a record that only a newer verifier can judge leaves the export unjudged, and is named", () => {
   const fold = foldExport([a.trust])
-  const later = exportText(records[1]!).replace("vfa.derivation.v2", "vfa.derivation.v2")
+  const later = exportText(records[1]!).replace("vfa.derivation.v2", "vfa.derivation.v3")
   const lines = [whole, records[0]!, later, ...records.slice(2)]
   for (const [at, line] of lines.entries())
     fold.take(at + 1, utf8Encode(typeof line === "string" ? line : exportText(line)))
   expect(fold.end()).toEqual({
-    unreadable: "line 3: run.derivation: vfa.derivation.v2 is not known here: a newer verifier is needed",
+    unreadable: "line 3: run.derivation: vfa.derivation.v3 is not known here: a newer verifier is needed",
   })
 })
 

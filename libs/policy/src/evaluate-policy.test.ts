@@ -84,9 +84,9 @@ const READS_ALL = Object.entries(CONTEXT_ROWS)
     Object.entries(rows).map(([name, { optional }]) => {
       const attribute = `context.${path}.${name}`
       const has = `context.${path} has ${name}`
-      const within = path === "declared.attested" ? "!(context.declared has attested) || " : ""
+      const asked = path === "declared.attested" ? `context.declared has attested && ${has}` : has
       return optional === true
-        ? `(${within}!(${has}) || ${attribute} == ${attribute})`
+        ? `(if ${asked} then ${attribute} == ${attribute} else true)`
         : `(${attribute} == ${attribute})`
     }),
   )

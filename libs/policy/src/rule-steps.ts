@@ -2,10 +2,13 @@
  * How long the rules of a policy take at most, in steps: the nodes of their conditions, however the request is and whatever machine judges
  * it. Every run waits for its decision, so a policy beyond the bound is refused when it is loaded. Decision 0240.
  */
+import { contextPath } from "./context-reads.ts"
 import { PolicyError } from "./policy-document.ts"
 
 /** Most steps of all rules together: some hundred comparisons, or a list of some thousand values. */
 export const MAX_STEPS = 4096
+/** Of an attribute of the context, however deep it stands. */
+const ATTRIBUTE_STEPS = 2
 /** Of an operation whose time grows with a text or a set that the caller declares, which may be as large as a body. */
 const LONG_STEPS = 128
 
@@ -33,6 +36,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 function stepsIn(value: unknown): number {
   if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + stepsIn(item), 0)
   if (!isRecord(value)) return 0
+  if (contextPath(value) !== undefined) return ATTRIBUTE_STEPS
   return Object.entries(value).reduce(
     (sum, [operator, operands]) => sum + stepsIn(operands) + (isLong(operator, operands) ? LONG_STEPS : 0),
     1,

@@ -109,7 +109,7 @@ export const SEALED_SCHEMAS = {
       /** These three of a permit, at its opening and at its close. */
       audience: v.exactOptional(nonEmptySchema),
       redeem_required: v.exactOptional(v.boolean()),
-      valid_for_seconds: v.exactOptional(ordinalSchema),
+      valid_for_seconds: v.exactOptional(countSchema),
     }),
     /** Of the request that the engine decided on; present exactly where rules were asked. */
     context_hash: v.exactOptional(sha256Schema),

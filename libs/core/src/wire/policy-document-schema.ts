@@ -16,7 +16,7 @@ import {
 import { lineSchema } from "../vocabulary/scalars.ts"
 
 /** Code units of one `when` expression. */
-export const MAX_CONDITION_LENGTH = 4096
+export const MAX_CONDITION_LENGTH = 8192
 const MAX_DESCRIPTION_LENGTH = 1000
 
 const ruleSchema = v.strictObject({
