@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from places import VECTORS
 
-from runseal_client.verifier.cli import main
+from runseal_verify.cli import main
 
 TRUST = ["--trust", str(VECTORS / "trust.json")]
 
@@ -89,7 +89,7 @@ def test_a_record_with_outside_anchors_is_not_judged(tmp_path: Path) -> None:
 
 def test_json_and_standard_input() -> None:
     text = (VECTORS / "bundles/valid/macc-halt.json").read_bytes()
-    command = [sys.executable, "-m", "runseal_client.verifier", "-", "--json", *TRUST]
+    command = [sys.executable, "-m", "runseal_verify", "-", "--json", *TRUST]
     run = subprocess.run(command, input=text, capture_output=True, check=True, timeout=60)
     answer = json.loads(run.stdout)
     assert (answer["verdict"], answer["outcome_kind"]) == (

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from runseal_client.verifier.json_text import Unreadable, canonical, parse
+from runseal_verify.json_text import Unreadable, canonical, parse
 
 REFUSED = [
     *('{"a":1,"a":2}', '{"a":1}{}', "\ufeff{}", "[1e400]", "[0.1000000000000000055]", "[9007199254740992]", "[-0]"),

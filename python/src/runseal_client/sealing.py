@@ -10,15 +10,17 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+import rfc8785
+
 from .async_client import AsyncRunseal
 from .client import Runseal
-from .verifier.json_text import MAX_INTEGER, canonical, digest
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MAX_TEXT_CHARACTERS = 200_000
 MAX_DEPTH = 64
+MAX_INTEGER = 2**53 - 1
 # How long after its permit has expired a call of a door may end.
 CLOSE_SECONDS = 3_600
 # As many nodes as the service takes of a request.
@@ -27,7 +29,7 @@ MAX_PARTS = 131_072
 
 def program_of(facts: Mapping[str, Any]) -> str:
     """The program_id of a door: SHA-256 of what it knows of the program that acts."""
-    return digest(dict(facts))
+    return hashlib.sha256(rfc8785.dumps(dict(facts))).hexdigest()
 
 
 def _unsaid(value: Any) -> dict[str, str]:
@@ -114,7 +116,7 @@ def _plain_scalar(value: Any, depth: int, parts: _Parts) -> Any:
 
 def text_of(value: Any) -> str:
     """The RFC 8785 text of a value, as `plain` says it. Raises ValueError for a value of more than MAX_PARTS parts."""
-    return canonical(plain(value))
+    return rfc8785.dumps(plain(value)).decode()
 
 
 def captures_content() -> bool:
