@@ -8,12 +8,12 @@ import { PIN_MODES } from "./tool-pins.ts"
 
 export const HELP = `Runseal in front of an MCP server: a permit before each tool call, a sealed record after it.
 
-  npx @runseal/mcp [options] -- <command> [arguments]      a stdio server
-  npx @runseal/mcp [options] --upstream <url>              a Streamable HTTP server, for an agent that speaks stdio
-  npx @runseal/mcp [options] --upstream <url> --listen 127.0.0.1:8808   the same, for an agent that speaks HTTP
-  npx @runseal/mcp [options] --config <file> --server <name>   a server of a file in the mcpServers shape
-  npx @runseal/mcp [options] --config <file> --listen <host:port>   all HTTP servers of the file, each at /<name>
-  npx @runseal/mcp --config <file> --print-config          the file with every server behind the gateway
+  runseal-mcp [options] -- <command> [arguments]      a stdio server
+  runseal-mcp [options] --upstream <url>              a Streamable HTTP server, for an agent that speaks stdio
+  runseal-mcp [options] --upstream <url> --listen 127.0.0.1:8808   the same, for an agent that speaks HTTP
+  runseal-mcp [options] --config <file> --server <name>   a server of a file in the mcpServers shape
+  runseal-mcp [options] --config <file> --listen <host:port>   all HTTP servers of the file, each at /<name>
+  runseal-mcp --config <file> --print-config          the file with every server behind the gateway
 
   --name <name>          the server's name in routes, records and pins; by default from its command or address
   --header <name: value> header for the upstream; repeatable; \${NAME} is replaced by the variable

@@ -38,6 +38,12 @@ const acts = (): readonly string[] =>
   readFileSync(calls, "utf8")
     .split("\n")
     .filter(line => line !== "")
+/** Some servers would take each of these for a method that the gateway reads. */
+const METHODS_IN_DISGUISE = [
+  ...["Tools/Call", "tools/call ", "\ttools/call", "tools/call\u0000", "tools/\u200bcall", "tool\u017f/call"],
+  ...["\uff54ools/call", "/tools/call", "tools//call", "tools.call", "Tools/list", "INITIALIZE", "server/Discover"],
+  "notifications/Cancelled",
+]
 
 beforeAll(async () => {
   folder = newFolder()
@@ -159,15 +165,17 @@ test("messages that two programs could read differently are refused and never re
     `{${call},"Params":{"name":"act"}}`,
     `[{${call},"params":{"name":"act"}}]`,
     `{${call},"params":{"name":"act","task":{}}}`,
+    `{${call},"params":{"name":"act","arguments ":{"a":1}}}`,
+    ...METHODS_IN_DISGUISE.map(method => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { name: "act" } })),
   ])
     child.stdin.write(`${line}\n`)
-  await until(() => (output.trim().split("\n").length === 6 ? true : undefined))
+  await until(() => (output.trim().split("\n").length === 7 + METHODS_IN_DISGUISE.length ? true : undefined))
   expect(
     output
       .trim()
       .split("\n")
       .map(line => JSON.parse(line).error.code),
-  ).toEqual([-32700, -32700, -32602, -32600, -32600, -32602])
+  ).toEqual([-32700, -32700, -32602, -32600, -32600, -32602, -32602, ...METHODS_IN_DISGUISE.map(() => -32601)])
   child.stdin.end()
   await new Promise(ended => child.once("close", ended))
   expect(acts()).toEqual([])
