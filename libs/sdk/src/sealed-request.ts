@@ -1,4 +1,4 @@
-/** A call of a door as the body of `POST /permits`: docs/doors/README.md */
+/** A call of a door as the body of `POST /permits`: docs/doors/README.md, "What each door seals". */
 import { canonicalize, digest, type JsonValue, sha256Hex, strictValue, utf8Decode } from "@runseal/canonical"
 import { InvalidArgumentError } from "./client-errors.ts"
 import type { PermitRequest } from "./permit-arguments.ts"
@@ -10,16 +10,17 @@ export function requestOf(call: SealedCall, options: SealOptions, missing: numbe
   const { agent, program_id, registry_record_hash, mode } = options
   const isModel = "model" in called
   const name = isModel ? `model/${called.model}` : called.tool
+  const provider = isModel ? (called.provider ?? options.provider) : undefined
   return {
     program_id: program_id ?? digest({ door, agent }),
     route_id: `${door}/${name}`,
-    registry_record_hash: registry_record_hash ?? digest(jsonOf({ door, ...called })),
+    registry_record_hash: registry_record_hash ?? digest(jsonOf({ door, ...called, provider })),
     payload: canonicalize({ tool: name, arguments: jsonOf(call.arguments) }),
     audience: agent,
     reserve_tokens: isModel ? (options.reserve_tokens ?? 0) : 0,
     attested_context: {
       actor_id: agent,
-      ...(isModel ? { model_name: called.model, model_provider: called.provider ?? options.provider } : {}),
+      ...(isModel ? { model_name: called.model, model_provider: provider } : {}),
     },
     ...gapOf(missing),
     ...(mode === "observe" ? { enforcement: "observe" } : {}),
