@@ -110,7 +110,8 @@ test("Claude Code", async () => {
   const call = { session_id: "s-1", transcript_path: "t", cwd: "c", tool_name: "double", tool_input: { number: 4 } }
   const event = async (matchers: typeof PreToolUse, hook_event_name: string, more: object) => {
     const { signal } = new AbortController()
-    await matchers[0]?.hooks[0]?.({ ...call, tool_use_id: "u-1", hook_event_name, ...more }, "u-1", { signal })
+    const input = { ...call, tool_use_id: "u-1", hook_event_name, ...more }
+    await matchers[0]?.hooks[0]?.(input, "u-1", { signal })
   }
   await holds(
     "a tool",

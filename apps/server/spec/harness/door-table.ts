@@ -33,7 +33,7 @@ function sealed(sections: JsonObject, member: string): JsonValue | undefined {
 export type SealedFacts = {
   /** Of the record. */
   readonly route_id: string
-  /** What the names in routes stand for. */
+  /** The values of the names in routes. */
   readonly names: Readonly<Record<string, string>>
   /** Values of members, by the last part of their names. */
   readonly values: JsonObject
