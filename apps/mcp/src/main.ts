@@ -7,6 +7,7 @@ import { filesIn, type Service, useEmbeddedService } from "./embedded-service.ts
 import { HELP, type Options, readOptions } from "./gateway-options.ts"
 import { type Route, runHttpGateway } from "./http-gateway.ts"
 import { connectHttpServer } from "./http-server.ts"
+import { otherUser } from "./other-user.ts"
 import type { Sealing } from "./sealing.ts"
 import type { Server } from "./servers.ts"
 import { type Gateway, runStdioGateway } from "./stdio-gateway.ts"
@@ -68,17 +69,20 @@ async function main(): Promise<void> {
   process.stdin.destroy()
 }
 
-async function start({ servers, pin, listen, dataDir }: Options, sealing: Sealing): Promise<Gateway> {
+async function start({ servers, pin, listen, dataDir, runAs }: Options, sealing: Sealing): Promise<Gateway> {
   const partsOf = ({ name }: Server) => {
     const pins = openToolPins(join(dataDir, "pins"), name)
-    return { sealing, facts: createServerFacts(name, pins, pin, say) }
+    return { sealing, facts: createServerFacts(name, pins, pin, sealing) }
   }
   const [first] = servers
   if (first === undefined) throw new Error("there is no server")
   if (listen === undefined) {
     const { how } = first
+    const user = runAs === undefined ? undefined : otherUser(runAs, dataDir)
+    if ("command" in how && user === undefined)
+      say(`the server runs as the user of the gateway: it can read what is in ${dataDir}, and change its pins there`)
     const connect = (receive: (text: string) => void): Upstream =>
-      "command" in how ? startStdioServer(how, receive) : connectHttpServer(how, receive)
+      "command" in how ? startStdioServer(how, receive, user) : connectHttpServer(how, receive)
     return runStdioGateway({ input: process.stdin, output: process.stdout }, connect, partsOf(first))
   }
   const routes = servers.flatMap((server): (readonly [string, Route])[] => {

@@ -78,14 +78,16 @@ test("a changed definition is not shown and not called, and its refusal has a re
   expect((await marking.client.listTools()).tools[0]?._meta).toMatchObject({ "dev.runseal/pin": { changed: true } })
   expect(await act(marking)).not.toHaveProperty("isError")
   expect(acts()).toHaveLength(1)
-  folder.file("definition", "adds")
+  folder.file("definition", "adds numbers")
 })
 
 test("a file of pins that is full pins no more: a further tool is not shown and not called", async () => {
   const full = newFolder()
-  const pins = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`tool-${at}`, "0".repeat(64)]))
+  const lines = Array.from({ length: 10_000 }, (_, at) =>
+    JSON.stringify({ tool: `tool-${at}`, sha256: "0".repeat(64) }),
+  )
   mkdirSync(`${full.path}/pins`)
-  full.file("pins/changing.json", JSON.stringify(pins))
+  full.file("pins/changing.jsonl", lines.join("\n"))
   const agent = await agentOf("--data-dir", full.path)
   expect((await agent.client.listTools()).tools).toEqual([])
   expect(await act(agent)).toMatchObject({ isError: true })
