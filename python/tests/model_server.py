@@ -46,6 +46,30 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _response(model: str) -> dict[str, Any]:
+    """An answer of the Responses API."""
+    content = {"type": "output_text", "text": "Done.", "annotations": []}
+    message = {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [content]}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "model": model,
+        "output": [message],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": USAGE["prompt_tokens"],
+            "output_tokens": USAGE["completion_tokens"],
+            "total_tokens": USAGE["total_tokens"],
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        },
+    }
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -57,13 +81,23 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         assert isinstance(server, ModelServer)
         server.calls.append(asked)
-        text = json.dumps(asked["messages"])
+        text = json.dumps(asked.get("messages") or asked["input"])
         if "slow" in text:
             time.sleep(1)
         if "break" in text:
             self._send(500, b'{"error": {"message": "broken", "type": "server_error"}}', "application/json")
+        elif self.path.endswith("/responses"):
+            response = _response(asked["model"])
+            event = {"type": "response.completed", "sequence_number": 0, "response": response}
+            if asked.get("stream"):
+                self._send(
+                    200, f"event: response.completed\ndata: {json.dumps(event)}\n\n".encode(), "text/event-stream"
+                )
+            else:
+                self._send(200, json.dumps(response).encode(), "application/json")
         elif asked.get("stream"):
-            self._send(200, _stream(asked["model"]), "text/event-stream")
+            counted = (asked.get("stream_options") or {}).get("include_usage") is True
+            self._send(200, _stream(asked["model"], counted), "text/event-stream")
         else:
             self._send(200, json.dumps(_answer(asked)).encode(), "application/json")
 
@@ -75,14 +109,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _stream(model: str) -> bytes:
+def _stream(model: str, counted: bool) -> bytes:
+    """Says the tokens only where the request asks for them, as OpenAI does."""
     common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": "Do"}, {"content": "ne."}, {}]
     chunks: list[dict[str, Any]] = [
         {**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"}]}
         for delta in deltas
     ]
-    chunks.append({**common, "choices": [], "usage": USAGE})
+    if counted:
+        chunks.append({**common, "choices": [], "usage": USAGE})
     return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode() + b"data: [DONE]\n\n"
 
 

@@ -8,14 +8,14 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from runseal_client.verifier.bundle import BundleVerification
-from runseal_client.verifier.decisions import token_of
-from runseal_client.verifier.derivation import sealed
-from runseal_client.verifier.json_text import digest, without
-from runseal_client.verifier.kernels import is_withheld
-from runseal_client.verifier.manifests import partial_manifest
-from runseal_client.verifier.shapes import DECLARED, RECEIPTS
-from runseal_client.verifier.trust import Trust
+from runseal_verify.bundle import BundleVerification
+from runseal_verify.decisions import token_of
+from runseal_verify.derivation import sealed
+from runseal_verify.json_text import digest, without
+from runseal_verify.kernels import is_withheld
+from runseal_verify.manifests import partial_manifest
+from runseal_verify.shapes import DECLARED, RECEIPTS
+from runseal_verify.trust import Trust
 
 Json = dict[str, Any]
 _HASHED = ("evaluation_hash", "budget_hash", "review_hash", "allow_token_hash", "partial_execution_hash")

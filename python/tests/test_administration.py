@@ -10,8 +10,8 @@ from places import NODE
 from service import running_service
 
 from runseal_client import ActRefused, AsyncRunseal, Runseal, RunsealError
-from runseal_client.verifier.documents import verify_text
-from runseal_client.verifier.trust import read_trust
+from runseal_verify.documents import verify_text
+from runseal_verify.trust import read_trust
 
 pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the service is not installed: npm ci")
 

@@ -17,9 +17,9 @@ from places import NODE, REPOSITORY, VECTORS
 from resealed import bare, changed, known_values
 from verifiers import by_python, by_typescript, lines_of, mutations_of, said
 
-from runseal_client.verifier.documents import verify_text
-from runseal_client.verifier.json_text import Unreadable
-from runseal_client.verifier.trust import read_trust
+from runseal_verify.documents import verify_text
+from runseal_verify.json_text import Unreadable
+from runseal_verify.trust import read_trust
 
 RESEALED = 1_500
 SWAPPED = 1_500

@@ -15,7 +15,7 @@ from places import NODE
 from service import UNLIMITED, Service, free_port, running_service
 
 from runseal_client import ActRefused, AsyncRunseal, PermitInvalid, Runseal, RunsealError, sealed, verify_permit
-from runseal_client.verifier.documents import verify_document, verify_text
+from runseal_verify import read_trust, verify_document, verify_text
 
 pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the service is not installed: npm ci")
 
@@ -45,10 +45,10 @@ def opening(payload: str = "pay 12", **more: Any) -> dict[str, Any]:
 
 
 def test_a_run_is_sealed_and_verified_offline(client: Runseal) -> None:
-    trust = client.trust_document()
+    trust = _trust(client)
     answer = client.execute(request())
     assert answer.ok
-    outcome = client.verify_run(answer.run_id, trust)
+    outcome = verify_text(client.bundle(answer.run_id), [trust])
     assert outcome.verdict == "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
     assert client.run(answer.run_id).status == "ok"
     assert client.runs(limit=1).runs[0].id == answer.run_id
@@ -70,7 +70,7 @@ def test_a_refused_run_is_an_answer(client: Runseal) -> None:
     answer = client.execute(request(EICAR))
     assert not answer.ok
     assert answer.error_stage == "PEPG"
-    outcome = client.verify_run(answer.run_id, client.trust_document())
+    outcome = verify_text(client.bundle(answer.run_id), [_trust(client)])
     statement = verify_text(client.statement(answer.run_id), [_trust(client)])
     assert (statement.run_id, statement.exit_code(), statement.exit_code(True)) == (answer.run_id, 1, 0)
     assert outcome.outcome_kind == "pepg_deny"
@@ -124,8 +124,6 @@ def test_a_report_that_no_request_carries_hides_no_error(client: Runseal) -> Non
 
 
 def _trust(client: Runseal) -> Any:
-    from runseal_client.verifier.trust import read_trust
-
     return read_trust(client.trust_document())
 
 

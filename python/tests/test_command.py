@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from places import VECTORS
 
-from runseal_client.verifier.cli import main
+from runseal_verify.cli import main
 
 TRUST = ["--trust", str(VECTORS / "trust.json")]
 
@@ -89,7 +89,7 @@ def test_a_record_with_outside_anchors_is_not_judged(tmp_path: Path) -> None:
 
 def test_json_and_standard_input() -> None:
     text = (VECTORS / "bundles/valid/macc-halt.json").read_bytes()
-    command = [sys.executable, "-m", "runseal_client.verifier", "-", "--json", *TRUST]
+    command = [sys.executable, "-m", "runseal_verify", "-", "--json", *TRUST]
     run = subprocess.run(command, input=text, capture_output=True, check=True, timeout=60)
     answer = json.loads(run.stdout)
     assert (answer["verdict"], answer["outcome_kind"]) == (
@@ -139,3 +139,21 @@ def test_an_output_that_was_not_sent_is_held_to_the_hash_that_was_declared(
         assert "First failed check: expected_ai_output." in capsys.readouterr().out
     assert main([str(VECTORS / "bundles/valid/ok-output-not-sent.json"), "--strict=output_not_reviewed", *TRUST]) == 1
     assert main([str(VECTORS / "bundles/valid/ok-minimal.json"), "--ai-output", str(tmp_path / "genuine"), *TRUST]) == 1
+
+
+def test_jobs_change_no_answer_and_no_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = sorted(VECTORS.glob("bundles/*/*.json"))
+    lines = [each.read_text().replace("\n", " ") for each in files]
+    (tmp_path / "many.ndjson").write_text("\n".join([*lines, "", "{}", *reversed(lines)]))
+    exports = sorted(VECTORS.glob("exports/*/*.ndjson"))
+    calls = [[str(tmp_path / "many.ndjson")], [str(tmp_path / "many.ndjson"), "--json"]]
+    for call in [*calls, *([str(each), "--complete"] for each in exports)]:
+        alone, many = ((main([*call, *TRUST, "--jobs", jobs]), *capsys.readouterr()) for jobs in ("1", "3"))
+        assert many == alone
+
+
+@pytest.mark.parametrize("jobs", ["0", "65", "-1", "2.5", "many"])
+def test_jobs_are_bounded(jobs: str) -> None:
+    with pytest.raises(SystemExit) as wrong:
+        main([str(VECTORS / "exports/valid/permits.ndjson"), "--complete", *TRUST, "--jobs", jobs])
+    assert wrong.value.code == 2

@@ -10,10 +10,10 @@ import pytest
 from places import NODE, REPOSITORY, VECTORS
 from verifiers import by_python, by_typescript, mutations_of, said
 
-from runseal_client.verifier.cli import main
-from runseal_client.verifier.complete_export import verify_export
-from runseal_client.verifier.json_text import Unreadable
-from runseal_client.verifier.trust import read_trust
+from runseal_verify.cli import main
+from runseal_verify.complete_export import verify_export
+from runseal_verify.json_text import Unreadable
+from runseal_verify.trust import read_trust
 
 TRUST_FILE = VECTORS / "trust.json"
 TRUST = [read_trust(TRUST_FILE.read_bytes())]

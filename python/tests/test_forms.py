@@ -5,11 +5,11 @@ import json
 import pytest
 from places import VECTORS
 
-from runseal_client.verifier.documents import verify_text
-from runseal_client.verifier.forms import fits
-from runseal_client.verifier.json_text import Unreadable
-from runseal_client.verifier.shapes import SECTIONS
-from runseal_client.verifier.trust import read_trust
+from runseal_verify.documents import verify_text
+from runseal_verify.forms import fits
+from runseal_verify.json_text import Unreadable
+from runseal_verify.shapes import SECTIONS
+from runseal_verify.trust import read_trust
 
 TRUST = [read_trust((VECTORS / "trust.json").read_bytes())]
 

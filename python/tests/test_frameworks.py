@@ -89,9 +89,9 @@ def test_langgraph_agent(service: Service, model: ModelServer, tmp_path: Path) -
     assert sorted(routes(service)[before:]) == [
         ("agents/langchain/broken", "failed"),
         ("agents/langchain/double", "completed"),
-        ("agents/langchain/m-1", "completed"),
-        ("agents/langchain/m-1", "completed"),
-        ("agents/langchain/m-1", "failed"),
+        ("agents/langchain/model/m-1", "completed"),
+        ("agents/langchain/model/m-1", "completed"),
+        ("agents/langchain/model/m-1", "failed"),
     ]
     assert callback.unsealed == 0
     assert len(model.calls) == 3
@@ -156,7 +156,7 @@ def test_openai_agents(service: Service, model: ModelServer, tmp_path: Path) -> 
     with pytest.raises(Exception, match="broken"):
         asyncio.run(act("break", False))
     assert done == [4, 4]
-    asked, tool = "agents/openai-agents/m-1", "agents/openai-agents/double"
+    asked, tool = "agents/openai-agents/model/m-1", "agents/openai-agents/double"
     once = [(asked, "completed"), (tool, "completed"), (asked, "completed")]
     again = [(asked, "completed"), (tool, "failed"), (asked, "completed"), (asked, "failed")]
     processor.force_flush()

@@ -80,7 +80,7 @@ def test_a_chain_does_not_wait_for_a_late_service(
     chat = ChatOpenAI(model="m-late", base_url=model.url, api_key="none")
     chat.invoke("hello")
     config: Any = {"callbacks": [callback]}
-    before = service.count("/runs/search?route_id=agents/langchain/m-late")
+    before = service.count("/runs/search?route_id=agents/langchain/model/m-late")
 
     async def ask() -> float:
         async with ticking() as ticker:
@@ -96,7 +96,7 @@ def test_a_chain_does_not_wait_for_a_late_service(
     # Late is not never: both are sealed.
     assert callback.flush(60)
     assert callback.unsealed == 0, [each.read_text() for each in tmp_path.iterdir()]
-    assert service.count("/runs/search?route_id=agents/langchain/m-late") == before + 1
+    assert service.count("/runs/search?route_id=agents/langchain/model/m-late") == before + 1
 
 
 @pytest.mark.parametrize("seconds", [LATE_SECONDS, NEVER_SECONDS], ids=["late", "never"])

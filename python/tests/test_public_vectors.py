@@ -11,9 +11,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from places import REPOSITORY
 
-from runseal_client.verifier.json_text import canonical
-from runseal_client.verifier.merkle import grows_from, root_of
-from runseal_client.verifier.notes import (
+from runseal_verify.json_text import canonical
+from runseal_verify.merkle import grows_from, root_of
+from runseal_verify.notes import (
     Signer,
     read_checkpoint,
     read_note,

@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from places import VECTORS
 
-from runseal_client.verifier.documents import verify_text
-from runseal_client.verifier.json_text import Unreadable
-from runseal_client.verifier.trust import read_trust
+from runseal_verify.documents import verify_text
+from runseal_verify.json_text import Unreadable
+from runseal_verify.trust import read_trust
 
 TRUST: dict[str, Any] = json.loads((VECTORS / "trust.json").read_text())
 

@@ -6,10 +6,10 @@ import re
 import pytest
 from places import REPOSITORY, VECTORS
 
-from runseal_client.verifier.documents import verify_text
-from runseal_client.verifier.json_text import Unreadable, canonical, digest, parse, sha256
-from runseal_client.verifier.shipped_severities import LIBRARY_HASH, SEVERITIES
-from runseal_client.verifier.trust import read_trust
+from runseal_verify.documents import verify_text
+from runseal_verify.json_text import Unreadable, canonical, digest, parse, sha256
+from runseal_verify.shipped_severities import LIBRARY_HASH, SEVERITIES
+from runseal_verify.trust import read_trust
 
 TRUST = [read_trust((VECTORS / "trust.json").read_bytes())]
 _ROW = re.compile(r"\| \[(\w+/(?:valid|invalid)/[\w.-]+\.json)\]\(.*?\) \| (.*?) \| (.*?) \|")
@@ -42,8 +42,8 @@ def test_preimages(path: object) -> None:
 
 
 def test_every_derived_section_is_built() -> None:
-    from runseal_client.verifier.bundle import BundleVerification
-    from runseal_client.verifier.bundle_shape import read_bundle
+    from runseal_verify.bundle import BundleVerification
+    from runseal_verify.bundle_shape import read_bundle
 
     frozen = json.loads((VECTORS / "derivation-v1.json").read_text())
     for name, hashes in frozen.items():

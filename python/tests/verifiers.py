@@ -10,8 +10,8 @@ from typing import Any
 
 from places import NODE, REPOSITORY
 
-from runseal_client.verifier.checks import LIMITATIONS
-from runseal_client.verifier.cli import main
+from runseal_verify.checks import LIMITATIONS
+from runseal_verify.cli import main
 
 # Exit code of a call, and what it printed.
 Answer = tuple[int, str]

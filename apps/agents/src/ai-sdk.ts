@@ -1,9 +1,8 @@
 /** The AI SDK (`ai` 7): tools and models under permits. docs/doors/ai-sdk.md. */
-import type { Client } from "@runseal/sdk"
+import { type Client, type Cost, reportedCall, type SealOptions, sealedCall, sealedParts } from "@runseal/sdk"
 import type { LanguageModelMiddleware, ToolSet } from "ai"
-import { type Made, openCall, type ReportedCall, type SealOptions, underPermit } from "./under-permit.ts"
 
-const FRAMEWORK = "ai-sdk"
+const DOOR = "agents/ai-sdk"
 
 /**
  * The same tools, each call of them under a permit. Tools without `execute`, which the provider or the client calls, are as they were.
@@ -20,13 +19,17 @@ export function sealTools<Tools extends ToolSet>(client: Client, tools: Tools, o
 function sealTool(client: Client, name: string, tool: ToolSet[string], options: SealOptions): ToolSet[string] {
   const { execute, description } = tool
   if (execute === undefined) return tool
-  const definition = { door: `agents/${FRAMEWORK}`, tool: name, description }
   return {
     ...tool,
     execute: (input: unknown, context: Parameters<typeof execute>[1]) =>
-      underPermit(
+      sealedCall(
         client,
-        { framework: FRAMEWORK, name, arguments: input, definition, signal: context.abortSignal },
+        {
+          door: DOOR,
+          called: { tool: name, description: typeof description === "string" ? description : undefined },
+          arguments: input,
+          signal: context.abortSignal,
+        },
         options,
         async () => ({ result: await lastOf(execute(input, context)) }),
       ),
@@ -51,37 +54,29 @@ type Streamed = Awaited<ReturnType<Middleware["wrapStream"]>>
 type Part = Streamed["stream"] extends ReadableStream<infer Found> ? Found : never
 type Usage = Extract<Part, { type: "finish" }>["usage"]
 
-export type ModelOptions = SealOptions & {
-  /** Tokens reserved for each call of the model, until it has ended. 0 when absent. */
-  readonly reserve_tokens?: number
-}
-
 /** Middleware of `wrapLanguageModel`: each call of the model under a permit, with the tokens that it used. Its errors are sealed too. */
-export function sealModel(client: Client, options: ModelOptions): Middleware {
+export function sealModel(client: Client, options: SealOptions): Middleware {
   const callOf = ({ model, params }: Pick<ModelCall, "model" | "params">) => {
     const { abortSignal: signal, headers: _headers, ...given } = params
-    const name = `model/${model.modelId}`
-    const definition = { door: `agents/${FRAMEWORK}`, provider: model.provider, model: model.modelId }
-    const { reserve_tokens = 0 } = options
-    return { framework: FRAMEWORK, name, arguments: given, definition, signal, reserve_tokens }
+    return { door: DOOR, called: { model: model.modelId, provider: model.provider }, arguments: given, signal }
   }
   return {
     wrapGenerate: call =>
-      underPermit(
+      sealedCall(
         client,
         callOf(call),
         options,
         async () => {
           const result = await call.doGenerate()
-          return { result, tokens: tokensOf(result.usage) }
+          return { result, cost: costOf(result.usage) }
         },
         ({ content }) => content,
       ),
     wrapStream: async call => {
-      const open = await openCall(client, callOf(call), options)
+      const open = await reportedCall(client, callOf(call), options)
       try {
         const streamed = await call.doStream()
-        return { ...streamed, stream: sealedStream(streamed.stream, open) }
+        return { ...streamed, stream: streamOf(sealedParts(open, streamed.stream, madeOf)) }
       } catch (error) {
         await open.fail(error)
         throw error
@@ -90,43 +85,29 @@ export function sealModel(client: Client, options: ModelOptions): Middleware {
   }
 }
 
-const tokensOf = ({ inputTokens, outputTokens }: Usage): number => (inputTokens.total ?? 0) + (outputTokens.total ?? 0)
-
-/**
- * The same stream. Parts are released as they come; the call is sealed when the last one was read, and the stream ends after that, with an
- * error where a call that is no stream would throw. An error part, and a reader that leaves, seal it as failed.
- */
-function sealedStream(source: ReadableStream<Part>, call: ReportedCall): ReadableStream<Part> {
-  const parts: Part[] = []
-  const reader = source.getReader()
-  return new ReadableStream<Part>({
+const streamOf = (parts: AsyncIterableIterator<Part>): ReadableStream<Part> =>
+  new ReadableStream({
     pull: async controller => {
-      try {
-        const { done, value } = await reader.read()
-        if (!done) {
-          parts.push(value)
-          controller.enqueue(value)
-          return
-        }
-        const broken = parts.find(part => part.type === "error")
-        if (broken === undefined) await call.end(madeOf(parts))
-        else await call.fail(broken.error)
-        controller.close()
-      } catch (error) {
-        await call.fail(error)
-        controller.error(error)
-      }
+      const { done, value } = await parts.next()
+      if (done === true) controller.close()
+      else controller.enqueue(value)
     },
-    cancel: reason => {
-      void call.fail(new Error("the reader of the stream left"))
-      return reader.cancel(reason)
-    },
+    cancel: async () => void (await parts.return?.()),
   })
+
+/** Absent where the model does not say how many tokens it used. */
+function costOf({ inputTokens, outputTokens }: Usage): Cost | undefined {
+  const [input_tokens, output_tokens] = [inputTokens.total, outputTokens.total]
+  if (input_tokens === undefined && output_tokens === undefined) return undefined
+  return { input_tokens, output_tokens, total_tokens: (input_tokens ?? 0) + (output_tokens ?? 0) }
 }
 
-function madeOf(parts: readonly Part[]): Made<readonly Part[]> {
+/** @throws the error of a stream that has an error as a part */
+function madeOf(parts: readonly Part[]) {
+  const broken = parts.find(part => part.type === "error")
+  if (broken !== undefined) throw broken.error
   const finish = parts.find(part => part.type === "finish")
-  return { result: parts.filter(isContent), ...(finish === undefined ? {} : { tokens: tokensOf(finish.usage) }) }
+  return { result: parts.filter(isContent), cost: finish && costOf(finish.usage) }
 }
 
 /** Output of the model: without the frames of the protocol, which name times. */

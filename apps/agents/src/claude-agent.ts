@@ -47,7 +47,7 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
   const headers = { "Content-Type": "application/json", ...(apiKey === undefined ? {} : { "X-Service-Key": apiKey }) }
   const observes = settings.mode === "observe"
   const goesOn = observes || settings.fail === "open"
-  const breaker = createBreaker()
+  const breaker = createBreaker({ baseUrl: url })
   const send = async (body: string, outer: AbortSignal, ms: number): Promise<HookOutput> => {
     const signal = AbortSignal.any([outer, AbortSignal.timeout(ms)])
     // A redirect is not followed, so that the key goes nowhere else, and no other server decides.

@@ -2,22 +2,21 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base"
 import type { CallbackManagerForToolRun } from "@langchain/core/callbacks/manager"
 import type { Serialized } from "@langchain/core/load/serializable"
-import { AIMessage } from "@langchain/core/messages"
+import { AIMessage, type UsageMetadata } from "@langchain/core/messages"
 import type { LLMResult } from "@langchain/core/outputs"
 import type { StructuredToolInterface, ToolRunnableConfig } from "@langchain/core/tools"
-import type { Client } from "@runseal/sdk"
-import { reportedCalls } from "./reported-calls.ts"
 import {
+  type Client,
   type Made,
-  openCall,
   type ReportedCall,
+  reportedCall,
   type SealedCall,
   type SealOptions,
-  underPermit,
-} from "./under-permit.ts"
+  sealedCall,
+} from "@runseal/sdk"
+import { reportedCalls } from "./reported-calls.ts"
 
-const FRAMEWORK = "langchain"
-const DOOR = `agents/${FRAMEWORK}`
+const DOOR = "agents/langchain"
 /** Tag of a sealed tool's runs, which the callback leaves to the tool: different in each process, so that no run has it otherwise. */
 const SEALED = `runseal:sealed:${crypto.randomUUID()}`
 
@@ -35,11 +34,10 @@ function sealTool<Tool extends AnyTool>(client: Client, tool: Tool, options: Sea
   const act: unknown = Reflect.get(tool, "_call")
   if (typeof act !== "function")
     throw new TypeError(`${name} is neither made by tool() nor derived from StructuredTool.`)
-  const definition = { door: DOOR, tool: name, description }
   const call = (input: unknown, run?: CallbackManagerForToolRun, config?: ToolRunnableConfig): Promise<unknown> =>
-    underPermit(
+    sealedCall(
       client,
-      { framework: FRAMEWORK, name, arguments: input, definition, signal: config?.signal },
+      { door: DOOR, called: { tool: name, description }, arguments: input, signal: config?.signal },
       options,
       async () => ({ result: await lastOf(act.call(tool, input, run, config), run) }),
     )
@@ -64,19 +62,12 @@ async function lastOf(output: unknown, run: CallbackManagerForToolRun | undefine
 const isGenerator = (value: unknown): value is AsyncGenerator<unknown, unknown, undefined> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value
 
-export type CallbackOptions = SealOptions & {
-  /** Tokens reserved for each call of a model, until it has ended. 0 when absent. */
-  readonly reserve_tokens?: number
-}
-
 /** For `callbacks`: each call of a model, and of a tool that is not sealed, under a permit. One that is refused is not made, since the callback throws. */
-export function sealCallback(client: Client, options: CallbackOptions): BaseCallbackHandler {
+export function sealCallback(client: Client, options: SealOptions): BaseCallbackHandler {
   const runs = openRuns(client, options)
-  const { reserve_tokens = 0 } = options
   const startModel = (llm: Serialized, given: object, runId: string, metadata: Record<string, unknown> = {}) => {
     const model = textOf(metadata.ls_model_name) ?? nameOf(llm)
-    const definition = { door: DOOR, provider: metadata.ls_provider, model }
-    return runs.start(runId, { name: `model/${model}`, arguments: given, definition, reserve_tokens })
+    return runs.start(runId, { called: { model, provider: textOf(metadata.ls_provider) }, arguments: given })
   }
   const handler = BaseCallbackHandler.fromMethods({
     handleChatModelStart: (llm, [messages], runId, _parent, extra, _tags, metadata) =>
@@ -87,8 +78,7 @@ export function sealCallback(client: Client, options: CallbackOptions): BaseCall
     handleLLMError: (error, runId) => runs.fail(runId, error),
     handleToolStart: async (tool, input, runId, _parent, tags = [], _metadata, runName) => {
       if (tags.includes(SEALED)) return
-      const name = runName ?? nameOf(tool)
-      await runs.start(runId, { name, arguments: input, definition: { door: DOOR, tool: name } })
+      await runs.start(runId, { called: { tool: runName ?? nameOf(tool) }, arguments: input })
     },
     handleToolEnd: (output, runId) => runs.end(runId, { result: output }),
     handleToolError: (error, runId) => runs.fail(runId, error),
@@ -100,9 +90,9 @@ export function sealCallback(client: Client, options: CallbackOptions): BaseCall
 function openRuns(client: Client, options: SealOptions) {
   const runs = reportedCalls<ReportedCall>()
   return {
-    /** Resolves when the call may be made. @throws what underPermit throws when it may not */
-    start: async (runId: string, call: Omit<SealedCall, "framework">): Promise<void> => {
-      const run = await openCall(client, { framework: FRAMEWORK, ...call }, options)
+    /** Resolves when the call may be made. @throws what sealedCall throws when it may not */
+    start: async (runId: string, call: Omit<SealedCall, "door">): Promise<void> => {
+      const run = await reportedCall(client, { door: DOOR, ...call }, options)
       runs.add(runId, run)
       void run.closed.then(closed => runs.close(runId, run, closed))
     },
@@ -113,22 +103,28 @@ function openRuns(client: Client, options: SealOptions) {
   }
 }
 
+type Usage = Pick<UsageMetadata, "input_tokens" | "output_tokens" | "total_tokens">
+
 /** Output of a model, without ids and times, and the tokens that it used, where it says how many. */
 function modelOutput({ generations, llmOutput }: LLMResult): Made<unknown> {
   const found = generations.flat().map(generation => {
     const message: unknown = "message" in generation ? generation.message : undefined
     if (!AIMessage.isInstance(message)) return { output: { text: generation.text } }
     const { content, tool_calls, usage_metadata } = message
-    return { output: { content, tool_calls }, tokens: tokensOf(usage_metadata) }
+    return { output: { content, tool_calls }, usage: usage_metadata }
   })
-  const counted = found.flatMap(({ tokens }) => tokens ?? [])
-  const tokens = counted.length > 0 ? counted.reduce((sum, one) => sum + one) : llmOutput?.tokenUsage?.totalTokens
-  return { result: found.map(({ output }) => output), tokens: typeof tokens === "number" ? tokens : undefined }
+  const costs = found.flatMap(({ usage }) => (usage === undefined ? [] : [usage]))
+  const { promptTokens, completionTokens, totalTokens } = llmOutput?.tokenUsage ?? {}
+  const cost =
+    costs.length > 0
+      ? costs.reduce(sumOf, { input_tokens: 0, output_tokens: 0, total_tokens: 0 })
+      : { input_tokens: promptTokens, output_tokens: completionTokens, total_tokens: totalTokens }
+  return { result: found.map(({ output }) => output), cost }
 }
-
-const tokensOf = (usage: unknown): number | undefined =>
-  typeof usage === "object" && usage !== null && "total_tokens" in usage && typeof usage.total_tokens === "number"
-    ? usage.total_tokens
-    : undefined
+const sumOf = (a: Usage, b: Usage): Usage => ({
+  input_tokens: a.input_tokens + b.input_tokens,
+  output_tokens: a.output_tokens + b.output_tokens,
+  total_tokens: a.total_tokens + b.total_tokens,
+})
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 const nameOf = ({ name, id }: Serialized): string => name ?? id.at(-1) ?? "unknown"

@@ -1,10 +1,16 @@
 /** OpenAI Agents (`@openai/agents` 0.20): functions of tools and models under permits. docs/doors/openai-agents.md. */
-import type { Model, ModelProvider, ModelRequest, ModelResponse, RunContext, StreamEvent } from "@openai/agents"
-import type { Client } from "@runseal/sdk"
-import { type Made, openCall, type SealedCall, type SealOptions, underPermit } from "./under-permit.ts"
+import type { Model, ModelProvider, ModelRequest, RunContext, StreamEvent, Usage } from "@openai/agents"
+import {
+  type Client,
+  type Cost,
+  reportedCall,
+  type SealedCall,
+  type SealOptions,
+  sealedCall,
+  sealedParts,
+} from "@runseal/sdk"
 
-const FRAMEWORK = "openai-agents"
-const DOOR = `agents/${FRAMEWORK}`
+const DOOR = "agents/openai-agents"
 
 /** The function of a tool, as `tool` takes it for `execute`. */
 type Execute<Input, Rest extends readonly unknown[], Result> = (
@@ -25,20 +31,12 @@ export const sealFunctions =
     execute: Execute<Input, Rest, Result>,
   ): ((input: Input, context?: RunContext<unknown>, ...rest: Rest) => Promise<Result>) =>
   (input, context, ...rest) =>
-    underPermit(
-      client,
-      { framework: FRAMEWORK, name, arguments: input, definition: { door: DOOR, tool: name } },
-      options,
-      async () => ({ result: await execute(input, context, ...rest) }),
-    )
-
-export type ModelOptions = SealOptions & {
-  /** Tokens reserved for each call of the model, until it has ended. 0 when absent. */
-  readonly reserve_tokens?: number
-}
+    sealedCall(client, { door: DOOR, called: { tool: name }, arguments: input }, options, async () => ({
+      result: await execute(input, context, ...rest),
+    }))
 
 /** For `modelProvider` of a `Runner`: each call of a model that it gives is under a permit. */
-export const sealModels = (client: Client, provider: ModelProvider, options: ModelOptions): ModelProvider => ({
+export const sealModels = (client: Client, provider: ModelProvider, options: SealOptions): ModelProvider => ({
   getModel: async modelName => sealModel(client, await provider.getModel(modelName), modelName ?? "default", options),
 })
 
@@ -46,56 +44,49 @@ export const sealModels = (client: Client, provider: ModelProvider, options: Mod
  * The same model, each call of it under a permit, with the tokens that it used. Its errors are sealed too.
  * @param name how records name it
  */
-export function sealModel(client: Client, model: Model, name: string, options: ModelOptions): Model {
+export function sealModel(client: Client, model: Model, name: string, options: SealOptions): Model {
   const callOf = ({ signal, tracing: _tracing, ...given }: ModelRequest): SealedCall => ({
-    framework: FRAMEWORK,
-    name: `model/${name}`,
+    door: DOOR,
+    called: { model: name },
     arguments: given,
-    definition: { door: DOOR, model: name },
-    reserve_tokens: options.reserve_tokens ?? 0,
     signal,
   })
   const { supportsPromptModelSelection } = model
   return {
     ...(supportsPromptModelSelection === undefined ? {} : { supportsPromptModelSelection }),
     getResponse: request =>
-      underPermit(
+      sealedCall(
         client,
         callOf(request),
         options,
         async () => {
           const result = await model.getResponse(request)
-          return { result, tokens: result.usage.totalTokens }
+          return { result, cost: costOf(result.usage) }
         },
         ({ output }) => output,
       ),
-    getStreamedResponse: request =>
-      streamed(client, callOf(request), options, () => model.getStreamedResponse(request)),
+    getStreamedResponse: async function* (request) {
+      const open = await reportedCall(client, callOf(request), options)
+      yield* sealedParts(open, model.getStreamedResponse(request), madeOf)
+    },
     getRetryAdvice: async question => await model.getRetryAdvice?.(question),
   }
 }
 
-/** Events are released as they come; the call is sealed when the last one was read. */
-async function* streamed(
-  client: Client,
-  call: SealedCall,
-  options: SealOptions,
-  events: () => AsyncIterable<StreamEvent>,
-): AsyncGenerator<StreamEvent> {
-  const open = await openCall(client, call, options)
-  let made: Made<ModelResponse["output"]> | undefined
-  try {
-    for await (const event of events()) {
-      if (event.type === "response_done")
-        made = { result: event.response.output, tokens: event.response.usage.totalTokens }
-      yield event
-    }
-    if (made !== undefined) await open.end(made)
-  } catch (error) {
-    await open.fail(error)
-    throw error
-  } finally {
-    // A reader that left, or a stream without an end; without effect on a call that is closed.
-    await open.fail(new Error("the stream of the model was not read to its end"))
-  }
+const costOf = ({
+  inputTokens,
+  outputTokens,
+  totalTokens,
+}: Pick<Usage, "inputTokens" | "outputTokens" | "totalTokens">): Cost => ({
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+  total_tokens: totalTokens,
+})
+
+/** @throws Error for a stream that ended without its answer */
+function madeOf(events: readonly StreamEvent[]) {
+  const done = events.findLast(event => event.type === "response_done")
+  if (done === undefined) throw new Error("the stream of the model has no end")
+  const { output, usage } = done.response
+  return { result: output, cost: costOf(usage) }
 }

@@ -2,9 +2,9 @@
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { flushObserved } from "@runseal/agents/under-permit"
+
 import type { JsonObject, JsonValue } from "@runseal/canonical"
-import { type Client, type ClientOptions, createClient } from "@runseal/sdk"
+import { type Client, type ClientOptions, createClient, flushObserved } from "@runseal/sdk"
 import { afterAll, beforeAll } from "vitest"
 import { listenOn } from "../../server/spec/harness/raw-socket.ts"
 import { at, listAt, numberAt, objectAt, textAt } from "../../server/spec/harness/read-answer.ts"

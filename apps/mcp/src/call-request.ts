@@ -1,6 +1,15 @@
 /** A `tools/call` as the agent sent it: what the permit is asked for, and the text that is forwarded, made of the same value. */
 import { canonicalize, type JsonObject, type JsonValue } from "@runseal/canonical"
-import { errorResponse, type Id, INVALID_PARAMS, isObject, objectAt, type Refused, textAt } from "./json-rpc.ts"
+import {
+  errorResponse,
+  type Id,
+  INVALID_PARAMS,
+  isObject,
+  objectAt,
+  plainName,
+  type Refused,
+  textAt,
+} from "./json-rpc.ts"
 
 export type CallRequest = {
   readonly id: Id
@@ -26,9 +35,9 @@ export function readCallRequest(message: JsonObject): CallRequest | Refused {
   const tool = textAt(params, "name")
   if (tool === undefined || tool === "" || tool.length > TOOL_MAX_LENGTH || /\p{Cc}/u.test(tool))
     return refuse(`a tool's name is 1 to ${TOOL_MAX_LENGTH} characters without control characters`)
-  // A server that reads names without regard to case would read other arguments.
-  if (Object.keys(params).some(name => PARAMETERS.includes(foldCase(name)) && !PARAMETERS.includes(name)))
-    return refuse("two parameters differ in case alone")
+  // A server that reads names less strictly would read other arguments.
+  if (Object.keys(params).some(name => PARAMETERS.includes(plainName(name)) && !PARAMETERS.includes(name)))
+    return refuse("a parameter is not written as MCP writes it")
   if (params.task !== undefined) return refuse("a call as a task is not supported: its result would not be reviewed")
   const { name: _, _meta, ...others } = params
   const forwarded = _meta === undefined ? params : { ...params, _meta: withoutTasks(_meta) }
@@ -40,9 +49,6 @@ export function readCallRequest(message: JsonObject): CallRequest | Refused {
     modern: textAt(_meta, "io.modelcontextprotocol/protocolVersion") !== undefined,
   }
 }
-
-/** One spelling of all that differ in case alone, as U+017F and `s` do. */
-const foldCase = (name: string): string => name.toUpperCase().toLowerCase()
 
 /** A server answers with a task only where the client says that it follows tasks. */
 function withoutTasks(meta: JsonValue): JsonValue {

@@ -29,6 +29,7 @@ const REQUESTS_MAX = 4_096
 /** Pages of a list of tools that the gateway asks for. */
 const PAGES_MAX = 100
 const LIST_TIMEOUT_MS = 20_000
+const LIST_CHANGED = "notifications/tools/list_changed"
 
 export type ConversationParts = {
   readonly sealing: Sealing
@@ -37,6 +38,8 @@ export type ConversationParts = {
   readonly open: Set<ToolCall>
   /** Calls of the gateway that have ended. */
   readonly answered: AnsweredCalls
+  /** Sends the agent a notification of the gateway's own; absent where nothing carries it. */
+  readonly notify?: (message: JsonObject) => void
   /** Sends a request of the gateway's own; resolves with the response. */
   readonly ask: (request: JsonObject, signal: AbortSignal) => Promise<JsonObject>
 }
@@ -47,6 +50,8 @@ export type FromAgent =
   | { readonly kind: "call"; readonly call: ToolCall; readonly message: JsonObject }
 export type FromServer =
   | { readonly kind: "forward"; readonly text: string }
+  /** Forwarded once it is known which of it the agent may see. */
+  | { readonly kind: "later"; readonly text: Promise<string> }
   /** The response of a call: its settled answer is sent instead. */
   | { readonly kind: "call"; readonly call: ToolCall }
 
@@ -56,7 +61,8 @@ export type Conversation = {
 }
 
 export function createConversation(parts: ConversationParts): Conversation {
-  const { facts, open, answered } = parts
+  const { facts, open, answered, notify } = parts
+  if (notify !== undefined) facts.onReviewed(() => notify({ jsonrpc: "2.0", method: LIST_CHANGED }))
   /** Calls that are under way or remembered. */
   const calls = new Map<string, ToolCall>()
   /** Methods of the agent's other requests. */
@@ -88,9 +94,9 @@ export function createConversation(parts: ConversationParts): Conversation {
     const method = requests.get(key)
     if (method === undefined) return []
     const { result } = message
-    if (isObject(result) && (method === "initialize" || method === "server/discover")) facts.introduce(result)
-    if (!isObject(result) || method !== "tools/list") return [{ kind: "forward", text }]
-    return [{ kind: "forward", text: JSON.stringify({ ...message, result: facts.listed(result) }) }]
+    const show = shownOf(method, parts)
+    if (!isObject(result) || show === undefined) return [{ kind: "forward", text }]
+    return [{ kind: "later", text: show(result).then(shown => JSON.stringify({ ...message, result: shown })) }]
   }
   return {
     fromAgent: text => {
@@ -114,9 +120,29 @@ export function createConversation(parts: ConversationParts): Conversation {
     fromServer: text =>
       readServerMessages(text).flatMap(received => {
         if (!("method" in received.message)) return respond(received)
-        if (received.message.method === "notifications/tools/list_changed") facts.forget()
+        if (received.message.method === LIST_CHANGED) facts.forget()
         return { kind: "forward", text: received.text }
       }),
+  }
+}
+
+/** How the agent sees results of a method that a model reads before it calls; undefined for all others. */
+function shownOf(method: string, { facts, notify }: ConversationParts) {
+  switch (method) {
+    case "tools/list":
+      return facts.listed
+    case "server/discover":
+      return facts.introduce
+    case "initialize":
+      return async (result: JsonObject): Promise<JsonObject> => {
+        const shown = await facts.introduce(result)
+        const capabilities = objectAt(shown, "capabilities")
+        if (notify === undefined || !isObject(capabilities.tools)) return shown
+        // It changes when a review ends.
+        return { ...shown, capabilities: { ...capabilities, tools: { ...capabilities.tools, listChanged: true } } }
+      }
+    default:
+      return undefined
   }
 }
 
@@ -133,8 +159,8 @@ async function listTools({ facts, ask }: ConversationParts, { params }: JsonObje
     }
     const { result } = await ask({ jsonrpc: "2.0", method: "tools/list", params: asked }, signal)
     if (!isObject(result)) throw new Error("no list")
-    facts.introduce(result)
-    facts.listed(result)
+    await facts.introduce(result)
+    await facts.listed(result)
     cursor = textAt(result, "nextCursor")
     if (cursor === undefined) return
   }

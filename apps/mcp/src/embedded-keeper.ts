@@ -21,11 +21,15 @@ const [, , dataDir = ""] = process.argv
 const files = filesIn(dataDir)
 mkdirSync(files.records, { recursive: true, mode: 0o700 })
 
-/** `bin/runseal-server.js` of the installed package. */
+/**
+ * The file that starts the installed service. It refuses a Node on which a service for others is not tested; that of one user on this machine
+ * runs there too, as it was built. Decision 0300.
+ */
 function serverProgram(): string {
   const manifest = new URL(import.meta.resolve("@runseal/server/package.json"))
-  const { bin } = JSON.parse(readFileSync(manifest, "utf8"))
-  return fileURLToPath(new URL(bin["runseal-server"], manifest))
+  const { bin, engines } = JSON.parse(readFileSync(manifest, "utf8"))
+  const [needed = 0, found = 0] = [engines.node, process.versions.node].map(version => Number(/\d+/.exec(version)?.[0]))
+  return fileURLToPath(new URL(found < needed ? "dist/bundle/main.js" : bin["runseal-server"], manifest))
 }
 
 const limits = ["--rate-limit", "--anonymous-rate-limit", "--permit-rate-limit"].flatMap(name => [name, RATE_LIMIT])

@@ -33,18 +33,24 @@ export function readPlace(dataDir: string): v.InferOutput<typeof placeSchema> | 
   return parsed.success ? parsed.output : undefined
 }
 
-export type EmbeddedService = { readonly url: string; readonly apiKey: string; readonly release: () => void }
+/** A service of the user, or the embedded one. */
+export type Service = {
+  /** Rejects with a sentence for the user when the service does not start. */
+  readonly ready: Promise<{ readonly url: string; readonly apiKey: string | undefined }>
+  /** This gateway needs it no more. */
+  readonly release: () => void
+}
 
-/** @throws Error with a sentence for the user */
-export async function useEmbeddedService(dataDir: string, warn: (sentence: string) => void): Promise<EmbeddedService> {
+/** Returns at once, also while the service starts. @throws Error when the folder cannot be made */
+export function useEmbeddedService(dataDir: string, warn: (sentence: string) => void): Service {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  let lease: Socket
-  let released = false
+  const stop = new AbortController()
   const obtain = async (): Promise<string> => {
-    const { url, socket } = await takeLease(dataDir)
-    lease = socket.unref()
+    const { url, socket } = await takeLease(dataDir, stop.signal)
+    const lease = socket.unref()
+    stop.signal.addEventListener("abort", () => lease.destroy(), { once: true })
     lease.once("close", () => {
-      if (released) return
+      if (stop.signal.aborted) return
       warn("the embedded service has ended and is started again")
       obtain().then(
         place => place !== url && warn(`the embedded service moved to ${place}: start this gateway again`),
@@ -53,26 +59,25 @@ export async function useEmbeddedService(dataDir: string, warn: (sentence: strin
     })
     return url
   }
-  const url = await obtain()
-  const { key } = filesIn(dataDir)
-  const apiKey = readText(key)
-  if (apiKey === undefined) throw new Error(`the embedded service has no key: ${key} is missing`)
-  const release = (): void => {
-    released = true
-    lease.destroy()
+  const start = async () => {
+    const url = await obtain()
+    const { key } = filesIn(dataDir)
+    const apiKey = readText(key)
+    if (apiKey === undefined) throw new Error(`the embedded service has no key: ${key} is missing`)
+    return { url, apiKey }
   }
-  return { url, apiKey, release }
+  return { ready: start(), release: () => stop.abort() }
 }
 
 type Lease = { readonly url: string; readonly socket: Socket }
 
-async function takeLease(dataDir: string): Promise<Lease> {
+async function takeLease(dataDir: string, stop: AbortSignal): Promise<Lease> {
   const deadline = Date.now() + START_DEADLINE_MS
   let nextStart = 0
   const retry = (): void => {
     nextStart = Date.now() + RETRY_MS
   }
-  while (Date.now() < deadline) {
+  while (Date.now() < deadline && !stop.aborted) {
     const lease = await leaseOf(dataDir)
     if (lease !== undefined) return lease
     if (Date.now() >= nextStart) {

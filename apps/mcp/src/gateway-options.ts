@@ -8,18 +8,19 @@ import { PIN_MODES } from "./tool-pins.ts"
 
 export const HELP = `Runseal in front of an MCP server: a permit before each tool call, a sealed record after it.
 
-  npx @runseal/mcp [options] -- <command> [arguments]      a stdio server
-  npx @runseal/mcp [options] --upstream <url>              a Streamable HTTP server, for an agent that speaks stdio
-  npx @runseal/mcp [options] --upstream <url> --listen 127.0.0.1:8808   the same, for an agent that speaks HTTP
-  npx @runseal/mcp [options] --config <file> --server <name>   a server of a file in the mcpServers shape
-  npx @runseal/mcp [options] --config <file> --listen <host:port>   all HTTP servers of the file, each at /<name>
-  npx @runseal/mcp --config <file> --print-config          the file with every server behind the gateway
+  runseal-mcp [options] -- <command> [arguments]      a stdio server
+  runseal-mcp [options] --upstream <url>              a Streamable HTTP server, for an agent that speaks stdio
+  runseal-mcp [options] --upstream <url> --listen 127.0.0.1:8808   the same, for an agent that speaks HTTP
+  runseal-mcp [options] --config <file> --server <name>   a server of a file in the mcpServers shape
+  runseal-mcp [options] --config <file> --listen <host:port>   all HTTP servers of the file, each at /<name>
+  runseal-mcp --config <file> --print-config          the file with every server behind the gateway
 
   --name <name>          the server's name in routes, records and pins; by default from its command or address
   --header <name: value> header for the upstream; repeatable; \${NAME} is replaced by the variable
   --mode <mode>          enforce (default) or observe: forward every call, whatever the decision    RUNSEAL_MODE
   --fail <how>           closed (default) or open: what happens without an answer of the service    RUNSEAL_FAIL
   --pin <how>            refuse (default), mark or off: a tool whose definition changed since it was first seen
+  --run-as <user>        the user as whom a stdio server runs, where the gateway runs as root; by default its own user
   --call-timeout <s>     longest tool call, 1 to 3600 seconds; 300 by default
   --data-dir <folder>    data of the embedded service and the pins; by default $XDG_DATA_HOME/runseal/mcp
   RUNSEAL_TIMEOUT=2                    seconds that a call waits for its decision; by default 10, and 2 with --fail open and --mode observe
@@ -38,6 +39,7 @@ const FLAGS = {
   mode: { type: "string" },
   fail: { type: "string" },
   pin: { type: "string", default: "refuse" },
+  "run-as": { type: "string" },
   "call-timeout": { type: "string", default: "300" },
   "data-dir": { type: "string" },
   help: { type: "boolean", short: "h", default: false },
@@ -66,6 +68,8 @@ export type Options = v.InferOutput<typeof settingsSchema> & {
   /** Where an agent reaches the gateway over HTTP; undefined: stdio. */
   readonly listen: Address | undefined
   readonly dataDir: string
+  /** Name of the user as whom a stdio server runs; undefined: as the gateway. */
+  readonly runAs: string | undefined
   /** The file whose servers are printed, each behind the gateway. */
   readonly printed: string | undefined
 }
@@ -90,7 +94,10 @@ export function readOptions(words: readonly string[], env: NodeJS.ProcessEnv): O
     throw new Error("--server names one server of the file")
   const dataHome = env.XDG_DATA_HOME ?? join(homedir(), ".local", "share")
   const dataDir = resolve(values["data-dir"] ?? join(dataHome, "runseal", "mcp"))
-  return { ...settings.output, servers, listen, dataDir, printed }
+  const runAs = values["run-as"]
+  if (runAs !== undefined && !servers.some(({ how }) => "command" in how))
+    throw new Error("--run-as is for a server that is a command")
+  return { ...settings.output, servers, listen, dataDir, printed, runAs }
 }
 
 const parse = (args: string[]) => parseArgs({ args, options: FLAGS, strict: true })

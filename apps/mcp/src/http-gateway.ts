@@ -75,7 +75,8 @@ function isOfThisMachine({ req }: Context): boolean {
 }
 
 async function exchange(c: Context, route: OpenRoute, sessions: Map<string, Session>): Promise<Response> {
-  const headers = { ...passed(c.req.raw.headers), ...route.server.headers }
+  // Names in lower case on both sides: a configured header replaces that of the agent.
+  const headers = { ...passed(c.req.raw.headers), ...Object.fromEntries(new Headers(route.server.headers)) }
   const { "mcp-session-id": id, "mcp-protocol-version": version } = headers
   /** Another server may have given the same id. */
   const keyOf = (sessionId: string): string => `${route.server.url} ${sessionId}`

@@ -36,7 +36,7 @@ export async function relay(
 }
 
 const textOf = async (received: FromServer): Promise<string | undefined> =>
-  received.kind === "forward" ? received.text : await received.call.settled
+  received.kind === "call" ? await received.call.settled : await received.text
 
 type BoundedBody = { readonly body: ReadableStream<BufferSource>; readonly nextMessage: () => void }
 

@@ -17,6 +17,18 @@ export const METHOD_NOT_FOUND = -32_601
 export const INVALID_PARAMS = -32_602
 export const INTERNAL_ERROR = -32_603
 
+/** Methods that the gateway reads. */
+const READ_METHODS = ["initialize", "server/discover", "tools/list", "tools/call", "notifications/cancelled"]
+
+/** One spelling of all names that a server may take for one another: those that differ in case (as U+017F and `s` do), width, blanks or signs. */
+export const plainName = (name: string): string =>
+  name
+    .normalize("NFKC")
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, "")
+const PLAIN_METHODS: ReadonlySet<string> = new Set(READ_METHODS.map(plainName))
+
 const MEMBERS: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params", "result", "error"])
 const KINDS = ["method", "result", "error"]
 
@@ -66,6 +78,10 @@ export function readAgentMessage(text: string): { readonly message: JsonObject }
   const value = readStrict(text)
   if (value === undefined) return { refused: errorResponse(null, PARSE_ERROR, "the message is not I-JSON (RFC 7493)") }
   if (!isObject(value)) return { refused: errorResponse(null, INVALID_REQUEST, "a message is one object, not a batch") }
+  const { method } = value
+  // A server that is less strict would read another method than the gateway.
+  if (typeof method === "string" && !READ_METHODS.includes(method) && PLAIN_METHODS.has(plainName(method)))
+    return { refused: errorResponse(value.id, METHOD_NOT_FOUND, "the method is not written as MCP writes it") }
   if (isMessage(value)) return { message: value }
   return { refused: errorResponse(value.id, INVALID_REQUEST, "the message is not one of JSON-RPC 2.0") }
 }

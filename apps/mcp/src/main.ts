@@ -1,11 +1,13 @@
 /** The gateway process: options, the service, the server behind it, signals, the summary. */
+import { realpathSync } from "node:fs"
 import { join } from "node:path"
 import { createClient } from "@runseal/sdk"
 import { createCounts } from "./counts.ts"
-import { filesIn, useEmbeddedService } from "./embedded-service.ts"
+import { filesIn, type Service, useEmbeddedService } from "./embedded-service.ts"
 import { HELP, type Options, readOptions } from "./gateway-options.ts"
 import { type Route, runHttpGateway } from "./http-gateway.ts"
 import { connectHttpServer } from "./http-server.ts"
+import { otherUser } from "./other-user.ts"
 import type { Sealing } from "./sealing.ts"
 import type { Server } from "./servers.ts"
 import { type Gateway, runStdioGateway } from "./stdio-gateway.ts"
@@ -17,17 +19,19 @@ import type { Upstream } from "./upstream.ts"
 /** Standard output belongs to the protocol. */
 const say = (sentence: string): void => void process.stderr.write(`runseal-mcp: ${sentence}\n`)
 
-type Service = { readonly url: string; readonly apiKey: string | undefined; readonly release: () => void }
-
-async function findService(dataDir: string): Promise<Service> {
+function findService(dataDir: string): Service {
   const { RUNSEAL_URL: url, RUNSEAL_API_KEY: apiKey } = process.env
-  if (url !== undefined && url !== "") return { url: url.replace(/\/+$/, ""), apiKey, release: () => undefined }
-  const embedded = await useEmbeddedService(dataDir, say)
+  if (url !== undefined && url !== "")
+    return { ready: Promise.resolve({ url: url.replace(/\/+$/, ""), apiKey }), release: () => undefined }
+  const service = useEmbeddedService(dataDir, say)
   const { key, trust, records } = filesIn(dataDir)
-  say(`records of tool calls are in ${records}, served at ${embedded.url}. To verify one:`)
-  say(`  curl -s ${embedded.url}/runs/1/artifacts -H "X-Service-Key: $(cat '${key}')" -o bundle.json`)
-  say(`  npx @runseal/verifier bundle.json --trust '${trust}'`)
-  return embedded
+  const introduce = ({ url: place }: { readonly url: string }): void => {
+    say(`records of tool calls are in ${records}, served at ${place}. To verify one:`)
+    say(`  curl -s ${place}/runs/1/artifacts -H "X-Service-Key: $(cat '${key}')" -o bundle.json`)
+    say(`and open ${place}/verify with the file; the keys are in ${trust}`)
+  }
+  service.ready.then(introduce, () => undefined)
+  return service
 }
 
 function saySettings({ mode, fail, pin, content }: Options): void {
@@ -45,13 +49,18 @@ async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2), process.env)
   if (options === undefined) return void process.stdout.write(HELP)
   if (options.printed !== undefined) return printConfig(options.servers, options.printed)
-  const service = await findService(options.dataDir)
+  const service = findService(options.dataDir)
   saySettings(options)
   const counts = createCounts()
-  const client = createClient({ baseUrl: service.url, apiKey: service.apiKey })
+  let address = ""
+  const client = service.ready.then(({ url, apiKey }) => {
+    address = url
+    return createClient({ baseUrl: url, apiKey })
+  })
+  client.catch((error: unknown) => say(error instanceof Error ? error.message : "a bug"))
   // A user who reads no more sentences ends no call.
   process.stderr.on("error", () => undefined)
-  const gateway = await start(options, { ...options, client, address: service.url, counts, warn: say })
+  const gateway = await start(options, { ...options, client, address: () => address, counts, warn: say })
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, gateway.stop)
   process.exitCode = await gateway.done
   say(counts.summary())
@@ -60,17 +69,20 @@ async function main(): Promise<void> {
   process.stdin.destroy()
 }
 
-async function start({ servers, pin, listen, dataDir }: Options, sealing: Sealing): Promise<Gateway> {
+async function start({ servers, pin, listen, dataDir, runAs }: Options, sealing: Sealing): Promise<Gateway> {
   const partsOf = ({ name }: Server) => {
     const pins = openToolPins(join(dataDir, "pins"), name)
-    return { sealing, facts: createServerFacts(name, pins, pin, say) }
+    return { sealing, facts: createServerFacts(name, pins, pin, sealing) }
   }
   const [first] = servers
   if (first === undefined) throw new Error("there is no server")
   if (listen === undefined) {
     const { how } = first
+    const user = runAs === undefined ? undefined : otherUser(runAs, dataDir)
+    if ("command" in how && user === undefined)
+      say(`the server runs as the user of the gateway: it can read what is in ${dataDir}, and change its pins there`)
     const connect = (receive: (text: string) => void): Upstream =>
-      "command" in how ? startStdioServer(how, receive) : connectHttpServer(how, receive)
+      "command" in how ? startStdioServer(how, receive, user) : connectHttpServer(how, receive)
     return runStdioGateway({ input: process.stdin, output: process.stdout }, connect, partsOf(first))
   }
   const routes = servers.flatMap((server): (readonly [string, Route])[] => {
@@ -87,16 +99,14 @@ async function start({ servers, pin, listen, dataDir }: Options, sealing: Sealin
 
 /** The servers of a file, each behind the gateway; their own settings and secrets stay in that file. */
 function printConfig(servers: readonly Server[], config: string): void {
+  // What runs now, by its path: a name would be looked up in a registry, where it may be a stranger's.
+  const [, program = ""] = process.argv
+  const command = process.execPath
   const entries = servers.map(({ name }) => [
     name,
-    { command: "npx", args: ["-y", "@runseal/mcp", "--config", config, "--server", name] },
+    { command, args: [realpathSync(program), "--config", config, "--server", name] },
   ])
   process.stdout.write(`${JSON.stringify({ mcpServers: Object.fromEntries(entries) }, null, 2)}\n`)
 }
 
-try {
-  await main()
-} catch (error) {
-  say(error instanceof Error ? error.message : "a bug")
-  process.exitCode = 1
-}
+await main()

@@ -1,5 +1,6 @@
 /** The text of a result that goes to the service for the signature scan and the review. The service stores its hash and length alone. */
 import { canonicalize, type JsonObject, type JsonValue, sha256Hex } from "@runseal/canonical"
+import type { PermitClosing } from "@runseal/sdk"
 import { isObject } from "./json-rpc.ts"
 
 /** Bytes that a text may have to fit, escaped, into a request of 1 MiB beside the other members. */
@@ -34,3 +35,15 @@ export function reviewedText(result: JsonObject): string | undefined {
   const reduced = canonicalize(withoutBinary(result))
   return fitsRequest(reduced) ? reduced : undefined
 }
+
+/** What is sealed of a text that the service does not get: its hash, as the gateway's word. Nobody searches or reviews it. */
+export const declaredOutput = (text: string): Pick<PermitClosing, "request_substance"> => ({
+  request_substance: { output: { hash: sha256Hex(text) } },
+})
+
+/** The member of a close that has the text, or its hash where no text is sent. */
+export const sealedText = (
+  { content }: { readonly content: boolean },
+  text: string,
+): Pick<PermitClosing, "ai_output_text" | "request_substance"> =>
+  content ? { ai_output_text: text } : declaredOutput(text)

@@ -1,5 +1,6 @@
 /** A tool call at the service: the permit before it, the close after it, and what to do when the service does not answer. */
 import { randomUUID } from "node:crypto"
+import { setTimeout as sleep } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import {
   type Client,
@@ -16,9 +17,10 @@ import { fitsRequest } from "./reviewed-text.ts"
 export const RECEIPT_META = "dev.runseal/receipt"
 
 export type Sealing = {
-  readonly client: Client
-  /** Address of the service, as receipts name it. */
-  readonly address: string
+  /** Rejects with a sentence for the user when there is no service. The embedded one may still start: calls wait for it, and nothing else does. */
+  readonly client: Promise<Client>
+  /** Address of the service, as receipts name it; known once there is a client. */
+  readonly address: () => string
   readonly mode: "observe" | "enforce"
   /** What happens to a call for which the service gives no answer. */
   readonly fail: Fail
@@ -48,15 +50,25 @@ export type Opening =
   | { readonly kind: "unfit"; readonly reason: string }
   | { readonly kind: "undecided"; readonly reason: string }
 
+/** Milliseconds, as a client waits for a decision of a service that runs. */
+const START_WAIT_MS = 2_000
 /** Longer than the wait for a decision: the act is done. */
 const CLOSE_OPTIONS = { deadlineMs: 30_000, timeoutMs: 10_000 }
+
+/** The service that is asked for decisions. A call that goes on without one does not wait for a start. */
+function startedClient(sealing: Sealing): Promise<Client> {
+  if (failOf(sealing) === "closed") return sealing.client
+  const late = sleep(START_WAIT_MS, undefined, { ref: false }).then(() => Promise.reject(new Error("it still starts")))
+  return Promise.race([sealing.client, late])
+}
 
 /** Asks for a permit. Never throws. @param definition what is known of it: pinned, changed, unlisted, unpinned */
 export async function openPermit(sealing: Sealing, act: Act, definition: string): Promise<Opening> {
   if (!fitsRequest(act.payload)) return { kind: "unfit", reason: "the arguments are too large for a request of 1 MiB" }
   const missing = sealing.counts.missing()
   try {
-    const opened = await sealing.client.permits.open(
+    const client = await startedClient(sealing)
+    const opened = await client.permits.open(
       {
         ...act,
         audience: act.route_id.slice(0, 256),
@@ -93,7 +105,8 @@ const failOf = ({ mode, fail }: Sealing): Fail => (mode === "observe" ? "open" :
 export async function closePermit(sealing: Sealing, permitId: string, closing: PermitClosing): Promise<Closed> {
   try {
     const options = { ...CLOSE_OPTIONS, fail: failOf(sealing), resend: true }
-    return { run: await sealing.client.permits.close(permitId, closing, options) }
+    const client = await sealing.client
+    return { run: await client.permits.close(permitId, closing, options) }
   } catch (error) {
     sealing.warn(`the close of ${permitId} is not confirmed: ${reasonOf(error)}`)
     return { unfit: isUnfit(error) }
@@ -127,7 +140,7 @@ function ruleOf(run: RefusedRun): string {
 export const refusedBy = (sealing: Sealing, run: RefusedRun): string => `by ${ruleOf(run)}. ${whereIs(sealing, run)}`
 
 export const whereIs = ({ address }: Sealing, { run_id }: ExecuteResult): string =>
-  `Receipt: run ${run_id}, ${address}/runs/${run_id}`
+  `Receipt: run ${run_id}, ${address()}/runs/${run_id}`
 
 /** The receipt that an agent gets, as far as it is known. */
 export function receiptOf(sealing: Sealing, permitId: string | undefined, run: ExecuteResult | undefined): JsonObject {
@@ -142,6 +155,6 @@ export function receiptOf(sealing: Sealing, permitId: string | undefined, run: E
     ...permit,
     outcome: run.outcome_kind,
     ...ofRecord,
-    bundle_url: `${sealing.address}/runs/${run.run_id}/artifacts`,
+    bundle_url: `${sealing.address()}/runs/${run.run_id}/artifacts`,
   }
 }

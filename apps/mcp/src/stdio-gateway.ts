@@ -18,7 +18,7 @@ export type Gateway = {
 export function runStdioGateway(
   agent: { readonly input: Readable; readonly output: Writable },
   connect: (receive: (text: string) => void) => Upstream,
-  parts: Omit<ConversationParts, "ask" | "open" | "answered">,
+  parts: Omit<ConversationParts, "ask" | "notify" | "open" | "answered">,
 ): Gateway {
   const toAgent = (text: string): void => void agent.output.write(`${text}\n`)
   /** The gateway's own requests. */
@@ -37,11 +37,15 @@ export function runStdioGateway(
     }
   }
   const open = new Set<ToolCall>()
-  const session = createConversation({ ...parts, ask, open, answered: createAnsweredCalls() })
+  const notify = (message: JsonObject): void => toAgent(JSON.stringify(message))
+  const session = createConversation({ ...parts, ask, notify, open, answered: createAnsweredCalls() })
   const upstream = connect(text => {
     if (asked.size > 0) for (const { message } of readServerMessages(text)) asked.get(message.id)?.(message)
     // The answer of a call is written once it is settled, by the call itself.
-    for (const received of session.fromServer(text)) if (received.kind === "forward") toAgent(received.text)
+    for (const received of session.fromServer(text)) {
+      if (received.kind === "forward") toAgent(received.text)
+      if (received.kind === "later") received.text.then(toAgent).catch(() => undefined)
+    }
   })
   const forward = (text: string, { id, method }: JsonObject): void => {
     upstream.send(text).catch((error: unknown) => {

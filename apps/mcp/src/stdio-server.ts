@@ -3,6 +3,7 @@ import { spawn } from "node:child_process"
 import type { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
 import { MESSAGE_MAX_BYTES } from "./json-rpc.ts"
+import type { OtherUser } from "./other-user.ts"
 import type { StdioServer } from "./servers.ts"
 import { type Upstream, UpstreamError } from "./upstream.ts"
 
@@ -37,11 +38,14 @@ export const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
 export function startStdioServer(
   { command, args = [], env, cwd }: StdioServer,
   receive: (text: string) => void,
+  user?: OtherUser,
 ): Upstream {
   const child = spawn(command, args, {
-    env: { ...withoutOurs(process.env), ...env },
+    env: { ...withoutOurs(process.env), ...user?.env, ...env },
     stdio: ["pipe", "pipe", "inherit"],
     ...(cwd === undefined ? {} : { cwd }),
+    // Node drops the groups of the gateway where it sets these.
+    ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
     shell: IS_WINDOWS,
     // A group of its own: `npx` and `uvx` start the server as a process that does not end with them.
     detached: !IS_WINDOWS,

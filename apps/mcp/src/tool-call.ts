@@ -1,5 +1,5 @@
 /** One `tools/call`, from its arrival to the answer that the agent gets. It is forwarded under a permit, and its result is released by the close. */
-import { canonicalize, type JsonObject, sha256Hex } from "@runseal/canonical"
+import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { PermitClosing } from "@runseal/sdk"
 import type { CallRequest } from "./call-request.ts"
 import type { End } from "./counts.ts"
@@ -12,7 +12,7 @@ import {
   objectAt,
   textAt,
 } from "./json-rpc.ts"
-import { reviewedText } from "./reviewed-text.ts"
+import { declaredOutput, reviewedText, sealedText } from "./reviewed-text.ts"
 import { closePermit, openPermit, RECEIPT_META, receiptOf, refusedBy, type Sealing, whereIs } from "./sealing.ts"
 import type { ServerFacts } from "./tool-definitions.ts"
 import type { Failure } from "./upstream.ts"
@@ -102,8 +102,7 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
   const { mode, fail, warn } = sealing
   const enforces = mode === "enforce"
   const answer = (sentence: string, receipt?: JsonObject): JsonObject => refusal(request, sentence, receipt)
-  const known = facts.tool(request.tool).state !== "unlisted"
-  if (!known) await parts.listTools().catch(() => warn(`${facts.name} did not list its tools`))
+  await learnTool(request.tool, parts)
   const tool = facts.tool(request.tool)
   const route_id = `mcp/${facts.name}/${request.tool}`
   const act = { program_id: facts.programId(), route_id, registry_record_hash: tool.hash, payload: request.payload }
@@ -122,7 +121,7 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
     return { end: "refused", answer: answer(sentence, receipt) }
   }
   const { permitId } = opened
-  const problem = enforces && facts.refuses ? PIN_PROBLEMS[tool.state] : undefined
+  const problem = enforces ? tool.problem : undefined
   if (problem === undefined && !signal.aborted) return await release(request, sealing, permitId, await forward())
   const code = problem === undefined ? "NOT_EXECUTED" : "EXECUTOR_REFUSED"
   const { run } = await closePermit(sealing, permitId, { outcome: "failed", code })
@@ -131,11 +130,14 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
   return { end: "failed", answer: answer(sentence, receiptOf(sealing, permitId, run)) }
 }
 
-const PIN_PROBLEMS = {
-  pinned: undefined,
-  unpinned: undefined,
-  changed: "the tool's definition is not the pinned one",
-  unlisted: "the server does not list the tool",
+/** Asks the server for its tools where this one is not known. A call waits for the review of the definition. */
+async function learnTool(tool: string, { facts, listTools, sealing }: CallParts): Promise<void> {
+  const isKnown = (): boolean => !["unlisted", "unreviewed"].includes(facts.tool(tool).state)
+  if (isKnown()) return
+  await facts.reviewed()
+  if (isKnown()) return
+  await listTools().catch(() => sealing.warn(`${facts.name} did not list its tools`))
+  await facts.reviewed()
 }
 
 /** Closes the permit with what became of the call, and gives the agent what may be released. */
@@ -160,7 +162,7 @@ async function release(request: CallRequest, sealing: Sealing, permitId: string,
 type Closing = { readonly closing: PermitClosing; readonly problem?: string }
 
 /** What is sealed of an ending, and why a result must not be released without a review. */
-function closingOf({ content }: Sealing, ending: Ending, observes: boolean): Closing {
+function closingOf(sealing: Sealing, ending: Ending, observes: boolean): Closing {
   if ("code" in ending) return { closing: { outcome: "failed", code: ending.code } }
   const { response, isStrict } = ending
   const value = response["result" in response ? "result" : "error"]
@@ -174,7 +176,7 @@ function closingOf({ content }: Sealing, ending: Ending, observes: boolean): Clo
   const text = isStrict && isObject(value) ? reviewedText(value) : undefined
   if (text !== undefined)
     return {
-      closing: { ...outcome, ...(content ? { ai_output_text: text } : declaredOutput(text)) },
+      closing: { ...outcome, ...sealedText(sealing, text) },
       ...(isTask ? { problem: "is a task, which the gateway does not follow" } : {}),
     }
   return {
@@ -186,11 +188,6 @@ function closingOf({ content }: Sealing, ending: Ending, observes: boolean): Clo
     problem: !isStrict ? "is not I-JSON (RFC 7493)" : isObject(value) ? "is too large to be reviewed" : "is no object",
   }
 }
-
-/** What is sealed of a result that the service does not get: its hash, as the gateway's word. Nobody searches or reviews it. */
-const declaredOutput = (text: string): Pick<PermitClosing, "request_substance"> => ({
-  request_substance: { output: { hash: sha256Hex(text) } },
-})
 
 /** A server that knows no such tool, or refuses the arguments, has not started. */
 function failureCode(response: JsonObject): Failure["code"] {

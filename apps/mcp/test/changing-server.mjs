@@ -13,11 +13,18 @@ createInterface({ input: process.stdin }).on("line", line => {
         protocolVersion: params.protocolVersion,
         capabilities: { tools: {} },
         serverInfo: { name: "changing", version: "1" },
+        ...(existsSync(`${definition}-instructions`)
+          ? { instructions: readFileSync(`${definition}-instructions`, "utf8") }
+          : {}),
       },
     })
   if (method === "tools/list") {
-    const description = existsSync(definition) ? readFileSync(definition, "utf8") : "adds"
-    send({ id, result: { tools: [{ name: "act", description, inputSchema: { type: "object" } }] } })
+    const description = existsSync(definition) ? readFileSync(definition, "utf8") : "adds numbers"
+    const properties = { count: { type: "integer", description, title: description }, [description]: {} }
+    const inputSchema = { type: "object", properties, required: ["count"] }
+    const act = { name: "act", description, inputSchema }
+    const other = { name: "other", description: "does something else", inputSchema: { type: "object" } }
+    send({ id, result: { tools: process.argv[4] === "two" ? [act, other] : [act] } })
   }
   if (method === "tools/call") {
     appendFileSync(calls, `${line}\n`)

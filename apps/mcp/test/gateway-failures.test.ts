@@ -38,6 +38,12 @@ const acts = (): readonly string[] =>
   readFileSync(calls, "utf8")
     .split("\n")
     .filter(line => line !== "")
+/** Some servers would take each of these for a method that the gateway reads. */
+const METHODS_IN_DISGUISE = [
+  ...["Tools/Call", "tools/call ", "\ttools/call", "tools/call\u0000", "tools/\u200bcall", "tool\u017f/call"],
+  ...["\uff54ools/call", "/tools/call", "tools//call", "tools.call", "Tools/list", "INITIALIZE", "server/Discover"],
+  "notifications/Cancelled",
+]
 
 beforeAll(async () => {
   folder = newFolder()
@@ -72,14 +78,16 @@ test("a changed definition is not shown and not called, and its refusal has a re
   expect((await marking.client.listTools()).tools[0]?._meta).toMatchObject({ "dev.runseal/pin": { changed: true } })
   expect(await act(marking)).not.toHaveProperty("isError")
   expect(acts()).toHaveLength(1)
-  folder.file("definition", "adds")
+  folder.file("definition", "adds numbers")
 })
 
 test("a file of pins that is full pins no more: a further tool is not shown and not called", async () => {
   const full = newFolder()
-  const pins = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`tool-${at}`, "0".repeat(64)]))
+  const lines = Array.from({ length: 10_000 }, (_, at) =>
+    JSON.stringify({ tool: `tool-${at}`, sha256: "0".repeat(64) }),
+  )
   mkdirSync(`${full.path}/pins`)
-  full.file("pins/changing.json", JSON.stringify(pins))
+  full.file("pins/changing.jsonl", lines.join("\n"))
   const agent = await agentOf("--data-dir", full.path)
   expect((await agent.client.listTools()).tools).toEqual([])
   expect(await act(agent)).toMatchObject({ isError: true })
@@ -159,15 +167,17 @@ test("messages that two programs could read differently are refused and never re
     `{${call},"Params":{"name":"act"}}`,
     `[{${call},"params":{"name":"act"}}]`,
     `{${call},"params":{"name":"act","task":{}}}`,
+    `{${call},"params":{"name":"act","arguments ":{"a":1}}}`,
+    ...METHODS_IN_DISGUISE.map(method => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { name: "act" } })),
   ])
     child.stdin.write(`${line}\n`)
-  await until(() => (output.trim().split("\n").length === 6 ? true : undefined))
+  await until(() => (output.trim().split("\n").length === 7 + METHODS_IN_DISGUISE.length ? true : undefined))
   expect(
     output
       .trim()
       .split("\n")
       .map(line => JSON.parse(line).error.code),
-  ).toEqual([-32700, -32700, -32602, -32600, -32600, -32602])
+  ).toEqual([-32700, -32700, -32602, -32600, -32600, -32602, -32602, ...METHODS_IN_DISGUISE.map(() => -32601)])
   child.stdin.end()
   await new Promise(ended => child.once("close", ended))
   expect(acts()).toEqual([])

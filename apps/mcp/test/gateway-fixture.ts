@@ -1,5 +1,5 @@
 /** A service of its own, gateways as processes before it, and the official client behind them. */
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -110,16 +110,24 @@ export async function startAgent(words: readonly string[], env: Readonly<Record<
   return { client, transport, errors: () => errors, close: () => client.close() }
 }
 
-/** Runs and permits of a service, counted by how they ended. */
+/** Calls of tools at a service, and permits, counted by how they ended. The review of what a server says of itself is no call. */
 export async function countedRecords(runseal: Runseal): Promise<Record<string, number>> {
   const counted: Record<string, number> = {}
   const count = (name: string): void => {
     counted[name] = (counted[name] ?? 0) + 1
   }
-  for await (const { outcome_kind, closing_outcome } of runseal.runs())
-    count(closing_outcome === "failed" ? "failed" : outcome_kind)
+  for await (const { outcome_kind, closing_outcome, route_id } of runseal.runs())
+    if (!/^mcp\/[^/]+$/.test(route_id)) count(closing_outcome === "failed" ? "failed" : outcome_kind)
   for await (const { state } of runseal.permits.list()) if (state === "open" || state === "ended") count(state)
   return counted
 }
 
 export const gatewayWords = (...words: readonly string[]): readonly string[] => [process.execPath, GATEWAY, ...words]
+
+/** Processes of the embedded service of a folder. */
+export const processesOf = (dataDir: string): readonly number[] =>
+  execFileSync("ps", ["-eo", "pid=,args="])
+    .toString()
+    .split("\n")
+    .filter(line => line.includes(dataDir) && /embedded-keeper|runseal-server/.test(line))
+    .map(line => Number.parseInt(line, 10))

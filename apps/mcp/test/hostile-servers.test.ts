@@ -18,6 +18,8 @@ import { answersTo } from "./hostile-server.ts"
 
 const SERVER = fileURLToPath(new URL("hostile-server.ts", import.meta.url))
 const FORMS = ["id as text", "other case", "no JSON", "two kinds", "id twice"]
+/** Of the configuration, in the case that people write. */
+const HEADERS = { Authorization: "Bearer of-the-configuration" }
 const callOf = (id: number, form?: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "act", arguments: { form } } })
 
@@ -29,12 +31,15 @@ let gateway: Running
 let url: string
 /** Requests that reached the server at its second address. */
 let elsewhere = 0
+/** The tokens of each request that reached the server. */
+const tokens: (string | undefined)[] = []
 
 beforeAll(async () => {
   folder = newFolder()
   service = await startService(`${folder.path}/records`)
   server = createServer((request, response) => {
     let body = ""
+    tokens.push(request.headers.authorization)
     request.on("data", chunk => (body += chunk))
     request.once("end", () => {
       if (request.url === "/moved") {
@@ -66,7 +71,7 @@ beforeAll(async () => {
     "mcp.json",
     JSON.stringify({
       mcpServers: Object.fromEntries(
-        ["plain", "moved", "refusing"].map(name => [name, { url: `${upstream}/${name}` }]),
+        ["plain", "moved", "refusing"].map(name => [name, { url: `${upstream}/${name}`, headers: HEADERS }]),
       ),
     }),
   )
@@ -167,6 +172,12 @@ describe("over HTTP", () => {
     expect(answer.status).toBe(502)
     expect(await answer.text()).toContain(`redirects to ${upstream}/elsewhere: give the gateway that address`)
     expect(elsewhere).toBe(0)
+  })
+
+  test("a configured header replaces the agent's, whatever its case", async () => {
+    for (const name of ["authorization", "Authorization", "AUTHORIZATION"])
+      await (await post("/plain", callOf(1), { [name]: "Bearer of-the-agent" })).text()
+    expect(new Set(tokens)).toEqual(new Set([HEADERS.Authorization]))
   })
 
   test("the body of a refusal is no way around the review", async () => {

@@ -1,6 +1,7 @@
 /** Tool calls over stdio: real servers, the official client, and the records of a service. docs/doors/mcp.md. */
 import { digest } from "@runseal/canonical"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { expectSealed } from "../../server/spec/harness/door-table.ts"
 import {
   type Agent,
   countedRecords,
@@ -93,10 +94,14 @@ describe("server-filesystem", () => {
     const { run_id } = Object(receiptIn(result))
     const { _meta, ...sent } = Object(result)
     const { document } = await service.runseal.bundle(run_id)
-    const { payload, closing, governance_review } = Object(document).sections
+    const { sections } = Object(document)
+    const { payload, closing, governance_review } = sections
     expect(payload).not.toHaveProperty("ai_output_hash")
     expect(closing.declared.request_substance).toEqual({ output: { hash: digest(sent) } })
     expect(governance_review).toMatchObject({ decision_reason: "NO_AI_OUTPUT" })
+    const { route_id } = await service.runseal.run(run_id)
+    const names = { server: "files", tool: "read_text_file" }
+    expectSealed(sections, "a tool", "MCP", { route_id, names, values: {} })
   })
 
   test("observe mode releases what would be withheld, and the record is marked", async () => {

@@ -4,7 +4,15 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ERROR_CODE_NAMES, ERROR_CODES } from "@runseal/core/wire/error-codes"
 import { describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
-import { type Described, DOCUMENT, ENDPOINTS, endpointOf, expectDescribed, mismatch } from "./harness/described.ts"
+import {
+  type Described,
+  DOCUMENT,
+  ENDPOINTS,
+  endpointOf,
+  expectDescribed,
+  mismatch,
+  type ResponseObject,
+} from "./harness/described.ts"
 import { at, textAt } from "./harness/read-answer.ts"
 import { CASES, REQUESTS, standingSevenStates } from "./harness/seven-states.ts"
 
@@ -64,6 +72,20 @@ describe("the document", () => {
   test("names each operation once", () => {
     const ids = ENDPOINTS.map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test("gives every JSON request and answer a name", () => {
+    const unnamed = ENDPOINTS.flatMap(({ method, template, operation }) => {
+      const json = (content: ResponseObject["content"] = {}): readonly (object | undefined)[] =>
+        Object.entries(content).flatMap(([type, { schema }]) => (type === "application/json" ? [schema] : []))
+      const schemas = [operation.requestBody, ...Object.values(operation.responses)].flatMap(part =>
+        json(part?.content),
+      )
+      return schemas
+        .filter(schema => Object.keys(schema ?? {}).join() !== "$ref")
+        .map(schema => [method, template, schema])
+    })
+    expect(unnamed).toEqual([])
   })
 
   test("finds each endpoint by its own path", () => {

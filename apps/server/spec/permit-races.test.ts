@@ -126,7 +126,7 @@ bothDatabases("permits", open => {
     service().clock.advance(LAPSED_MS)
     expect((await service().execute(request())).status).toBe(200)
     service().clock.advance(-30_000)
-    // The sweeper, which looks at intervals, may have ended it before the clock stepped back.
+    // The sweeper, which works at intervals, may have ended it before the clock stepped back.
     await expect(redeem(service(), id), "it has expired by the log").rejects.toMatchObject({
       code: expect.stringMatching(/^permit_(invalid|not_open)$/),
     })

@@ -109,3 +109,27 @@ test("an answer of any kind says that it is there, whatever it answers", async (
     "ServiceAwayError",
   ])
 })
+
+test("a 500 is the answer to one request, and no outage", async () => {
+  const service = away({ status: 500 })
+  expect((await decide(service, "open", 5)).map(({ asked }) => asked)).toEqual([1, 1, 1, 1, 1])
+})
+
+test("what one client finds out, every client of the process knows that sends to the same address", async () => {
+  let asked = 0
+  const fetch: ClientOptions["fetch"] = async () => {
+    asked++
+    throw new TypeError("refused")
+  }
+  const open = (baseUrl: string) =>
+    createClient({ baseUrl, fetch, retries: 0 })
+      .permits.open(REQUEST, { fail: "open" })
+      .then(
+        () => "none",
+        thrown => thrown.name,
+      )
+  for (let at = 0; at < 3; at++) expect(await open("http://127.0.0.1:1")).toBe("NetworkError")
+  expect(await open("http://127.0.0.1:1/")).toBe("ServiceAwayError")
+  expect(await open("http://127.0.0.1:2")).toBe("NetworkError")
+  expect(asked).toBe(4)
+})

@@ -1,13 +1,18 @@
 /**
- * How long a caller waits for a decision, and when the service counts as away. One breaker belongs to one client, so a program makes
- * one client and shares it. docs/doors/README.md, "When the service is away".
+ * How long a caller waits for a decision, and when a service counts as away. All clients of a process that send in the same way to one address
+ * share what is known of it. docs/doors/README.md, "When the service is away".
  */
 import { HttpStatusError, NetworkError, RunsealError, TimeoutError } from "./client-errors.ts"
-import type { Platform } from "./platform.ts"
-import { isTransient } from "./retry.ts"
+import type { Fetch, Platform } from "./platform.ts"
 
 /** What becomes of an act without a decision: `open`, it is done all the same; `closed`, it is not done. */
 export type Fail = "open" | "closed"
+/** Whether a refusal stops a call, or is sealed and stops nothing. */
+export type Mode = "enforce" | "observe"
+
+/** What becomes of a call without a decision: one that is only observed goes on, as one does that fails open. */
+export const failOf = ({ mode, fail }: { readonly mode?: Mode | undefined; readonly fail?: Fail | undefined }): Fail =>
+  mode === "observe" ? "open" : (fail ?? "closed")
 
 /** Milliseconds that a caller waits for a decision, unless the client's `decisionMs` says otherwise. */
 const DECISION_DEFAULT_MS: Readonly<Record<Fail, number>> = { open: 2_000, closed: 10_000 }
@@ -19,6 +24,13 @@ const FAILURES_MAX = 3
 const PROBE_EVERY_MS = 5_000
 /** Longest time that the service can ask for with `Retry-After`, in milliseconds. */
 const PAUSE_MAX_MS = 60_000
+/** Most services that a process knows; one that is forgotten counts as there. */
+const SERVICES_MAX = 64
+/**
+ * Statuses by which a service, or a proxy before it, says that it is busy or away. Not 500: that is the answer to one request, whose sender
+ * could otherwise let the calls of all others pass undecided.
+ */
+const AWAY: readonly number[] = [429, 502, 503, 504]
 
 /** The service is away, and under `open` it was not asked. Nothing was sent. */
 export class ServiceAwayError extends RunsealError {
@@ -38,39 +50,57 @@ export type Breaker = {
   readonly decision: <T>(fail: Fail, ask: (waitMs: number) => Promise<T>) => Promise<T>
 }
 
+/** What is known of a service. */
+type Known = { failures: number; probeAt: number; isProbing: boolean }
+const services = new WeakMap<Fetch, Map<string, Known>>()
+
+function knownOf(fetch: Fetch, address: string): Known {
+  const known = services.get(fetch) ?? new Map<string, Known>()
+  services.set(fetch, known)
+  const found = known.get(address) ?? { failures: 0, probeAt: 0, isProbing: false }
+  known.set(address, found)
+  for (const oldest of known.keys()) {
+    if (known.size <= SERVICES_MAX) break
+    known.delete(oldest)
+  }
+  return found
+}
+
 /** @param decisionMs what a caller waits while the service is not away; undefined: the defaults */
-export function breakerWith({ now }: Pick<Platform, "now">, decisionMs: number | undefined): Breaker {
-  let failures = 0
-  let probeAt = 0
-  let isProbing = false
-  const isAway = (): boolean => failures >= FAILURES_MAX
+export function breakerOf(
+  { fetch, now }: Pick<Platform, "fetch" | "now">,
+  address: string,
+  decisionMs: number | undefined,
+): Breaker {
+  const known = knownOf(fetch, address)
+  const isAway = (): boolean => known.failures >= FAILURES_MAX
   const notBefore = (ms: number): void => {
-    probeAt = Math.max(probeAt, now() + ms)
+    known.probeAt = Math.max(known.probeAt, now() + ms)
   }
   const failed = (error: unknown): void => {
     const pause = error instanceof HttpStatusError ? error.retryAfterSeconds : undefined
     if (pause !== undefined) notBefore(Math.min(pause * 1000, PAUSE_MAX_MS))
-    failures = pause === undefined ? failures + 1 : Math.max(failures + 1, FAILURES_MAX)
-    if (failures === FAILURES_MAX) notBefore(PROBE_EVERY_MS)
+    known.failures = pause === undefined ? known.failures + 1 : Math.max(known.failures + 1, FAILURES_MAX)
+    if (known.failures === FAILURES_MAX) notBefore(PROBE_EVERY_MS)
   }
   return {
     decision: async (fail, ask) => {
       const waitMs = decisionMs ?? DECISION_DEFAULT_MS[fail]
-      const isProbe = isAway() && !isProbing && now() >= probeAt
+      const isProbe = isAway() && !known.isProbing && now() >= known.probeAt
       const isShort = isAway() && !isProbe
       if (isShort && fail === "open") throw new ServiceAwayError()
-      isProbing ||= isProbe
+      known.isProbing ||= isProbe
       try {
         const answer = await ask(isShort ? Math.min(waitMs, AWAY_WAIT_MS) : waitMs)
-        failures = 0
+        known.failures = 0
         return answer
       } catch (error) {
         if (meansAway(error)) failed(error)
-        else if (error instanceof HttpStatusError) failures = 0
+        else if (error instanceof HttpStatusError) known.failures = 0
         throw error
       } finally {
         if (isProbe) {
-          isProbing = false
+          known.isProbing = false
           notBefore(PROBE_EVERY_MS)
         }
       }
@@ -83,4 +113,4 @@ export const meansAway = (error: unknown): boolean =>
   error instanceof ServiceAwayError ||
   error instanceof NetworkError ||
   error instanceof TimeoutError ||
-  (error instanceof HttpStatusError && (isTransient(error) || error.status >= 500))
+  (error instanceof HttpStatusError && AWAY.includes(error.status))

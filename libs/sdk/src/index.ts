@@ -106,7 +106,7 @@ export {
 } from "@runseal/permit"
 export type { Administration } from "./administration.ts"
 export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
-export { type Breaker, type Fail, ServiceAwayError } from "./breaker.ts"
+export { type Breaker, type Fail, failOf, type Mode, ServiceAwayError } from "./breaker.ts"
 export { type Client, createClient } from "./client.ts"
 export {
   AbortedError,
@@ -150,6 +150,7 @@ export type { ExecuteResult } from "./execute-result.ts"
 export type { ExportCalls, ExportRange } from "./export-calls.ts"
 export type { AttestationList, List, PageOptions, RunFilters, RunList } from "./list-pages.ts"
 export { hashFile } from "./local-files.ts"
+export { flushObserved, type Observed, observedBy } from "./observed.ts"
 export type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
 export type {
   CloseOptions,
@@ -174,6 +175,17 @@ export type { Received } from "./read-reply.ts"
 export { parseRetryAfter } from "./retry.ts"
 export type { VersionAnswer } from "./run-answers.ts"
 export type { BundleOptions, ReportOptions, RunReads } from "./run-reads.ts"
+export {
+  type Called,
+  type Made,
+  type OpenCall,
+  type ReportedCall,
+  reportedCall,
+  type SealedCall,
+  type SealOptions,
+  sealedCall,
+  sealedParts,
+} from "./sealed-call.ts"
 export {
   type ActionOptions,
   type CallOptions,

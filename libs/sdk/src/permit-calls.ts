@@ -12,12 +12,12 @@ import {
   redeemPermitAnswerSchema,
 } from "@runseal/core/wire/permit-answers"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
-import { type Fail, meansAway } from "./breaker.ts"
+import type { Fail } from "./breaker.ts"
 import { as, onceCall, permitPath, query } from "./calls.ts"
 import { InvalidArgumentError, ProtocolError } from "./client-errors.ts"
 import type { Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
-import { lateCloses } from "./late-closes.ts"
+import { isLate, lateCloses } from "./late-closes.ts"
 import { lenient } from "./lenient.ts"
 import { type List, listItems, type PageOptions } from "./list-pages.ts"
 import type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
@@ -93,7 +93,7 @@ export function permitCalls(send: Send, settings: Settings): PermitCalls {
         send({ ...call, awaited: true }, readExecuteResult, { ...options, timeoutMs: waitMs, deadlineMs: waitMs })
       const sending = fail === "open" ? settings.breaker.decision(fail, within) : send(call, readExecuteResult, options)
       return await sending.catch(error => {
-        if (resend && meansAway(error)) sendLater(call)
+        if (resend && isLate(error)) sendLater(call)
         throw error
       })
     },

@@ -45,7 +45,11 @@ test("an act is permitted, done and sealed", async () => {
   let seen: ActivePermit | undefined
   const act = async (permit: ActivePermit) => {
     seen = permit
-    return { output: { paid: true }, effects: [{ effect_kind: "funds_transfer", target: "bank" }], tokens: 12 }
+    return {
+      output: { paid: true },
+      effects: [{ effect_kind: "funds_transfer", target: "bank" }],
+      cost: { total_tokens: 12 },
+    }
   }
   const { output, run, permit_id } = await clientOf().permit(REQUEST, act)
   expect(output).toEqual({ paid: true })
@@ -68,7 +72,7 @@ test("an output that is a text is sealed as it is, and none is not sealed", asyn
 })
 
 test("an output that is not captured is not sent: its hash is declared beside what the act used", async () => {
-  const act = async () => ({ output: { paid: true }, tokens: 12 })
+  const act = async () => ({ output: { paid: true }, cost: { total_tokens: 12 } })
   const { output } = await clientOf().permit(REQUEST, act, { captureContent: false })
   expect(output).toEqual({ paid: true })
   await clientOf().permit(REQUEST, async () => ({ output: undefined }), { captureContent: false })
@@ -122,9 +126,12 @@ describe("an act that fails", () => {
 
   test("has failed when its output cannot be sealed, and its effects and tokens are sealed", async () => {
     const effects = [{ effect_type: "transfer", target: "account-7" }]
-    const failed = clientOf().permit(REQUEST, async () => ({ output: () => 1, effects, tokens: 12 }))
+    const failed = clientOf().permit(REQUEST, async () => ({ output: () => 1, effects, cost: { total_tokens: 12 } }))
     await expect(failed).rejects.toThrow(InvalidArgumentError)
-    const declared = { causal_graph: { effect_log: effects }, request_substance: { cost: { total_tokens: 12 } } }
+    const declared = {
+      causal_graph: { effect_log: effects },
+      request_substance: { cost: { total_tokens: 12 } },
+    }
     expect(closings()).toEqual([{ outcome: "failed", code: "EXECUTOR_FAILED", ...declared }])
   })
 })
@@ -228,7 +235,10 @@ describe("a close", () => {
 
 test("a guarded function is permitted at each call, and gives its output", async () => {
   const pay = clientOf().guard(
-    async (amount: number, { permit }) => ({ output: `${amount} under ${permit.length > 100}`, tokens: amount }),
+    async (amount: number, { permit }) => ({
+      output: `${amount} under ${permit.length > 100}`,
+      cost: { total_tokens: amount },
+    }),
     { request: amount => ({ ...REQUEST, payload: `${amount}` }) },
   )
   expect([await pay(1), await pay(2)]).toEqual(["1 under true", "2 under true"])

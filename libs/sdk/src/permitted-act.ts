@@ -6,7 +6,7 @@ import { CLOSE_SECONDS_DEFAULT, VALID_SECONDS_DEFAULT } from "@runseal/core/wire
 import type { Fail } from "./breaker.ts"
 import { ProtocolError, TimeoutError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
-import type { Effect } from "./execute-arguments.ts"
+import type { Cost, Effect } from "./execute-arguments.ts"
 import type { ExecuteResult } from "./execute-result.ts"
 import type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
 import type { OpenedPermit, PermitCalls } from "./permit-calls.ts"
@@ -41,7 +41,7 @@ export type Acted<Output> = {
   /** Effects outside of the agent. */
   readonly effects?: readonly Effect[] | undefined
   /** Tokens that the act used. */
-  readonly tokens?: number | undefined
+  readonly cost?: Cost | undefined
 }
 
 /** A permitted act that is sealed. */
@@ -207,7 +207,7 @@ function closingOf(used: Used, text: string | undefined, isSent: boolean): Permi
 /** What an act did and used, which is sealed also when its output cannot be. */
 type Used = Pick<PermitClosing, "causal_graph" | "request_substance">
 
-const usedBy = ({ effects, tokens }: Omit<Acted<unknown>, "output">): Used => ({
+const usedBy = ({ effects, cost }: Omit<Acted<unknown>, "output">): Used => ({
   ...(effects === undefined ? {} : { causal_graph: { effect_log: effects } }),
-  ...(tokens === undefined ? {} : { request_substance: { cost: { total_tokens: tokens } } }),
+  ...(cost === undefined ? {} : { request_substance: { cost } }),
 })

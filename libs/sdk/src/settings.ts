@@ -1,6 +1,6 @@
 /** Options of the client and of single calls, with their bounds and defaults. Checked once, when they are passed. */
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
-import { type Breaker, breakerWith } from "./breaker.ts"
+import { type Breaker, breakerOf } from "./breaker.ts"
 import { InvalidArgumentError } from "./client-errors.ts"
 import { environmentVariable, PLATFORM, type Platform } from "./platform.ts"
 
@@ -82,7 +82,7 @@ export type Settings = Platform &
     readonly newIdempotencyKey: (() => string) | undefined
     readonly retries: number
     readonly maxResponseBytes: number
-    /** Shared by all calls of the client. */
+    /** Of the service. */
     readonly breaker: Breaker
   }
 
@@ -109,9 +109,11 @@ export function readSettings(options: ClientOptions): Settings {
   }
 }
 
-/** A breaker for a program that asks the service without a client. @throws InvalidArgumentError */
-export const createBreaker = ({ now, decisionMs }: Pick<ClientOptions, "now" | "decisionMs"> = {}): Breaker =>
-  breakerWith({ now: now ?? PLATFORM.now }, readDecisionMs(decisionMs))
+/** The breaker of a service, for a program that asks it without a client. @throws InvalidArgumentError */
+export function createBreaker(options: ClientOptions = {}): Breaker {
+  const { fetch = PLATFORM.fetch, now = PLATFORM.now, decisionMs } = options
+  return breakerOf({ fetch, now }, readAddressAndKey(options).baseUrl, readDecisionMs(decisionMs))
+}
 
 /** What the caller passed, or else the environment. @throws InvalidArgumentError */
 function readDecisionMs(passed: number | undefined): number | undefined {

@@ -1,4 +1,4 @@
-"""Client of Runseal and second verifier of its records. Nothing heavy is imported before it is used."""
+"""Client of Runseal. Nothing heavy is imported before it is used."""
 
 from __future__ import annotations
 

@@ -20,9 +20,6 @@ from .closing import CLOSING_SECONDS, not_closed, store_close, to_its_end, uncon
 from .errors import ActRefused, RunsealError
 from .operations import AsyncOperations
 from .transport import Reading, no_answer, pause_after, read_answer, request_of
-from .verifier.checks import Outcome
-from .verifier.documents import verify_text
-from .verifier.trust import read_trust
 
 T = TypeVar("T")
 AsyncPermit = Act
@@ -161,7 +158,3 @@ class AsyncRunseal(AsyncOperations):
             raise sent.problem or RuntimeError("A close has an answer or a problem.")
         if not act.answer.ok:
             raise ActRefused(act.answer, 422)
-
-    async def verify_run(self, run_id: int, trust: bytes) -> Outcome:
-        """Verifies the record of a run offline, with a trust document that did not come with it."""
-        return verify_text(await self.bundle(run_id), [read_trust(trust)])

@@ -17,7 +17,7 @@ def verify_determinism(body: Body) -> Call[m.Determinism]:
 
 
 def verify_by_service(document: Body) -> Call[m.Verification]:
-    """What the service says of a document. `verify_run` does not have to believe it."""
+    """What the service says of a document. `runseal_verify` does not have to believe it."""
     return Call("POST", "/dcae/verify", m.Verification, document, again=True)
 
 
@@ -60,7 +60,7 @@ def run(run_id: int) -> Call[m.RunRecord]:
 
 
 def check_run(run_id: int) -> Call[m.SelfCheck]:
-    """The service's own check of a manifest. `verify_run` does not have to believe it."""
+    """The service's own check of a manifest. `runseal_verify` does not have to believe it."""
     return Call("GET", f"/runs/{run_id}/verify", m.SelfCheck)
 
 

@@ -19,9 +19,6 @@ from .closing import CLOSING_SECONDS, not_closed, unconfirmed
 from .errors import ActRefused, RunsealError
 from .operations import Operations, Sender
 from .transport import Reading, no_answer, pause_after, read_answer, request_of
-from .verifier.checks import Outcome
-from .verifier.documents import verify_text
-from .verifier.trust import read_trust
 
 T = TypeVar("T")
 Permit = Act
@@ -142,7 +139,3 @@ class Runseal(Operations, Sender):
             raise
         if not act.answer.ok:
             raise ActRefused(act.answer, 422)
-
-    def verify_run(self, run_id: int, trust: bytes) -> Outcome:
-        """Verifies the record of a run offline, with a trust document that did not come with it."""
-        return verify_text(self.bundle(run_id), [read_trust(trust)])

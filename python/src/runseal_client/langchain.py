@@ -14,14 +14,20 @@ from langchain_core.callbacks import BaseCallbackHandler
 from .acts import failure_code
 from .background import EXIT_SECONDS, observer_of
 from .client import Runseal
-from .sealing import CLOSE_SECONDS, opening_of, said_of
+from .sealing import Called, completed, cost_of, opening_of, said_of
 from .spool import Spool
 
+DOOR = "agents/langchain"
 
-def _tokens(response: Any) -> int | None:
-    usage = (getattr(response, "llm_output", None) or {}).get("token_usage") or {}
-    total = usage.get("total_tokens")
-    return total if isinstance(total, int) else None
+
+def _usage(response: Any) -> Any:
+    """What the answers of a model say of its tokens: each of them, or all of them together."""
+    answers = [answer for each in response.generations for answer in each]
+    said = [cost_of(getattr(getattr(answer, "message", None), "usage_metadata", None)) for answer in answers]
+    counted = [cost for cost in said if cost]
+    if not counted:
+        return (getattr(response, "llm_output", None) or {}).get("token_usage")
+    return {name: sum(cost.get(name, 0) for cost in counted) for name in counted[0]}
 
 
 class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
@@ -51,16 +57,9 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
         """Seals what it can within `timeout` seconds, and stores the rest in the spool, as the end of the process does."""
         self._observer.shutdown(timeout)
 
-    def _start(self, run_id: UUID, name: str, arguments: Any) -> None:
-        route = f"agents/langchain/{name}"
-
-        def opening() -> dict[str, Any]:
-            program = {"door": "agents", "agent": self._agent}
-            payload = {"tool": name, "arguments": arguments}
-            body = opening_of(route, program, payload, f"langchain/{name}", observe=True)
-            return {**body, "close_within_seconds": CLOSE_SECONDS}
-
-        self._observer.start((self, run_id), route, opening)
+    def _start(self, run_id: UUID, arguments: Any, **called: str | None) -> None:
+        call = Called(DOOR, self._agent, **called)
+        self._observer.start((self, run_id), call.route_id, lambda: opening_of(call, arguments, observe=True))
 
     def _end(self, run_id: UUID, body: dict[str, Any]) -> None:
         self._observer.end((self, run_id), body)
@@ -70,15 +69,14 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
 
     def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **more: Any) -> None:
         """A tool begins."""
-        name = str((serialized or {}).get("name", "tool"))
-        self._start(run_id, name, more.get("inputs") or input_str)
+        self._start(run_id, more.get("inputs") or input_str, tool=str((serialized or {}).get("name", "tool")))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
         """A tool has ended; a message that says the tool failed is a failure."""
         if getattr(output, "status", None) == "error":
             self._end(run_id, {"outcome": "failed", "code": "EXECUTOR_FAILED"})
             return
-        self._end(run_id, {"outcome": "completed", **said_of(output)})
+        self._end(run_id, completed(said_of(output)))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         """A tool has raised."""
@@ -86,24 +84,21 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
 
     def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **more: Any) -> None:
         """A chat model is asked."""
-        self._start(run_id, self._model(more), messages)
+        self._start(run_id, messages, **self._model(more))
 
     def on_llm_start(self, serialized: Any, prompts: Any, *, run_id: UUID, **more: Any) -> None:
         """A model is asked."""
-        self._start(run_id, self._model(more), prompts)
+        self._start(run_id, prompts, **self._model(more))
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **more: Any) -> None:
         """A model has answered."""
-        body = {"outcome": "completed", **said_of(response.generations)}
-        tokens = _tokens(response)
-        if tokens is not None:
-            body["request_substance"] = {**body.get("request_substance", {}), "cost": {"total_tokens": tokens}}
-        self._end(run_id, body)
+        self._end(run_id, completed(said_of(response.generations), _usage(response)))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         """A model has failed."""
         self._failed(run_id, error)
 
-    def _model(self, more: Mapping[str, Any]) -> str:
-        given = more.get("invocation_params") or {}
-        return str(given.get("model") or given.get("model_name") or "model")
+    def _model(self, more: Mapping[str, Any]) -> dict[str, str | None]:
+        given, known = more.get("invocation_params") or {}, more.get("metadata") or {}
+        model = known.get("ls_model_name") or given.get("model") or given.get("model_name") or "model"
+        return {"model": str(model), "provider": known.get("ls_provider")}

@@ -19,9 +19,18 @@ from .caller_calls import close_permit, open_permit
 from .calls import Call, new_key
 from .client import Runseal
 from .errors import ActRefused, CloseUnconfirmed, RunsealError
-from .litellm_requests import MARK, arguments_of, metadata_of, names_one_model, plain_answer, reserve_of, tokens_of
+from .litellm_requests import (
+    MARK,
+    arguments_of,
+    metadata_of,
+    names_one_model,
+    plain_answer,
+    provider_of,
+    reserve_of,
+    usage_of,
+)
 from .open_permits import OpenPermits
-from .sealing import CLOSE_SECONDS, opening_of, output_of, text_of
+from .sealing import CLOSE_SECONDS, Called, completed, opening_of, output_of, text_of
 from .spool import Spool
 
 T = TypeVar("T")
@@ -94,20 +103,18 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         if not self._observe and not names_one_model(data):
             # The proxy would ask others too, and a permit is for one.
             raise HTTPException(status_code=400, detail={"error": "A request names one model."})
-        route = f"litellm/{model}"
+        arguments = arguments_of(data)
+        agent = os.environ.get("RUNSEAL_AGENT", "litellm-proxy")
+        called = Called("litellm", agent, model=model or None, provider=provider_of(model), route=f"litellm/{model}")
 
         def opening() -> dict[str, Any]:
-            arguments = arguments_of(data)
-            payload = {"tool": model, "arguments": arguments, "call_type": kind}
-            reserve = reserve_of(data, arguments)
-            program = {"door": "litellm", "agent": os.environ.get("RUNSEAL_AGENT", "litellm-proxy")}
-            body = opening_of(route, program, payload, route, reserve, self._observe)
-            context = {"model_name": body["route_id"].removeprefix("litellm/")} if model else {}
-            return {**body, "attested_context": context, "close_within_seconds": CLOSE_SECONDS}
+            body = opening_of(called, arguments, reserve_of(data, arguments), self._observe)
+            context = {"call_type": kind}
+            return {**body, "reproducibility_context": context, "close_within_seconds": CLOSE_SECONDS}
 
         if self._observe:
             metadata[MARK] = new_key()
-            self._observed().start(metadata[MARK], route, opening)
+            self._observed().start(metadata[MARK], called.route_id, opening)
             return data
         body = opening()
         try:
@@ -153,7 +160,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
 
     async def async_post_call_success_hook(self, data: dict[str, Any], user_api_key_dict: Any, response: Any) -> Any:
         """Seals the answer before it is given out."""
-        await self._close(data, _completed(text_of(plain_answer(response)), tokens_of(response)))
+        await self._close(data, completed(output_of(text_of(plain_answer(response))), usage_of(response)))
         return response
 
     async def async_post_call_failure_hook(
@@ -171,14 +178,14 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
     ) -> AsyncIterator[Any]:
         """Seals a stream at its end, also one that breaks off or that its reader leaves."""
         parts: list[str] = []
-        tokens: int | None = None
+        usage = None
         body: dict[str, Any] = {"outcome": "failed", "code": "EXECUTOR_FAILED"}
         try:
             async for chunk in response:
                 parts.append(text_of(plain_answer(chunk)))
-                tokens = tokens_of(chunk) or tokens
+                usage = usage_of(chunk) or usage
                 yield chunk
-            body = _completed(f"[{','.join(parts)}]", tokens)
+            body = completed(output_of(f"[{','.join(parts)}]"), usage)
         finally:
             # Not ended when the reader leaves: the close is sent all the same.
             await asyncio.shield(self._close(request_data, body))
@@ -188,13 +195,6 @@ def _refusal(error: RunsealError, sentence: str, status: int) -> HTTPException:
     """What the caller gets: a service that is busy is 429, with the time after which it may be asked."""
     after = None if error.retry_after is None else {"Retry-After": str(math.ceil(error.retry_after))}
     return HTTPException(429 if error.status == 429 else status, detail={"error": sentence}, headers=after)
-
-
-def _completed(text: str, tokens: int | None) -> dict[str, Any]:
-    said = output_of(text)
-    if tokens is not None:
-        said["request_substance"] = {**said.get("request_substance", {}), "cost": {"total_tokens": tokens}}
-    return {"outcome": "completed", **said}
 
 
 handler = RunsealHandler()

@@ -67,8 +67,22 @@ def plain_answer(value: Any) -> Any:
     return value.model_dump(mode="json", exclude_none=True) if hasattr(value, "model_dump") else value
 
 
-def tokens_of(value: Any) -> int | None:
-    """The tokens that an answer says were used."""
-    usage = plain_answer(value).get("usage") if isinstance(plain_answer(value), dict) else None
-    total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
+def usage_of(value: Any) -> Any:
+    """What an answer, or the last part of one, says of the tokens that were used."""
+    answer = plain_answer(value)
+    return answer.get("usage") if isinstance(answer, dict) else None
+
+
+def provider_of(model: str) -> str | None:
+    """Who runs a model of the proxy, where all its deployments are of one provider."""
+    from litellm import get_llm_provider
+    from litellm.proxy import proxy_server
+
+    router = proxy_server.llm_router
+    deployments = (router.get_model_list(model_name=model) if router is not None else None) or []
+    names = {each["litellm_params"]["model"]: each["litellm_params"].get("custom_llm_provider") for each in deployments}
+    try:
+        providers = {provider or get_llm_provider(name)[1] for name, provider in (names or {model: None}).items()}
+    except Exception:  # A name that LiteLLM does not place.
+        return None
+    return providers.pop() if len(providers) == 1 else None

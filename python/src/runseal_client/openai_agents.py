@@ -15,12 +15,14 @@ from agents import FunctionTool, TracingProcessor, function_tool
 from .async_client import AsyncRunseal
 from .background import EXIT_SECONDS, observer_of
 from .client import Runseal
-from .sealing import opening_of, said_of, sealed
+from .sealing import Called, completed, opening_of, said_of, seal
 from .spool import Spool
 
+DOOR = "agents/openai-agents"
 
-def sealed_tool(client: AsyncRunseal) -> Callable[[Callable[..., Any]], FunctionTool]:
-    """A function tool of which each call is permitted before it runs: a refused call is not made, and the model is told."""
+
+def sealed_tool(client: AsyncRunseal, agent: str = "openai-agents") -> Callable[[Callable[..., Any]], FunctionTool]:
+    """A function tool of which each call is permitted before it runs: a refused call is not made, and the model is informed."""
 
     def decorate(function: Callable[..., Any]) -> FunctionTool:
         async def act(*args: Any, **kwargs: Any) -> Any:
@@ -31,20 +33,41 @@ def sealed_tool(client: AsyncRunseal) -> Callable[[Callable[..., Any]], Function
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
             setattr(act, name, getattr(function, name))
         act.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-        return function_tool(sealed(client, f"agents/openai-agents/{function.__name__}")(act))
+        return function_tool(seal(client, Called(DOOR, agent, tool=function.__name__), act))
 
     return decorate
+
+
+class _Answer:
+    """What a span says of a call of a model."""
+
+    model, asked, output, usage = "model", None, None, None
+
+    def read(self, data: Any) -> None:
+        """Reads it; raises what an object of the caller raises."""
+        facts, response = data.export() or {}, getattr(data, "response", None)
+        self.model = str(facts.get("model") or getattr(response, "model", None) or "model")
+        self.asked = facts.get("input") or getattr(data, "input", None)
+        self.output = facts.get("output") or (response.model_dump(mode="json") if response is not None else None)
+        self.usage = facts.get("usage")
 
 
 class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
     """Seals each model call of a trace when its span ends. It observes: the call is over by then, and a thread sends it, so
     that neither the call nor its event loop waits for the service.
 
-    What the service did not take is counted in `unsealed`, stored in the spool and sealed later as a gap.
+    What the service did not take is counted in `unsealed`, stored in the spool and sealed later as a gap. `provider` names
+    who runs the models, which a trace does not say.
     """
 
-    def __init__(self, client: Runseal | None = None, agent: str = "openai-agents", spool: Spool | None = None) -> None:
-        self._agent = agent
+    def __init__(
+        self,
+        client: Runseal | None = None,
+        agent: str = "openai-agents",
+        spool: Spool | None = None,
+        provider: str | None = None,
+    ) -> None:
+        self._agent, self._provider = agent, provider
         self._observer = observer_of("openai-agents", client, spool)
 
     @property
@@ -66,26 +89,16 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
         data = span.span_data
         if data.type not in ("generation", "response"):
             return
-        facts = data.export() or {}
-        response = getattr(data, "response", None)
-        model = str(facts.get("model") or getattr(response, "model", None) or "model")
-        asked = facts.get("input") or getattr(data, "input", None)
-        answered = facts.get("output") or (response.model_dump(mode="json") if response is not None else None)
-        route = f"agents/openai-agents/{model}"
+        call, answer = object(), _Answer()
 
         def opening() -> dict[str, Any]:
-            program = {"door": "agents", "agent": self._agent}
-            return opening_of(
-                route, program, {"tool": model, "arguments": asked}, f"openai-agents/{model}", observe=True
-            )
+            answer.read(data)
+            called = Called(DOOR, self._agent, model=answer.model, provider=self._provider)
+            return opening_of(called, answer.asked, observe=True)
 
-        call = object()
-        self._observer.start(call, route, opening)
-        if span.error:
-            closing: dict[str, Any] = {"outcome": "failed", "code": "EXECUTOR_FAILED"}
-        else:
-            closing = {"outcome": "completed", **said_of(answered)}
-        self._observer.end(call, closing)
+        self._observer.start(call, f"{DOOR}/model", opening)
+        failed = {"outcome": "failed", "code": "EXECUTOR_FAILED"}
+        self._observer.end(call, failed if span.error else completed(said_of(answer.output), answer.usage))
 
     def force_flush(self) -> None:
         """Waits some seconds until each span so far is sealed or in the spool."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-
-from .verifier.json_text import Unreadable, parse
+try:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+except ImportError:
+    raise ImportError("To check permits, install runseal-client with its extra: runseal-client[permit].") from None
 
 MAX_PERMIT_CHARACTERS = 16_384
 MAX_LEEWAY_SECONDS = 30
@@ -48,10 +50,21 @@ def _decoded(part: str) -> bytes:
     return data
 
 
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("A member is there twice.")
+    return members
+
+
+def _no_number(_: str) -> Any:
+    raise ValueError("JSON has no such number.")
+
+
 def _object(data: bytes) -> dict[str, Any]:
     try:
-        value = parse(data)
-    except Unreadable:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number)
+    except (ValueError, RecursionError):
         raise PermitInvalid("It is no permit.") from None
     if not isinstance(value, dict):
         raise PermitInvalid("It is no permit.")

@@ -8,17 +8,20 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
+
+import rfc8785
 
 from .async_client import AsyncRunseal
 from .client import Runseal
-from .verifier.json_text import MAX_INTEGER, canonical, digest
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MAX_TEXT_CHARACTERS = 200_000
 MAX_DEPTH = 64
+MAX_INTEGER = 2**53 - 1
 # How long after its permit has expired a call of a door may end.
 CLOSE_SECONDS = 3_600
 # As many nodes as the service takes of a request.
@@ -27,7 +30,7 @@ MAX_PARTS = 131_072
 
 def program_of(facts: Mapping[str, Any]) -> str:
     """The program_id of a door: SHA-256 of what it knows of the program that acts."""
-    return digest(dict(facts))
+    return hashlib.sha256(rfc8785.dumps(dict(facts))).hexdigest()
 
 
 def _unsaid(value: Any) -> dict[str, str]:
@@ -114,7 +117,7 @@ def _plain_scalar(value: Any, depth: int, parts: _Parts) -> Any:
 
 def text_of(value: Any) -> str:
     """The RFC 8785 text of a value, as `plain` says it. Raises ValueError for a value of more than MAX_PARTS parts."""
-    return canonical(plain(value))
+    return rfc8785.dumps(plain(value)).decode()
 
 
 def captures_content() -> bool:
@@ -151,66 +154,134 @@ def _name(text: str, most: int) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)[:most]
 
 
-def opening_of(
-    route_id: str, program: Mapping[str, Any], payload: Any, audience: str, tokens: int = 0, observe: bool = False
-) -> dict[str, Any]:
-    """The body of POST /permits for an act of a door. With `observe` the record says that a refusal stopped nothing."""
-    program_id = program_of(program)
+@dataclass(frozen=True)
+class Called:
+    """What a door calls for an agent: a tool, or a model. `door` begins the route, such as `agents/langchain`."""
+
+    door: str
+    agent: str
+    tool: str | None = None
+    model: str | None = None
+    # Who runs the model, where that is known.
+    provider: str | None = None
+    # Where the door does not make it of its name and what is called.
+    route: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As the payload names it."""
+        return f"model/{self.model}" if self.tool is None else self.tool
+
+    @property
+    def route_id(self) -> str:
+        """The route of its runs."""
+        return _name(self.route or f"{self.door}/{self.name}", 512)
+
+
+def opening_of(called: Called, arguments: Any, reserve_tokens: int = 0, observe: bool = False) -> dict[str, Any]:
+    """The body of POST /permits for a call of a door. With `observe` the record says that a refusal stopped nothing.
+
+    Raises ValueError for arguments of more than MAX_PARTS parts.
+    """
+    agent = _name(called.agent, 256)
+    definition = {"door": called.door, "tool": called.tool, "model": called.model, "provider": called.provider}
+    known = {name: value for name, value in definition.items() if value is not None}
+    model = {"model_name": called.model, "model_provider": called.provider}
+    attested = {name: _name(value, 512) for name, value in model.items() if value}
     return {
-        "program_id": os.environ.get("RUNSEAL_PROGRAM_ID", program_id),
-        "route_id": _name(route_id, 512),
-        "registry_record_hash": os.environ.get("RUNSEAL_REGISTRY_RECORD_HASH", program_id),
-        "payload": text_of(payload),
-        "audience": _name(audience, 256),
-        "reserve_tokens": tokens,
-        **({"enforcement": "observe"} if observe else {}),
+        "program_id": os.environ.get("RUNSEAL_PROGRAM_ID", program_of({"door": called.door, "agent": called.agent})),
+        "route_id": called.route_id,
+        "registry_record_hash": os.environ.get("RUNSEAL_REGISTRY_RECORD_HASH", program_of(known)),
+        "payload": text_of({"tool": called.name, "arguments": arguments}),
+        "audience": agent,
+        "reserve_tokens": reserve_tokens,
+        "attested_context": {"actor_id": agent, **attested},
+        **({"enforcement": "observe", "close_within_seconds": CLOSE_SECONDS} if observe else {}),
     }
 
 
+# Members of a cost, and the names that frameworks have for them.
+_TOKENS = {
+    "input_tokens": ("input_tokens", "prompt_tokens"),
+    "output_tokens": ("output_tokens", "completion_tokens"),
+    "total_tokens": ("total_tokens",),
+}
+
+
+def cost_of(usage: Any) -> dict[str, int]:
+    """The tokens that a model says it used, by their names in a record; empty where it says none, as some do with 0."""
+    said = usage if isinstance(usage, Mapping) else {}
+    found = {
+        member: next((said[name] for name in names if _is_count(said.get(name))), None)
+        for member, names in _TOKENS.items()
+    }
+    cost = {member: count for member, count in found.items() if count is not None}
+    if not any(cost.values()):
+        return {}
+    if "total_tokens" not in cost:
+        cost["total_tokens"] = min(sum(cost.values()), MAX_INTEGER)
+    return cost
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_INTEGER
+
+
+def completed(output: Mapping[str, Any], usage: Any = None) -> dict[str, Any]:
+    """The body of the close of a call that was made; `output` is what `said_of` or `output_of` says of its output."""
+    cost = cost_of(usage)
+    used = {"request_substance": {**output.get("request_substance", {}), "cost": cost}} if cost else {}
+    return {"outcome": "completed", **output, **used}
+
+
 def sealed(
-    client: Runseal | AsyncRunseal, route_id: str, *, program: Mapping[str, Any] | None = None
+    client: Runseal | AsyncRunseal, route_id: str, *, agent: str | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Permits each call of a function before it runs, and seals it after: also a call that raises.
 
-    A coroutine function needs an AsyncRunseal, another one a Runseal. Raises ActRefused when a gate refuses: before the
-    call, which is then not made, or at its close, and then the result is not given back. Raises CloseUnconfirmed, which has
-    the result, when the call was made and the service did not confirm its close. Raises TypeError for a generator
-    function, and for a function that gives back a generator or an awaitable: what it does comes after its end.
+    `agent` names who acts, in records and as the audience of permits; absent, the function does. A coroutine function
+    needs an AsyncRunseal, another one a Runseal. Raises ActRefused when a gate refuses: before the call, which is then not
+    made, or at its close, and then the result is not given back. Raises CloseUnconfirmed, which has the result, when the
+    call was made and the service did not confirm its close. Raises TypeError for a generator function, and for a function
+    that gives back a generator or an awaitable: what it does comes after its end.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError("A generator function cannot be sealed: what it does comes after its call.")
         name = f"{function.__module__}.{function.__qualname__}"
-        facts = {"door": "python", "agent": name, **(program or {})}
+        return seal(client, Called("python", agent or name, tool=name, route=route_id), function)
 
-        def body(arguments: inspect.BoundArguments) -> dict[str, Any]:
-            payload = {"tool": name, "arguments": dict(arguments.arguments)}
-            return opening_of(route_id, facts, payload, name)
+    return decorate
 
-        signature = inspect.signature(function)
-        if inspect.iscoroutinefunction(function):
 
-            @functools.wraps(function)
-            async def act_later(*args: P.args, **kwargs: P.kwargs) -> Any:
-                assert isinstance(client, AsyncRunseal), "a coroutine function needs an AsyncRunseal"
-                async with client.permit(body(signature.bind(*args, **kwargs))) as act:
-                    result = _has_ended(await function(*args, **kwargs))
-                    act.result = result
-                    act.completed(**said_of(result))
-                return result
+def seal(client: Runseal | AsyncRunseal, called: Called, function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, sealed as `sealed` does it."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError("A generator function cannot be sealed: what it does comes after its call.")
+    signature = inspect.signature(function)
 
-            return act_later  # type: ignore[return-value]
+    def body(*args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+        return opening_of(called, dict(signature.bind(*args, **kwargs).arguments))
+
+    if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        def act_now(*args: P.args, **kwargs: P.kwargs) -> R:
-            assert isinstance(client, Runseal), "a function needs a Runseal"
-            with client.permit(body(signature.bind(*args, **kwargs))) as act:
-                result: R = _has_ended(function(*args, **kwargs))
+        async def act_later(*args: P.args, **kwargs: P.kwargs) -> Any:
+            assert isinstance(client, AsyncRunseal), "a coroutine function needs an AsyncRunseal"
+            async with client.permit(body(*args, **kwargs)) as act:
+                result = _has_ended(await function(*args, **kwargs))
                 act.result = result
                 act.completed(**said_of(result))
             return result
 
-        return act_now
+        return act_later  # type: ignore[return-value]
 
-    return decorate
+    @functools.wraps(function)
+    def act_now(*args: P.args, **kwargs: P.kwargs) -> R:
+        assert isinstance(client, Runseal), "a function needs a Runseal"
+        with client.permit(body(*args, **kwargs)) as act:
+            result: R = _has_ended(function(*args, **kwargs))
+            act.result = result
+            act.completed(**said_of(result))
+        return result
+
+    return act_now

@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import rfc8785
+
 from .sealing import program_of
-from .verifier.json_text import canonical
 
 _LOG = logging.getLogger("runseal_client")
 # What a file holds at least, by the first word of its name.
@@ -72,7 +73,7 @@ def gap_run(name: str, gap: dict[str, Any]) -> dict[str, Any]:
         "program_id": program_of(facts),
         "route_id": f"{gap['door']}/gap",
         "registry_record_hash": program_of(facts),
-        "payload": canonical({**facts, **counts}),
+        "payload": rfc8785.dumps({**facts, **counts}).decode(),
         "causal_graph": {"effect_log": effects},
         # The id tells a reader that two runs are one gap: one sent again after the service has forgotten its idempotency key.
         "reproducibility_context": {"gap": {"id": name, **counts}},

@@ -88,7 +88,7 @@ async function bundle(
     bundle: true,
     splitting: true,
     platform: "node",
-    target: "node24",
+    target: "node22.18",
     format: "esm",
     charset: "utf8",
     logLevel: "error",

@@ -13,6 +13,7 @@ import { PUBLISHED } from "../supply-chain/sbom.ts"
 import { referencesIn } from "./modules.ts"
 import { manifestIn, type Packed, packAll, pathsIn, unpack } from "./pack.ts"
 import { type EmptyFolder, emptyFolder, node20 } from "./test/empty-folder.ts"
+import { gatewayTests } from "./test/gateway-tests.ts"
 import { type LocalRegistry, openRegistry } from "./test/local-registry.ts"
 import { type PackedServer, startPackedServer } from "./test/packed-server.ts"
 
@@ -459,24 +460,7 @@ describe("@runseal/permit", () => {
   })
 })
 
-describe("npx @runseal/mcp in an empty folder", () => {
-  test(
-    "starts the published service, makes a tool call and gives its receipt",
-    async () => {
-      const folder = empty()
-      await folder.install(packedFile("@runseal/mcp"))
-      const call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"act","arguments":{}}}'
-      folder.write("messages", `${call}\n`)
-      folder.write("server.mjs", readFileSync(join(ROOT, "apps/mcp/test/changing-server.mjs"), "utf8"))
-      const gateway = "npx @runseal/mcp --data-dir data -- node server.mjs definition calls"
-      const input = "cat messages; until grep -q receipt answers 2>/dev/null; do sleep 0.1; done"
-      const { code, stderr } = await folder.run("/bin/sh", "-c", `(${input}) | ${gateway} > answers`)
-      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("1 sealed as completed") })
-      expect(readFileSync(join(folder.path, "answers"), "utf8")).toContain('"dev.runseal/receipt":{"run_id":1,')
-    },
-    SLOW_MS,
-  )
-})
+describe("@runseal/mcp in an empty folder", () => gatewayTests(empty, packedFile))
 
 test(
   "SIGTERM stops the service, which goes on with the same records when it is started again",

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, globSync, mkdirSync, mkdtempSync } from "node:fs"
+import { existsSync, globSync, mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ROOT } from "../supply-chain/lockfile.ts"
@@ -35,12 +35,12 @@ export function runStep(command: string, ...parameters: readonly string[]): stri
   return printed
 }
 
-/** A temporary folder with the wheel, and what makes environments beside it. */
+/** A temporary folder with the wheels, and what makes environments beside them. */
 export interface PythonPlace {
   /** Makes an empty environment and gives the folder of its programs. */
   readonly environment: (name: string) => string
-  /** Builds the wheel and gives its path. */
-  readonly wheel: () => string
+  /** Builds the wheel of a distribution, from its folder in `python`, and gives its path. */
+  readonly wheel: (source: string) => string
 }
 
 export function pythonPlace(python: string): PythonPlace {
@@ -50,10 +50,9 @@ export function pythonPlace(python: string): PythonPlace {
     if (!existsSync(made)) runStep(python, "-m", "venv", made)
     return join(made, "bin")
   }
-  const wheel = (): string => {
-    const wheels = join(folder, "wheels")
-    mkdirSync(wheels)
-    runStep(join(environment("build"), "pip"), "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, ".")
+  const wheel = (source: string): string => {
+    const wheels = mkdtempSync(join(folder, "wheel-"))
+    runStep(join(environment("build"), "pip"), "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, source)
     const [name] = globSync("*.whl", { cwd: wheels })
     if (name === undefined) throw new Error("No wheel was built.")
     return join(wheels, name)

@@ -1,4 +1,4 @@
-/** The Python package: built as a wheel, installed into empty environments, checked and tested there. */
+/** The Python distributions: built as wheels, installed into empty environments, checked and tested there. */
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { findPython, PYTHON_FOLDER, pythonPlace, runStep } from "./python-place.ts"
@@ -14,33 +14,48 @@ const DOORS = [
   "langgraph==1.2.22",
   "openai-agents==0.20.0",
 ]
-const DOOR_TESTS = ["tests/test_litellm.py", "tests/test_frameworks.py", "tests/test_observing.py"]
+const DOOR_TESTS = ["litellm", "frameworks", "observing", "sealed_members"].map(name => `tests/test_${name}.py`)
 const VECTORS = "../libs/core/vectors"
 
 const python = findPython()
 if (python === undefined) console.log("Skipped: no Python of 3.11 or later with venv is here.")
 
-describe.skipIf(python === undefined)("the Python package", () => {
+describe.skipIf(python === undefined)("the Python distributions", () => {
   const place = pythonPlace(python ?? "")
-  let wheel = ""
+  const typed = (name: string) => `import importlib.resources as r; print((r.files('${name}') / 'py.typed').is_file())`
+  let client = ""
+  let verifier = ""
 
   beforeAll(() => {
-    wheel = place.wheel()
+    client = place.wheel(".")
+    verifier = place.wheel("./verifier")
   }, TIMEOUT_MS)
 
-  test("its wheel works in an empty environment", { timeout: TIMEOUT_MS }, () => {
-    const bin = place.environment("empty")
-    runStep(join(bin, "pip"), "install", "--quiet", wheel)
+  test("the verifier works alone in an empty environment", { timeout: TIMEOUT_MS }, () => {
+    const bin = place.environment("verifier")
+    runStep(join(bin, "pip"), "install", "--quiet", verifier)
+    expect(runStep(join(bin, "pip"), "list", "--format=freeze")).not.toMatch(/^(runseal-client|httpx|pydantic)=/m)
     const bundle = `${VECTORS}/bundles/valid/ok-full.json`
     const printed = runStep(join(bin, "runseal-verify"), bundle, "--trust", `${VECTORS}/trust.json`)
     expect(printed.trimEnd().split("\n").at(-1)).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
-    const typed = "import importlib.resources as r; print((r.files('runseal_client') / 'py.typed').is_file())"
-    expect(runStep(join(bin, "python"), "-c", typed).trim()).toBe("True")
+    expect(runStep(join(bin, "python"), "-c", typed("runseal_verify")).trim()).toBe("True")
+  })
+
+  test("the client works without the verifier and without cryptography", { timeout: TIMEOUT_MS }, () => {
+    const bin = place.environment("client")
+    runStep(join(bin, "pip"), "install", "--quiet", client)
+    expect(runStep(join(bin, "pip"), "list", "--format=freeze")).not.toMatch(/^(cryptography|runseal-verify)=/m)
+    const used = "from runseal_client import AsyncRunseal, Runseal, sealed; import runseal_client.spool"
+    runStep(join(bin, "python"), "-c", used)
+    expect(() => runStep(join(bin, "python"), "-c", "from runseal_client import verify_permit")).toThrow(
+      "install runseal-client with its extra: runseal-client[permit]",
+    )
+    expect(runStep(join(bin, "python"), "-c", typed("runseal_client")).trim()).toBe("True")
   })
 
   test("it is formatted, checked and typed, and its tests pass", { timeout: TIMEOUT_MS }, () => {
     const bin = place.environment("tests")
-    runStep(join(bin, "pip"), "install", "--quiet", wheel, ...TOOLS)
+    runStep(join(bin, "pip"), "install", "--quiet", `${client}[permit]`, verifier, ...TOOLS)
     runStep(join(bin, "ruff"), "format", "--check", ".")
     runStep(join(bin, "ruff"), "check", ".")
     runStep(join(bin, "mypy"), "--no-incremental")
@@ -61,7 +76,7 @@ describe.skipIf(python === undefined)("the Python package", () => {
     timeout: TIMEOUT_MS,
   }, () => {
     const bin = place.environment("doors")
-    runStep(join(bin, "pip"), "install", "--quiet", wheel, "pytest==9.2.0", ...DOORS)
+    runStep(join(bin, "pip"), "install", "--quiet", client, "pytest==9.2.0", ...DOORS)
     const printed = runStep(
       join(bin, "pytest"),
       "-rs",
@@ -72,6 +87,6 @@ describe.skipIf(python === undefined)("the Python package", () => {
       ...DOOR_TESTS,
     )
     console.log(printed.trimEnd().split("\n").slice(-5).join("\n"))
-    expect(printed).toMatch(/\b18 passed in/)
+    expect(printed).toMatch(/\b23 passed in/)
   })
 })

@@ -185,7 +185,7 @@ export const ROOMS: readonly Room[] = [
   { path: "apps/agents", enters: [CANONICAL, SDK], testsEnter: [SERVER, "apps/server/spec"] },
 
   // A door is a client of the public API. Its tests start the service as a process.
-  { path: "apps/mcp", enters: [CANONICAL, SDK], testsEnter: ["libs/core/test"] },
+  { path: "apps/mcp", enters: [CANONICAL, SDK], testsEnter: ["libs/core/test", "apps/server/spec"] },
 
   // As a program of somebody else: it knows what is published.
   { path: EXECUTOR, enters: [PERMIT, SDK] },

@@ -13,7 +13,8 @@ import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { SPANS_MAX } from "@runseal/otlp/otlp-app"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Child, startChild } from "../harness/child.ts"
-import { at, listAt, numberAt, objectAt } from "../harness/read-answer.ts"
+import { expectSealed } from "../harness/door-table.ts"
+import { at, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
 import { EICAR } from "../harness/sample-requests.ts"
 import { exportSpans } from "./sent-spans.ts"
 
@@ -66,6 +67,27 @@ describe.each([
     expect((await sent.again()).error).toBeUndefined()
     expect(await total()).toBe(before + 2)
   })
+})
+
+test("a span is sealed as the table of all doors says", async () => {
+  const agent: Attributes = { "gen_ai.agent.name": "traced-agent" }
+  const spans = [
+    { name: "chat", attributes: { ...CHAT, ...agent } },
+    { name: "tool", attributes: { ...TOOL, "gen_ai.tool.call.arguments": "{}", ...agent } },
+  ]
+  expect((await exportSpans(new ProtoExporter({ url: `${child.url}/v1/traces` }), spans)).error).toBeUndefined()
+  const runs = listAt((await child.get("/runs/search?actor_id=traced-agent")).body, "runs")
+  expect(runs).toHaveLength(2)
+  const cost = { input_tokens: 30, output_tokens: 12, total_tokens: 42 }
+  const values = { actor_id: "traced-agent", model_name: "model-1", model_provider: "example", cost }
+  for (const run of runs) {
+    const [id, route_id] = [numberAt(run, "id"), textAt(run, "route_id")]
+    const sections = objectAt((await child.get(`/runs/${id}/artifacts`)).body, "sections")
+    const facts = { route_id, names: { model: "model-1", tool: "send_mail" }, values }
+    if (route_id.includes("chat"))
+      for (const kind of ["a model", "a stream of a model"]) expectSealed(sections, kind, "OpenTelemetry", facts)
+    else expectSealed(sections, "a tool", "OpenTelemetry", facts)
+  }
 })
 
 describe("spans of other conventions are sealed as those of GenAI", () => {

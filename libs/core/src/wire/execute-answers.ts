@@ -6,6 +6,7 @@ import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts
 import { GATES, type OutcomeKind, STAGES } from "../vocabulary/outcomes.ts"
 import { countSchema, enforcementSchema, nonEmptySchema, ordinalSchema } from "../vocabulary/scalars.ts"
 import { ignoredSchema } from "./ignored-members.ts"
+import { errorAnswerSchema } from "./service-answers.ts"
 
 /** `findings` is absent when the record has none, `ignored` when every member of the body is known. */
 const answered = {
@@ -73,6 +74,9 @@ export const stageErrorAnswerSchema = v.strictObject({
   error_stage: v.picklist([...STAGES, ...GATES]),
 })
 
+/** Status 500: a run that failed in a stage, or a fault of the server. */
+export const failedAnswerSchema = v.union([stageErrorAnswerSchema, errorAnswerSchema])
+
 /** A run that was observed: its answer is that of enforcement, but `ok` is true and nothing was stopped. */
 const observed = <const Kind extends OutcomeKind, const Members extends v.ObjectEntries>(
   kind: Kind,
@@ -104,3 +108,6 @@ export const observedAnswerSchema = v.union([
   OBSERVED_ANSWERS.attestation_gap,
   OBSERVED_ANSWERS.stage_error,
 ])
+
+/** Status 200 of `POST /execute` and of the close of a permit. */
+export const executeAnswerSchema = v.union([okAnswerSchema, observedAnswerSchema])

@@ -86,7 +86,7 @@ export const OUTSIDE_FAULTS = ["unreachable", "limited", "failed", "refused", "i
  */
 export type OutsideFault = (typeof OUTSIDE_FAULTS)[number]
 
-const outsideStandingSchema = v.strictObject({
+export const outsideStandingSchema = v.strictObject({
   /** Base64 of the 32-byte log id. */
   log_id: hash,
   /** Host name in its checkpoints. */

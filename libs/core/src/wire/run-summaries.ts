@@ -5,6 +5,7 @@
 import * as v from "valibot"
 import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anchor.ts"
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
+import { bundleSchema, sealedBundleSchema } from "../artifacts/bundle-schema.ts"
 import { WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { ACT_OUTCOMES } from "../artifacts/permit-sections.ts"
@@ -196,6 +197,9 @@ export const dcaeAnswerSchema = v.strictObject({
   engine_version: nonEmptySchema,
 })
 export type DcaeAnswer = Shape<typeof dcaeAnswerSchema>
+
+/** `GET /runs/{id}/artifacts`, in the form that is asked for. */
+export const bundleAnswerSchema = v.union([sealedBundleSchema, bundleSchema])
 
 const served = { ...ok, run_id: ordinalSchema }
 const receiptAnswer = { ...served, receipt_anchor: opt(servedReceiptAnchorSchema) }

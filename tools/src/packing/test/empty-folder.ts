@@ -23,10 +23,13 @@ const MAX_OUTPUT_BYTES = 16_777_216
 
 const foreignPath = (process.env.PATH ?? "").split(delimiter).filter(folder => !folder.includes("node_modules"))
 
-/** A Node 20 of this machine; undefined when there is none. */
-export const node20: string | undefined = foreignPath
-  .map(folder => join(folder, "node"))
-  .find(file => spawnSync(file, ["--version"], { encoding: "utf8" }).stdout?.startsWith("v20."))
+/** A Node of this machine: on PATH, or named by a variable as `RUNSEAL_NODE_22`; undefined when there is none. */
+const nodeOf = (major: number): string | undefined =>
+  [process.env[`RUNSEAL_NODE_${major}`] ?? "node", ...foreignPath.map(folder => join(folder, "node"))].find(file =>
+    spawnSync(file, ["--version"], { encoding: "utf8" }).stdout?.startsWith(`v${major}.`),
+  )
+export const node20 = nodeOf(20)
+export const node22 = nodeOf(22)
 
 /**
  * @param registry where npm finds packages

@@ -1,4 +1,7 @@
-/** Schemas that the document writes once, under a name, and refers to. */
+/**
+ * Schemas that the document writes once, under a name, and refers to: every request, every answer, and what they share. Clients make
+ * their types from these names, which are those of the TypeScript types.
+ */
 import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
 import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
@@ -7,57 +10,69 @@ import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/m
 import { openingSchema } from "@runseal/core/artifacts/opening"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
-import { adminPermitSummarySchema, adminRunSummarySchema } from "@runseal/core/wire/admin-answers"
-import { attestRequestSchema } from "@runseal/core/wire/attestation-requests"
-import {
-  observedAnswerSchema,
-  okAnswerSchema,
-  refusedAnswerSchema,
-  stageErrorAnswerSchema,
-} from "@runseal/core/wire/execute-answers"
+import * as admin from "@runseal/core/wire/admin-answers"
+import { attestationsPageSchema, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
+import * as deliveries from "@runseal/core/wire/delivery-messages"
+import * as events from "@runseal/core/wire/event-messages"
+import * as execute from "@runseal/core/wire/execute-answers"
 import { attestedContextSchema, executeRequestSchema } from "@runseal/core/wire/execute-request"
-import {
-  changedKeySchema,
-  listedKeySchema,
-  mintedKeySchema,
-  mintKeyRequestSchema,
-  rotatedKeySchema,
-} from "@runseal/core/wire/key-requests"
-import { trustDocumentSchema } from "@runseal/core/wire/log-answers"
-import { openPermitAnswerSchema, permitRecordSchema, permitSummarySchema } from "@runseal/core/wire/permit-answers"
-import { closePermitRequestSchema, openPermitRequestSchema } from "@runseal/core/wire/permit-requests"
-import {
-  checkSchema,
-  runRecordSchema,
-  runSummarySchema,
-  runsPageSchema,
-  verifyAnswerSchema,
-} from "@runseal/core/wire/run-summaries"
-import { errorAnswerSchema, healthAnswerSchema } from "@runseal/core/wire/service-answers"
+import { claudeCodeHookAnswerSchema, claudeCodeHookSchema } from "@runseal/core/wire/hook-requests"
+import * as keys from "@runseal/core/wire/key-requests"
+import * as log from "@runseal/core/wire/log-answers"
+import { overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
+import * as permits from "@runseal/core/wire/permit-answers"
+import * as permitRequests from "@runseal/core/wire/permit-requests"
+import { policyDocumentSchema } from "@runseal/core/wire/policy-document-schema"
+import * as policies from "@runseal/core/wire/policy-requests"
+import * as runs from "@runseal/core/wire/run-summaries"
+import * as service from "@runseal/core/wire/service-answers"
+import * as sessions from "@runseal/core/wire/session-requests"
+import * as shares from "@runseal/core/wire/share-messages"
+import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import type { NamedSchemas } from "./json-schema.ts"
+import { documentSchema } from "./operations/execute-operations.ts"
+import { dryRunSchema, loadPolicySchema } from "./operations/policies-operations.ts"
+import { openApiDocumentSchema } from "./operations/service-operations.ts"
+import { tracesAnswerSchema, tracesRequestSchema } from "./operations/traces-operations.ts"
 
 export const NAMED_SCHEMAS: NamedSchemas = {
-  Error: errorAnswerSchema,
-  Health: healthAnswerSchema,
+  Error: service.errorAnswerSchema,
+  Health: service.healthAnswerSchema,
+  ReadyAnswer: service.readyAnswerSchema,
+  VersionAnswer: service.versionAnswerSchema,
+  IndexAnswer: service.indexAnswerSchema,
+  OpenApiDocument: openApiDocumentSchema,
   ExecuteRequest: executeRequestSchema,
   AttestedContext: attestedContextSchema,
-  OkAnswer: okAnswerSchema,
-  ObservedAnswer: observedAnswerSchema,
-  RefusedAnswer: refusedAnswerSchema,
-  StageErrorAnswer: stageErrorAnswerSchema,
-  OpenPermitRequest: openPermitRequestSchema,
-  ClosePermitRequest: closePermitRequestSchema,
-  OpenPermitAnswer: openPermitAnswerSchema,
-  PermitSummary: permitSummarySchema,
-  PermitRecord: permitRecordSchema,
+  ExecuteAnswer: execute.executeAnswerSchema,
+  OkAnswer: execute.okAnswerSchema,
+  ObservedAnswer: execute.observedAnswerSchema,
+  RefusedAnswer: execute.refusedAnswerSchema,
+  FailedAnswer: execute.failedAnswerSchema,
+  StageErrorAnswer: execute.stageErrorAnswerSchema,
+  DeterminismAnswer: runs.determinismAnswerSchema,
+  OpenPermitRequest: permitRequests.openPermitRequestSchema,
+  ClosePermitRequest: permitRequests.closePermitRequestSchema,
+  RedeemPermitRequest: permitRequests.redeemPermitRequestSchema,
+  OpenPermitAnswer: permits.openPermitAnswerSchema,
+  RedeemPermitAnswer: permits.redeemPermitAnswerSchema,
+  PermitSummary: permits.permitSummarySchema,
+  PermitsPage: permits.permitsPageSchema,
+  PermitRecord: permits.permitRecordSchema,
+  Jwks: permits.jwksSchema,
+  ClaudeCodeHook: claudeCodeHookSchema,
+  ClaudeCodeHookAnswer: claudeCodeHookAnswerSchema,
   Opening: openingSchema,
   PermitEnd: permitEndSchema,
-  RunSummary: runSummarySchema,
-  RunsPage: runsPageSchema,
-  RunRecord: runRecordSchema,
-  VerifyAnswer: verifyAnswerSchema,
-  Check: checkSchema,
+  RunSummary: runs.runSummarySchema,
+  RunsPage: runs.runsPageSchema,
+  RunRecord: runs.runRecordSchema,
+  VerifyAnswer: runs.verifyAnswerSchema,
+  DcaeAnswer: runs.dcaeAnswerSchema,
+  Check: runs.checkSchema,
+  Document: documentSchema,
+  BundleAnswer: runs.bundleAnswerSchema,
   Bundle: sealedBundleSchema,
   FullBundle: bundleSchema,
   Manifest: manifestSchema,
@@ -68,19 +83,88 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   MACCHaltReceipt: RECEIPT_SCHEMAS.macc_halt_receipt,
   AivpT4HaltReceipt: RECEIPT_SCHEMAS.aivp_t4_halt_receipt,
   AttestationGapReceipt: RECEIPT_SCHEMAS.attestation_gap_receipt,
+  AllowTokenAnswer: runs.ARTIFACT_ANSWERS.allow_token,
+  DenyReceiptAnswer: runs.ARTIFACT_ANSWERS.deny_receipt,
+  CCVHaltReceiptAnswer: runs.ARTIFACT_ANSWERS.ccv_halt_receipt,
+  MACCHaltReceiptAnswer: runs.ARTIFACT_ANSWERS.macc_halt_receipt,
+  AivpT4HaltReceiptAnswer: runs.ARTIFACT_ANSWERS.aivp_t4_halt_receipt,
+  AttestationGapReceiptAnswer: runs.ARTIFACT_ANSWERS.attestation_gap_receipt,
+  DsseEnvelope: dsseEnvelopeSchema,
   ReceiptAnchor: servedReceiptAnchorSchema,
   ReceiptLeaf: receiptLeafSchema,
   LogEntry: transparencyLogEntrySchema,
   AttestRequest: attestRequestSchema,
   Attestation: attestationAnswerSchema,
   ListedAttestation: listedAttestationSchema,
-  MintKeyRequest: mintKeyRequestSchema,
-  MintedKey: mintedKeySchema,
-  ListedKey: listedKeySchema,
-  ChangedKey: changedKeySchema,
-  RotatedKey: rotatedKeySchema,
+  AttestationsPage: attestationsPageSchema,
+  MintKeyRequest: keys.mintKeyRequestSchema,
+  MintedKey: keys.mintedKeySchema,
+  ListedKey: keys.listedKeySchema,
+  KeyList: keys.keyListSchema,
+  ChangeKeyRequest: keys.changeKeyRequestSchema,
+  ChangedKey: keys.changedKeySchema,
+  RotateKeyRequest: keys.rotateKeyRequestSchema,
+  RotatedKey: keys.rotatedKeySchema,
+  RevokedKey: keys.revokedKeySchema,
+  ClaimRequest: keys.claimRequestSchema,
+  ClaimedRuns: keys.claimedRunsSchema,
+  PublishedRun: keys.publishedRunSchema,
+  UnpublishedRun: keys.unpublishedRunSchema,
+  ShareRequest: shares.shareRequestSchema,
+  MadeShare: shares.madeShareSchema,
+  Share: shares.shareSchema,
+  SharesPage: shares.sharesPageSchema,
+  RevokedShare: shares.revokedShareSchema,
+  PolicyDocument: policyDocumentSchema,
+  LoadPolicyRequest: loadPolicySchema,
+  LoadedPolicy: policies.loadedPolicySchema,
+  PolicyVersion: policies.policyVersionSchema,
+  PoliciesPage: policies.policiesPageSchema,
+  PolicyInForce: admin.policyInForceSchema,
+  DryRunRequest: dryRunSchema,
+  DryRunAnswer: policies.dryRunAnswerSchema,
+  Judgement: policies.judgementSchema,
+  AdminRunSummary: admin.adminRunSummarySchema,
+  AdminRunsPage: admin.adminRunsPageSchema,
+  AdminRunRecord: admin.adminRunRecordSchema,
+  AdminPermitSummary: admin.adminPermitSummarySchema,
+  AdminPermitsPage: admin.adminPermitsPageSchema,
+  AdminPermitRecord: admin.adminPermitRecordSchema,
+  Publication: admin.publicationSchema,
+  PublicationsPage: admin.publicationsPageSchema,
+  OutcomeCounts: admin.outcomeCountsSchema,
+  KeyUsage: admin.keyUsageSchema,
+  UsageAnswer: admin.usageAnswerSchema,
+  OverviewAnswer: overviewAnswerSchema,
   AdminEvent: adminEventSchema,
-  AdminRun: adminRunSummarySchema,
-  AdminPermit: adminPermitSummarySchema,
-  TrustDocument: trustDocumentSchema,
+  ListedEvent: admin.listedEventSchema,
+  EventsPage: admin.eventsPageSchema,
+  TracesRequest: tracesRequestSchema,
+  TracesAnswer: tracesAnswerSchema,
+  OpenSessionRequest: sessions.openSessionRequestSchema,
+  SessionAnswer: sessions.sessionAnswerSchema,
+  ClosedSession: sessions.closedSessionSchema,
+  CreateDestinationRequest: events.createDestinationRequestSchema,
+  CreatedDestination: events.createdDestinationSchema,
+  Destination: events.destinationSchema,
+  DestinationList: events.destinationListSchema,
+  ChangeDestinationRequest: events.changeDestinationRequestSchema,
+  ChangedDestination: events.changedDestinationSchema,
+  DeletedDestination: events.deletedDestinationSchema,
+  RotateDestinationRequest: events.rotateDestinationRequestSchema,
+  RotatedDestination: events.rotatedDestinationSchema,
+  ResumeDestinationRequest: events.resumeDestinationRequestSchema,
+  ResumedDestination: deliveries.resumedDestinationSchema,
+  TestedDestination: deliveries.testedDestinationSchema,
+  Delivery: deliveries.deliverySchema,
+  DeliveryList: deliveries.deliveryListSchema,
+  GenesisAnswer: log.genesisAnswerSchema,
+  KeyChangesAnswer: log.keyChangesAnswerSchema,
+  LogEntryAnswer: log.logEntryAnswerSchema,
+  ConsistencyAnswer: log.consistencyAnswerSchema,
+  OutsideStanding: log.outsideStandingSchema,
+  OutsideLogsAnswer: log.outsideLogsAnswerSchema,
+  WitnessesAnswer: log.witnessesAnswerSchema,
+  TrustDocument: log.trustDocumentSchema,
+  TrustedRoot: log.trustedRootSchema,
 }

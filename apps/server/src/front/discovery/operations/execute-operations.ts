@@ -5,15 +5,9 @@ import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle
 import { exportStatementSchema } from "@runseal/core/artifacts/export-statement"
 import { openingSchema } from "@runseal/core/artifacts/opening"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
-import {
-  observedAnswerSchema,
-  okAnswerSchema,
-  refusedAnswerSchema,
-  stageErrorAnswerSchema,
-} from "@runseal/core/wire/execute-answers"
+import { executeAnswerSchema, failedAnswerSchema, refusedAnswerSchema } from "@runseal/core/wire/execute-answers"
 import { executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { ARTIFACT_ANSWERS, dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
-import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import * as v from "valibot"
 import { BODY_MAX_BYTES, DOCUMENT_LIMITS } from "../../http/json-body.ts"
@@ -23,7 +17,7 @@ const EXECUTE = { method: "post", tag: "Runs", access: "key", limit: "shared" } 
 
 const { allow_token: _token, ...RECEIPT_ANSWERS } = ARTIFACT_ANSWERS
 /** Every kind of document, as `readDocument` knows them. */
-const documentSchema = v.union([
+const anyDocumentSchema = v.union([
   sealedBundleSchema,
   bundleSchema,
   ...Object.values(RECEIPT_ANSWERS),
@@ -37,6 +31,12 @@ const documentSchema = v.union([
   exportStatementSchema,
   dsseEnvelopeSchema,
 ])
+export const documentSchema = v.pipe(
+  anyDocumentSchema,
+  v.description(
+    "A document of this service. Any other document is a 400; one that does not verify is a 200 with that verdict.",
+  ),
+)
 
 /** A request that is admitted. */
 export const EXAMPLE_REQUEST = {
@@ -97,12 +97,12 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     body,
     answers: {
       200: json(
-        v.union([okAnswerSchema, observedAnswerSchema]),
+        executeAnswerSchema,
         "An ok run, with its manifest and allow token; or any other run that was observed and not enforced.",
       ),
       422: json(refusedAnswerSchema, "A run that was denied, halted or not admitted, with its sealed receipt."),
       500: json(
-        v.union([stageErrorAnswerSchema, errorAnswerSchema]),
+        failedAnswerSchema,
         "A run that failed in a stage and is recorded, or a fault of the server, which names a request id.",
       ),
     },
@@ -123,12 +123,7 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     summary: "Verify a document with the server's own keys",
     description: "A document of any kind. A convenience, not third-party evidence.",
     body: {
-      schema: v.pipe(
-        documentSchema,
-        v.description(
-          "A document of this service. Any other document is a 400; one that does not verify is a 200 with that verdict.",
-        ),
-      ),
+      schema: documentSchema,
       max_bytes: DOCUMENT_LIMITS.maxBytes,
     },
     answers: { 200: json(dcaeAnswerSchema, "The verifier's report.") },

@@ -1,9 +1,9 @@
 /** Permits: opened before an act, redeemed by the party that acts, closed after it. */
 import {
+  executeAnswerSchema,
+  failedAnswerSchema,
   observedAnswerSchema,
-  okAnswerSchema,
   refusedAnswerSchema,
-  stageErrorAnswerSchema,
 } from "@runseal/core/wire/execute-answers"
 import {
   openPermitAnswerSchema,
@@ -16,8 +16,6 @@ import {
   openPermitRequestSchema,
   redeemPermitRequestSchema,
 } from "@runseal/core/wire/permit-requests"
-import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
-import * as v from "valibot"
 import { BODY_MAX_BYTES, SMALL_LIMITS } from "../../http/json-body.ts"
 import { permitsQuerySchema } from "../../http/permit-query.ts"
 import { json, type Operation, type PathParameter } from "../operation.ts"
@@ -35,7 +33,7 @@ const { request_substance: _cost, ...act } = EXAMPLE_REQUEST
 const ASKED = { ...act, audience: "greeter.example", reserve_tokens: 40 }
 
 const RUN_FAILED = json(
-  v.union([stageErrorAnswerSchema, errorAnswerSchema]),
+  failedAnswerSchema,
   "A run that failed in a stage and is recorded, or a fault of the server, which names a request id.",
 )
 
@@ -130,7 +128,7 @@ export const PERMIT_OPERATIONS: readonly Operation[] = [
     refusals: [404],
     answers: {
       200: json(
-        v.union([okAnswerSchema, observedAnswerSchema]),
+        executeAnswerSchema,
         "A sealed run, with its manifest and allow token; or one that was observed, and would have been denied or halted at its close.",
       ),
       422: json(refusedAnswerSchema, "A run that was denied or halted at its close, with its sealed receipt."),

@@ -14,6 +14,9 @@ import { json, type Operation } from "../operation.ts"
 
 /** Conditions are Cedar expressions over `context`. */
 const policy = policyDocumentSchema
+export const loadPolicySchema = v.strictObject({ ...loadPolicyRequestSchema.entries, policy })
+export const dryRunSchema = v.strictObject({ ...dryRunRequestSchema.entries, policy })
+
 const ADMIN = { tag: "Policies", access: "admin" } as const
 const POLICY = {
   policy_id: "regulated-payments",
@@ -43,7 +46,7 @@ export const POLICY_OPERATIONS: readonly Operation[] = [
     description:
       "Every process of this deployment decides by it within two seconds. An administrative event says who loaded it.",
     body: {
-      schema: v.strictObject({ ...loadPolicyRequestSchema.entries, policy }),
+      schema: loadPolicySchema,
       max_bytes: BODY_MAX_BYTES,
       example: { policy: POLICY },
     },
@@ -61,7 +64,7 @@ export const POLICY_OPERATIONS: readonly Operation[] = [
     description:
       "Changes nothing. Both policies judge what the records of the runs declare; 503 while another dry run is under way.",
     body: {
-      schema: v.strictObject({ ...dryRunRequestSchema.entries, policy }),
+      schema: dryRunSchema,
       max_bytes: BODY_MAX_BYTES,
       example: { policy: POLICY, last: 100 },
     },

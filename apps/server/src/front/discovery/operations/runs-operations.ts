@@ -1,9 +1,13 @@
 /** Reading runs: lists, records, self-check, bundles and sealed artifacts. */
-import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import { ARTIFACT_ANSWERS, runRecordSchema, runsPageSchema, verifyAnswerSchema } from "@runseal/core/wire/run-summaries"
+import {
+  ARTIFACT_ANSWERS,
+  bundleAnswerSchema,
+  runRecordSchema,
+  runsPageSchema,
+  verifyAnswerSchema,
+} from "@runseal/core/wire/run-summaries"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
-import * as v from "valibot"
 import { artifactsQuerySchema, reportQuerySchema } from "../../http/bundle-query.ts"
 import { exportQuerySchema, pageQuerySchema, searchQuerySchema } from "../../http/query.ts"
 import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
@@ -85,9 +89,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     tag: "Artifacts",
     summary: "A run's sealed bundle, byte for byte, or in full",
     query: artifactsQuerySchema,
-    answers: {
-      200: json(v.union([sealedBundleSchema, bundleSchema]), "The bundle, for verification offline.", SAVED_AS),
-    },
+    answers: { 200: json(bundleAnswerSchema, "The bundle, for verification offline.", SAVED_AS) },
   },
   {
     ...ONE,

@@ -8,6 +8,8 @@ import {
 import * as v from "valibot"
 import { bytes, json, type Operation } from "../operation.ts"
 
+export const openApiDocumentSchema = v.looseObject({ openapi: v.literal("3.1.0") })
+
 const SERVICE = { method: "get", tag: "Service", access: "public" } as const
 
 export const SERVICE_OPERATIONS: readonly Operation[] = [
@@ -54,7 +56,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     id: "openapi",
     summary: "This document",
     answers: {
-      200: json(v.looseObject({ openapi: v.literal("3.1.0") }), "OpenAPI 3.1."),
+      200: json(openApiDocumentSchema, "OpenAPI 3.1."),
       304: { description: "Unchanged since the ETag of If-None-Match." },
     },
   },

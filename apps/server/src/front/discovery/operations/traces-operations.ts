@@ -4,8 +4,8 @@ import { TRACES_MAX_BYTES } from "../../http/trace-body.ts"
 import { json, type Operation } from "../operation.ts"
 
 /** As OTLP defines it; unknown members are skipped. */
-const requestSchema = v.looseObject({})
-const answerSchema = v.strictObject({
+export const tracesRequestSchema = v.looseObject({})
+export const tracesAnswerSchema = v.strictObject({
   /** Only where spans were rejected. */
   partialSuccess: v.exactOptional(
     v.strictObject({
@@ -26,8 +26,8 @@ export const TRACE_OPERATIONS: readonly Operation[] = [
     summary: "Spans of OpenTelemetry: those of models and tools become observed runs",
     description:
       "OTLP over HTTP, in protobuf (`application/x-protobuf`) or JSON, compressed with gzip, zstd, deflate or not, answered in the same encoding. A span is sealed once, by its trace id and span id, within 24 hours. Spans that are none of GenAI are accepted and not sealed. 429 and 503 are for the whole request: send it again.",
-    body: { schema: requestSchema, max_bytes: TRACES_MAX_BYTES, example: { resourceSpans: [] } },
+    body: { schema: tracesRequestSchema, max_bytes: TRACES_MAX_BYTES, example: { resourceSpans: [] } },
     refusals: [403],
-    answers: { 200: json(answerSchema, "Every span was taken but those that it counts as rejected.") },
+    answers: { 200: json(tracesAnswerSchema, "Every span was taken but those that it counts as rejected.") },
   },
 ]

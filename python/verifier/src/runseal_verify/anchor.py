@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .forms import HASH, fits, seconds
@@ -28,7 +29,12 @@ class Body:
 
 def read_body(entry: Json) -> Body | None:
     """The body of an entry, when it is in its one spelling."""
-    raw = base64.b64decode(entry["canonicalizedBody"])
+    return _body_of(entry["canonicalizedBody"])
+
+
+@lru_cache(maxsize=1024)
+def _body_of(encoded: str) -> Body | None:
+    raw = base64.b64decode(encoded)
     try:
         value = parse(raw)
         if canonical(value).encode() != raw:

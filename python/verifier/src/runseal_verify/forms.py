@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any
 
 from .json_text import MAX_INTEGER, Unreadable
@@ -22,12 +23,14 @@ _CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z", re.ASCII)
 _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,12}))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
 )
+# Control characters and the two separators of Unicode.
+_LINE_ENDS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
 
 
 def units(value: str) -> int:
     """The length of a text in UTF-16 units."""
-    return len(value.encode("utf-16-be", "surrogatepass")) // 2
+    return len(value) if value.isascii() else len(value.encode("utf-16-be", "surrogatepass")) // 2
 
 
 def refuse(path: str, why: str) -> Unreadable:
@@ -64,7 +67,7 @@ def text(least: int = 0, most: int = MAX_INTEGER, one_line: bool = False) -> For
             raise refuse(path, "is no text")
         if not least <= units(value) <= most:
             raise refuse(path, "has another length")
-        if one_line and any(ord(each) < 0x20 or 0x7F <= ord(each) <= 0x9F or each in "\u2028\u2029" for each in value):
+        if one_line and _LINE_ENDS.search(value):
             raise refuse(path, "is not one line")
 
     return form
@@ -127,6 +130,7 @@ def boolean(value: Any, path: str) -> None:
         raise refuse(path, "is no boolean")
 
 
+@lru_cache(maxsize=1024)
 def instant(text: str) -> int | None:
     """Milliseconds since the epoch of an RFC 3339 date-time, or None when it is none."""
     found = _TIME.fullmatch(text)

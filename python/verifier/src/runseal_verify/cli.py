@@ -8,11 +8,13 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from .checks import FAILED, LIMITATIONS, Outcome
 from .complete_export import ExportOutcome, verify_export
 from .documents import verify_text
+from .jobs import MAX_JOBS, Line, in_order
 from .json_text import MAX_DOCUMENT_BYTES, Unreadable
 from .trust import Trust, read_trust
 
@@ -54,7 +56,20 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--complete", action="store_true", help="the input is an export: is it complete?")
     parser.add_argument("--ndjson", action="store_true", help="the input holds one document a line")
+    parser.add_argument(
+        "--jobs",
+        type=_jobs,
+        default=1,
+        metavar="N",
+        help=f"judge the documents of an export or of many lines in N processes, 1 to {MAX_JOBS}",
+    )
     return parser.parse_args(arguments)
+
+
+def _jobs(number: str) -> int:
+    if number not in map(str, range(1, MAX_JOBS + 1)):
+        raise argparse.ArgumentTypeError(f"it takes a number from 1 to {MAX_JOBS}")
+    return int(number)
 
 
 def _codes(names: str) -> tuple[str, ...]:
@@ -154,35 +169,44 @@ def _text(outcome: Outcome) -> list[str]:
     return [_shown(line) for line in lines]
 
 
-def _one(data: bytes, trust: Sequence[Trust], options: argparse.Namespace) -> int:
+def _judged(data: bytes, trust: Sequence[Trust], options: argparse.Namespace) -> tuple[int, str]:
+    """The exit code of one document, and what is printed of it."""
     outcome = verify_text(data, trust)
     expected = None if outcome.verdict == FAILED else unmet(outcome, options.output, options.strict)
     code = outcome.exit_code(options.allow_unanchored) if expected is None else 1
     verdict = outcome.verdict if expected is None else FAILED
     if options.json:
         failure = {} if expected is None else {"verdict": verdict, "first_failure": expected[0]}
-        print(json.dumps({**as_json(outcome, code), **failure}))
-    else:
-        if not options.quiet:
-            print("\n".join(_text(outcome)))
-            if options.output is not None and expected is None and outcome.declared_output_hash is not None:
-                print("Expected   the output: its hash is the caller's, and the service never had the output.")
-            if expected is not None:
-                print(f"First failed check: {expected[0]}. {expected[1]}")
-        print(verdict)
+        return code, json.dumps({**as_json(outcome, code), **failure})
+    lines = [] if options.quiet else _text(outcome)
+    if not options.quiet:
+        if options.output is not None and expected is None and outcome.declared_output_hash is not None:
+            lines.append("Expected   the output: its hash is the caller's, and the service never had the output.")
+        if expected is not None:
+            lines.append(f"First failed check: {expected[0]}. {expected[1]}")
+    return code, "\n".join([*lines, verdict])
+
+
+def _one(data: bytes, trust: Sequence[Trust], options: argparse.Namespace) -> int:
+    code, printed = _judged(data, trust, options)
+    print(printed)
     return code
 
 
+def _judged_line(line: Line, trust: Sequence[Trust], options: argparse.Namespace) -> tuple[int, str]:
+    number, data = line
+    try:
+        return _judged(data, trust, options)
+    except Unreadable as unreadable:
+        return 2, f"line {number}: {_shown(str(unreadable))}"
+
+
 def _each_line(data: bytes, trust: Sequence[Trust], options: argparse.Namespace) -> int:
+    numbered = ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip(b" \t\r"))
     worst = 0
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip(b" \t\r"):
-            continue
-        try:
-            worst = max(worst, _one(line, trust, options))
-        except Unreadable as unreadable:
-            print(f"line {number}: {_shown(str(unreadable))}", file=sys.stderr)
-            worst = 2
+    for code, printed in in_order(partial(_judged_line, trust=trust, options=options), numbered, options.jobs):
+        print(printed, file=sys.stderr if code == 2 else sys.stdout)
+        worst = max(worst, code)
     return worst
 
 
@@ -226,7 +250,7 @@ def export_as_json(outcome: ExportOutcome, exit_code: int) -> dict[str, object]:
 
 
 def _complete(trust: Sequence[Trust], options: argparse.Namespace) -> int:
-    outcome = verify_export(_lines(options.document), list(trust))
+    outcome = verify_export(_lines(options.document), list(trust), options.jobs)
     refused = [LIMITATIONS[code] for code in outcome.limitations if code in options.strict]
     if refused:
         outcome = replace(outcome, verdict=FAILED, problems=[*outcome.problems, *refused])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 Node = tuple[int, int]
 
@@ -18,7 +19,8 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\1" + left + right).digest()
 
 
-def _steps(index: int, size: int) -> list[tuple[Node | None, bool, Node | None]]:
+@lru_cache(maxsize=1024)
+def _steps(index: int, size: int) -> Sequence[tuple[Node | None, bool, Node | None]]:
     """For each hash of a path: the place of that hash and whether it is on the left, and the place of the parent.
 
     A place is (level, index) of a complete subtree, or None of one that is not complete.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .chain_documents import (
@@ -19,6 +20,7 @@ from .chain_documents import (
 from .checks import FAILED, LIMITATIONS
 from .documents import verify_document
 from .forms import milliseconds
+from .jobs import Line, in_order
 from .json_text import Unreadable, canonical, digest, parse
 from .log_order import LogOrder
 from .trust import Trust
@@ -100,9 +102,8 @@ class _Export:
         if len(self.notes) < MAX_PROBLEMS:
             self.notes.append(f"line {number}: at {document} {text}")
 
-    def add(self, number: int, data: bytes) -> None:
-        """The document of a line."""
-        document = read_chained(data, self.trust)
+    def add(self, number: int, document: Chained | str) -> None:
+        """The document of a line, or what is wrong with it."""
         if isinstance(document, str):
             self.problem(f"the document of line {number} {document}")
             return
@@ -357,27 +358,29 @@ def _failed(problem: str) -> ExportOutcome:
     return ExportOutcome(FAILED, [problem], {}, {}, {})
 
 
-def verify_export(lines: Iterable[bytes], trust: list[Trust]) -> ExportOutcome:
-    """What is to be said of an export, read line by line; raises Unreadable where the statement, or a rule that a record follows, is not known."""
-    export: _Export | None = None
-    for number, line in enumerate(lines, 1):
-        if not line.strip(b" \t\r\n"):
-            continue
-        if export is not None:
-            export.add(number, line)
-            continue
-        statement = parse(line)
-        if not isinstance(statement, dict) or statement.get("kind") != "vfa.export.v2":
-            verify_document(statement, trust)
-            return _failed("an export begins with its statement, and this line is none")
-        found = [(each, verify_document(statement, [each])) for each in trust]
-        holding = next((pair for pair in found if pair[1].verdict != FAILED), None)
-        if holding is None:
-            return _failed(f"the export statement does not verify; first failed check, {found[0][1].first_failure}")
-        export = _Export(statement, holding[0])
-        export.limitations.update(holding[1].limitations)
-    if export is None:
+def _chained(line: Line, trust: Trust) -> tuple[int, Chained | str]:
+    number, data = line
+    return number, read_chained(data, trust)
+
+
+def verify_export(lines: Iterable[bytes], trust: list[Trust], jobs: int = 1) -> ExportOutcome:
+    """What is to be said of an export, read line by line and judged in so many processes; raises Unreadable where the statement, or a rule that a record follows, is not known."""
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip(b" \t\r\n"))
+    begin = next(numbered, None)
+    if begin is None:
         raise Unreadable("The export is empty.")
+    statement = parse(begin[1])
+    if not isinstance(statement, dict) or statement.get("kind") != "vfa.export.v2":
+        verify_document(statement, trust)
+        return _failed("an export begins with its statement, and this line is none")
+    found = [(each, verify_document(statement, [each])) for each in trust]
+    holding = next((pair for pair in found if pair[1].verdict != FAILED), None)
+    if holding is None:
+        return _failed(f"the export statement does not verify; first failed check, {found[0][1].first_failure}")
+    export = _Export(statement, holding[0])
+    export.limitations.update(holding[1].limitations)
+    for number, document in in_order(partial(_chained, trust=holding[0]), numbered, jobs):
+        export.add(number, document)
     export.finish()
     verdict = FAILED if export.problems else COMPLETE_CHAIN if export.is_chain else COMPLETE_RANGE
     return ExportOutcome(

@@ -50,8 +50,9 @@ def verifies(spki: bytes, signature: bytes, message: bytes) -> bool:
     return verifies_hash(spki, signature, hashlib.sha256(message).digest())
 
 
+@lru_cache(maxsize=4096)
 def verifies_hash(spki: bytes, signature: bytes, message_hash: bytes) -> bool:
-    """The same, of a message of which only the SHA-256 is known."""
+    """The same, of a message of which only the SHA-256 is known. Documents of one batch share the signature of its checkpoint."""
     key = _p256(spki)
     if key is None:
         return False

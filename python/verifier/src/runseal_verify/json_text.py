@@ -15,8 +15,6 @@ MAX_INTEGER = 2**53 - 1
 # More digits than an exponent has that any double reaches.
 MAX_EXPONENT_DIGITS = 20
 
-# A string without its end goes on to the end of the text: else each quote in it would be tried again.
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -30,9 +28,12 @@ class NotJudged(Unreadable):
 
 
 def _refuse_shape_of_text(text: str) -> None:
-    outside = _STRING.sub('"', text)
+    # Without escapes each second part between quotes is outside of the strings; a text with an escape elsewhere is no JSON.
+    outside = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
     if sum(outside.count(mark) for mark in ",:[{") > MAX_NODES:
         raise Unreadable(f"The document has more than {MAX_NODES} nodes.")
+    if outside.count("[") + outside.count("{") <= MAX_DEPTH:
+        return
     depth = 0
     for bracket in _BRACKETS.finditer(outside):
         depth += 1 if bracket.group() in "[{" else -1
@@ -68,6 +69,11 @@ def _number(spelt: str) -> int | float:
     return int(value)
 
 
+def _integer(spelt: str) -> int | float:
+    value = int(spelt) if len(spelt) < len(str(MAX_INTEGER)) else 0
+    return value or _number(spelt)
+
+
 def _text(value: str) -> str:
     if _SURROGATE.search(value):
         raise Unreadable("A text holds half a character.")
@@ -82,6 +88,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if _text(key) in members:
             raise Unreadable("A key is there twice.")
         members[key] = _checked(value)
+    return members
+
+
+def _plain_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise Unreadable("A key is there twice.")
     return members
 
 
@@ -111,12 +124,14 @@ def parse(data: bytes) -> Any:
     if text.startswith("\ufeff"):
         raise Unreadable("The document begins with a byte order mark.")
     _refuse_shape_of_text(text)
+    # Only an escape writes U+0000 or half a character: the text was UTF-8, and JSON has no control characters.
+    escapes = "\\u" in text
+    hook = _object if escapes else _plain_object
     try:
-        return _checked(
-            json.loads(
-                text, object_pairs_hook=_object, parse_float=_number, parse_int=_number, parse_constant=_constant
-            )
+        value = json.loads(
+            text, object_pairs_hook=hook, parse_float=_number, parse_int=_integer, parse_constant=_constant
         )
+        return _checked(value) if escapes else value
     except (ValueError, RecursionError):
         raise Unreadable("The document is not JSON.") from None
 
@@ -146,11 +161,27 @@ def utf16(text: str) -> bytes:
 
 def canonical(value: Any) -> str:
     """The RFC 8785 form of a JSON value."""
+    text = _encoded(value)
+    # The library writes all as RFC 8785 does but numbers with a fraction or an exponent, and the order of keys with
+    # characters of two units.
+    marks = "." in text or "e-" in text or "e+" in text
+    fraction = isinstance(value, float) or (marks and _FRACTION.search(text))
+    two_units = not text.isascii() and _TWO_UNITS.search(text)
+    return _spelt(value) if fraction or two_units else text
+
+
+_encoded = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":")).encode
+# Finds every number with a fraction or an exponent in an object or a list; what it finds in a text is harmless.
+_FRACTION = re.compile(r'(?:":|\[|,)-?[0-9]+[.e]')
+_TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")
+
+
+def _spelt(value: Any) -> str:
     if isinstance(value, dict):
-        members = (f"{canonical(key)}:{canonical(value[key])}" for key in sorted(value, key=utf16))
+        members = (f"{_spelt(key)}:{_spelt(value[key])}" for key in sorted(value, key=utf16))
         return f"{{{','.join(members)}}}"
     if isinstance(value, list):
-        return f"[{','.join(map(canonical, value))}]"
+        return f"[{','.join(map(_spelt, value))}]"
     if isinstance(value, float):
         return _spelt_number(value)
     return json.dumps(value, ensure_ascii=False)

@@ -1,15 +1,11 @@
-/** One call of a tool or a model under a permit, as every framework's adapter makes it. docs/doors/README.md has the mapping. */
-import { canonicalize, digest, type JsonValue, sha256Hex, strictValue, utf8Decode } from "@runseal/canonical"
-import {
-  ActFailedError,
-  ActTimeoutError,
-  type Client,
-  type Fail,
-  InvalidArgumentError,
-  isUnfit,
-  PermitRefusedError,
-  type PermitRequest,
-} from "@runseal/sdk"
+/** One call of a tool or a model under a permit, as every door makes it. docs/doors/README.md has the mapping. */
+import { canonicalize } from "@runseal/canonical"
+import { type Fail, failOf, type Mode } from "./breaker.ts"
+import type { Client } from "./client.ts"
+import type { Cost } from "./execute-arguments.ts"
+import { observedBy } from "./observed.ts"
+import { ActFailedError, ActTimeoutError, isUnfit, PermitRefusedError } from "./permit-errors.ts"
+import { jsonOf, requestOf } from "./sealed-request.ts"
 
 export type SealOptions = {
   /** Name of the agent: its program unless `program_id` says otherwise, and the audience of its permits. */
@@ -18,34 +14,39 @@ export type SealOptions = {
   /** Absent: the hash of what the framework knows of the tool or the model. */
   readonly registry_record_hash?: string
   /** `observe`: a refusal is sealed and marked, and stops nothing. `enforce` when absent. */
-  readonly mode?: "enforce" | "observe"
+  readonly mode?: Mode
   /**
    * What becomes of a call while the service is away: it throws, or it is made and gives its result. One that the service does not take,
    * or whose result it does not take, throws. `closed` when absent.
    */
-  readonly fail?: "closed" | "open"
+  readonly fail?: Fail
+  /** Who runs the models, where the framework does not know it. */
+  readonly provider?: string
+  /** Tokens reserved for each call of a model, until it has ended. 0 when absent. */
+  readonly reserve_tokens?: number
   /** Whether results are sent, searched and reviewed. Otherwise their hashes are declared, and nobody reviews them. */
   readonly capture_content?: boolean
   /** Called with the reason for each call that was made and not sealed. */
   readonly onUnsealed?: (error: unknown) => void
 }
 
+/** What is called. */
+export type Called =
+  | { readonly tool: string; readonly description?: string | undefined }
+  | { readonly model: string; readonly provider?: string | undefined }
+
 /** A call, as it is sealed. */
 export type SealedCall = {
-  /** Part of the route: `agents/<framework>/<name>`. */
-  readonly framework: string
-  readonly name: string
+  /** Begins the route, such as `agents/langchain`. */
+  readonly door: string
+  readonly called: Called
   /** Any value that JSON can write. */
   readonly arguments: unknown
-  /** What the framework knows of the tool or the model. */
-  readonly definition: unknown
-  /** Tokens reserved until the call has ended. */
-  readonly reserve_tokens?: number
   readonly signal?: AbortSignal | undefined
 }
 
 /** A call that has ended. */
-export type Made<Result> = { readonly result: Result; readonly tokens?: number | undefined }
+export type Made<Result> = { readonly result: Result; readonly cost?: Cost | undefined }
 
 /**
  * Makes a call under a permit, and closes it with what became of it: an error is sealed as a failed act, and thrown again. Where calls are
@@ -54,7 +55,7 @@ export type Made<Result> = { readonly result: Result; readonly tokens?: number |
  * @param sealed what is sealed of the result; the result itself when absent
  * @throws PermitRefusedError, OutputRefusedError, PermitNotClosedError, ActTimeoutError of the client; the call's own error
  */
-export async function underPermit<Result>(
+export async function sealedCall<Result>(
   client: Client,
   call: SealedCall,
   options: SealOptions,
@@ -73,14 +74,14 @@ export async function underPermit<Result>(
   }
 }
 
-/** @param admit is called with what the service is asked, before it is; the call is not asked about when it throws */
+/** @param admit is called with the characters of the arguments; the service is not asked about the call when it throws */
 async function sealCall<Result>(
   client: Client,
   call: SealedCall,
   options: SealOptions,
   make: () => Promise<Made<Result>>,
   sealed: (result: Result) => unknown = result => result,
-  admit: (request: PermitRequest) => void = () => undefined,
+  admit: (characters: number) => void = () => undefined,
 ): Promise<Result> {
   let made: Made<Result> | undefined
   let began = false
@@ -91,12 +92,12 @@ async function sealCall<Result>(
   }
   try {
     const request = requestOf(call, options, observedBy(client).missing)
-    admit(request)
+    admit(request.payload?.length ?? 0)
     const { output } = await client.permit(
       request,
       async () => {
-        const { result, tokens } = await act()
-        return { output: canonicalize(jsonOf(sealed(result))), ...(tokens === undefined ? {} : { tokens }) }
+        const { result, cost } = await act()
+        return { output: canonicalize(jsonOf(sealed(result))), cost }
       },
       { signal: call.signal, captureContent: options.capture_content === true, fail: failOf(options) },
     )
@@ -139,10 +140,10 @@ export type OpenCall = ReportedCall & {
 }
 
 /**
- * As `underPermit`, for a call whose start and end are reported one by one. Resolves when the call may be made.
- * @throws what `underPermit` throws before it makes the call
+ * As `sealedCall`, for a call whose start and end are reported one by one. Resolves when the call may be made.
+ * @throws what `sealedCall` throws before it makes the call
  */
-export function openCall(client: Client, call: SealedCall, options: SealOptions): Promise<OpenCall> {
+export function reportedCall(client: Client, call: SealedCall, options: SealOptions): Promise<OpenCall> {
   if (options.mode === "observe") return Promise.resolve(observeCall(client, call, options))
   return new Promise((resolve, reject) => {
     const sealed: Promise<unknown> = sealCall(
@@ -178,31 +179,6 @@ const closedAs = (error: unknown): ReportedCall => ({
   fail: async () => undefined,
 })
 
-/** Most observed calls of a client that are not sealed yet, and most characters of their arguments. What is beyond is counted. */
-const OBSERVED_MAX = 256
-const OBSERVED_CHARACTERS_MAX = 67_108_864
-
-/** What a client has observed. */
-type Observed = {
-  readonly sealing: Set<Promise<unknown>>
-  /** Of the arguments of those calls. */
-  characters: number
-  /** Calls without an opening, so far. The next opening has their number. */
-  missing: number
-}
-const observations = new WeakMap<Client, Observed>()
-
-function observedBy(client: Client): Observed {
-  const known = observations.get(client) ?? { sealing: new Set(), characters: 0, missing: 0 }
-  observations.set(client, known)
-  return known
-}
-
-/** Resolves when each observed call that has ended by now is sealed, or is known not to be. A program calls it before it exits. */
-export async function flushObserved(client: Client): Promise<void> {
-  await Promise.all(observedBy(client).sealing)
-}
-
 /** What is reported of a call that is made in any case. It is sealed beside the program, which waits for nothing. */
 function observeCall<Result>(
   client: Client,
@@ -210,28 +186,68 @@ function observeCall<Result>(
   options: SealOptions,
   sealed?: (result: Result) => unknown,
 ): Omit<OpenCall, "end"> & { readonly end: (made: Made<Result>) => Promise<void> } {
-  const observed = observedBy(client)
   const [act, settle, fail] = reported<Made<Result>>()
-  let characters = 0
-  const admit = ({ payload = "" }: PermitRequest): void => {
-    if (observed.sealing.size >= OBSERVED_MAX || observed.characters + payload.length > OBSERVED_CHARACTERS_MAX)
-      throw new Error("Too many observed calls are not sealed yet.")
-    characters = payload.length
-    observed.characters += characters
-  }
-  const sealing = sealCall(client, call, options, () => act, sealed, admit)
-    // An act's own error is sealed, and thrown by who made the call. One that took longer than its permit is sealed as such.
-    .catch(error => (error instanceof ActTimeoutError ? options.onUnsealed?.(error) : undefined))
-    .finally(() => {
-      observed.sealing.delete(sealing)
-      observed.characters -= characters
-    })
-  observed.sealing.add(sealing)
+  const sealing = observedBy(client).beside(admit =>
+    sealCall(client, call, options, () => act, sealed, admit).then(
+      () => undefined,
+      // An act's own error is sealed, and thrown by who made the call. One that took longer than its permit is sealed as such.
+      error => (error instanceof ActTimeoutError ? options.onUnsealed?.(error) : undefined),
+    ),
+  )
   return {
     end: async made => settle(made),
     fail: async error => fail(signal?.aborted ? new ActFailedError("TIMED_OUT", `${error}`) : error),
     closed: sealing.then(done),
   }
+}
+
+/**
+ * The parts of a stream of a call, released as they come. The call is sealed when the last one was read, and the stream ends after that, with an
+ * error where a call that is no stream would throw. An error, and a reader that leaves, seal it as failed.
+ * @param made what the parts are together; throws what the stream reports as its error without throwing it
+ */
+export function sealedParts<Part>(
+  call: ReportedCall,
+  parts: AsyncIterable<Part>,
+  made: (parts: readonly Part[]) => Made<unknown>,
+): AsyncIterableIterator<Part> {
+  const read: Part[] = []
+  const source = parts[Symbol.asyncIterator]()
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next: async () => {
+      try {
+        const part = await source.next()
+        if (part.done === true) await endOf(call, read, made)
+        else read.push(part.value)
+        return part
+      } catch (error) {
+        await call.fail(error)
+        throw error
+      }
+    },
+    return: async () => {
+      await call.fail(new Error("the reader of the stream left"))
+      await source.return?.()
+      return { done: true, value: undefined }
+    },
+  }
+}
+
+async function endOf<Part>(
+  call: ReportedCall,
+  read: readonly Part[],
+  made: (parts: readonly Part[]) => Made<unknown>,
+): Promise<void> {
+  let whole: Made<unknown>
+  try {
+    whole = made(read)
+  } catch (error) {
+    return await call.fail(error)
+  }
+  await call.end(whole)
 }
 
 /** A promise for what is reported later. Nobody may wait for it yet when it fails. */
@@ -246,69 +262,8 @@ function reported<Value>(): readonly [Promise<Value>, (value: Value) => void, (e
   return [promise, settle, fail]
 }
 
-/** Without a decision an observed call goes on, as one does that fails open. */
-const failOf = ({ mode, fail }: SealOptions): Fail => (mode === "observe" ? "open" : (fail ?? "closed"))
-
 /** Whether a call is made, or its result given, although this stopped its decision or its close. */
 const goesOnAfter = (error: unknown, { mode, fail }: SealOptions): boolean =>
   mode === "observe" || (fail === "open" && !isUnfit(error) && !(error instanceof ActTimeoutError))
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && (error.name === "PermitRefusedError" || error.name === "OutputRefusedError")
-
-function requestOf(
-  { framework, name, definition, reserve_tokens = 0, ...call }: SealedCall,
-  options: SealOptions,
-  missing: number,
-): PermitRequest {
-  const { agent, program_id, registry_record_hash, mode } = options
-  return {
-    program_id: program_id ?? digest({ door: `agents/${framework}`, agent }),
-    route_id: `agents/${framework}/${name}`,
-    registry_record_hash: registry_record_hash ?? digest(jsonOf(definition)),
-    payload: canonicalize({ tool: name, arguments: jsonOf(call.arguments) }),
-    audience: agent,
-    reserve_tokens,
-    attested_context: { actor_id: agent },
-    ...(missing === 0 ? {} : { reproducibility_context: { calls_without_record: missing } }),
-    ...(mode === "observe" ? { enforcement: "observe" } : {}),
-  }
-}
-
-/** Objects and lists inside so many others are written as a text: a payload of the service nests 64 levels. */
-const VALUE_MAX_DEPTH = 60
-
-/**
- * A value as strict JSON. What that cannot write is written as a text, so that nothing is hidden from the service's search. Bytes are
- * written as the text that they are, others as their hash.
- * @throws InvalidArgumentError for a value that JSON cannot write, such as one that holds itself
- */
-function jsonOf(value: unknown): JsonValue {
-  try {
-    return strictValue(JSON.parse(JSON.stringify(value ?? null, written)), VALUE_MAX_DEPTH)
-  } catch {
-    throw new InvalidArgumentError("A value of the call cannot be written as JSON.")
-  }
-}
-
-/**
- * For JSON.stringify, which writes `{}` for an object whose content is in no members. It gives `member` after a method `toJSON`, which makes a
- * list of numbers of some bytes.
- */
-function written(this: unknown, name: string, member: unknown): unknown {
-  const own: unknown = Reflect.get(Object(this), name)
-  if (ArrayBuffer.isView(own)) return writtenBytes(new Uint8Array(own.buffer, own.byteOffset, own.byteLength))
-  if (own instanceof ArrayBuffer) return writtenBytes(new Uint8Array(own))
-  if (member instanceof Map || member instanceof Set) return [...member]
-  if (member instanceof Error) return { ...member, error: `${member}` }
-  return typeof member === "bigint" || isClosed(member) ? `${member}` : member
-}
-
-/** Whether a value is an object of a class, without members of its own. */
-const isClosed = (value: unknown): value is object =>
-  typeof value === "object" &&
-  value !== null &&
-  ![Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value)) &&
-  Object.keys(value).length === 0
-
-const writtenBytes = (bytes: Uint8Array): JsonValue =>
-  utf8Decode(bytes) ?? { bytes: bytes.length, sha256: sha256Hex(bytes) }
