@@ -4,7 +4,7 @@
  */
 import * as v from "valibot"
 import { ROUTE_ID_MAX_LENGTH } from "../vocabulary/scalars.ts"
-import { decimalUnits } from "./decimal-text.ts"
+import { DECIMAL_PATTERN, decimalUnits } from "./decimal-text.ts"
 
 /** Tables of one policy, and names of one table. */
 export const MAX_ACT_TABLES = 64
@@ -38,6 +38,7 @@ const nameSchema = v.pipe(
 export const actNameSchema: v.GenericSchema<string> = v.pipe(
   nameSchema,
   v.check(name => name !== "execute", "must not be execute, which names the runs that no table speaks of"),
+  v.metadata({ pattern: NAME.source, not: { const: "execute" } }),
 )
 
 /** RFC 6901, without the escapes that mean nothing and without the step `-`, which leads behind the end of an array. */
@@ -59,12 +60,17 @@ const pointerSchema = v.pipe(
   v.check(text => stepsOf(text).length <= MAX_POINTER_STEPS, `must have at most ${MAX_POINTER_STEPS} steps`),
   v.check(text => !stepsOf(text).includes("-"), "must not have the step -"),
   v.check(text => everySteps(text) <= 1, "must have the step * at most once"),
+  v.metadata({
+    pattern: POINTER.source,
+    description: `A JSON pointer (RFC 6901) of at most ${MAX_POINTER_STEPS} steps, not "-"; one may be "*", every item of a list.`,
+  }),
 )
 
 /** A bound as it is written for every type that has bounds: an integer or a decimal, as text. */
 const boundSchema = v.pipe(
   v.string(),
   v.check(text => decimalUnits(text) !== undefined, 'must be a decimal text of at most four places, as "0.01"'),
+  v.metadata({ pattern: DECIMAL_PATTERN }),
 )
 const BOUNDED: readonly ActType[] = ["integer", "decimal", "sum", "max"]
 const CASED: readonly ActType[] = ["ascii", "strings"]
@@ -96,6 +102,9 @@ const actNameRowSchema = v.pipe(
     ({ at, type }) => (everySteps(at) === 1 ? [...FOLDED, "strings"].includes(type) : !FOLDED.includes(type)),
     "sum and max need one step *, strings may have one, and no other type has it",
   ),
+  v.description(
+    "case: of ascii and strings alone. min, max: of integer, decimal, sum and max. The step *: once of sum and max, at most once of strings.",
+  ),
 )
 
 /** A route id, or a prefix that ends in `/*`. */
@@ -108,6 +117,7 @@ const routeSchema = v.pipe(
     route => !(route.endsWith(PREFIX_END) ? route.slice(0, -PREFIX_END.length) : route).includes(EVERY_ITEM),
     "must be a route, or a prefix that ends in /*",
   ),
+  v.description("A route, or a prefix that ends in /*."),
 )
 const distinct = (values: readonly string[]): boolean => new Set(values).size === values.length
 export const routesSchema = v.pipe(
@@ -115,11 +125,13 @@ export const routesSchema = v.pipe(
   v.minLength(1, "must not be empty"),
   v.maxLength(MAX_ROUTES, `must have at most ${MAX_ROUTES} routes`),
   v.check(routes => distinct(routes), "must not repeat a route"),
+  v.metadata({ uniqueItems: true }),
 )
 const placesSchema = v.pipe(
   v.array(pointerSchema),
   v.maxLength(MAX_PLACES, `must have at most ${MAX_PLACES} pointers`),
   v.check(pointers => distinct(pointers), "must not repeat a pointer"),
+  v.metadata({ uniqueItems: true }),
 )
 
 export const actTableSchema = v.strictObject({
@@ -134,6 +146,7 @@ export const actTableSchema = v.strictObject({
     v.record(nameSchema, actNameRowSchema),
     v.check(names => Object.keys(names).length > 0, "must not be empty"),
     v.check(names => Object.keys(names).length <= MAX_ACT_NAMES, `must have at most ${MAX_ACT_NAMES} names`),
+    v.metadata({ minProperties: 1, maxProperties: MAX_ACT_NAMES }),
   ),
 })
 export type ActTable = v.InferOutput<typeof actTableSchema>

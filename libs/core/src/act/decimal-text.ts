@@ -1,6 +1,7 @@
 /** Decimal numbers as texts, which no reader rounds: at most 14 digits before the point and four after it, as Cedar's `decimal` holds. */
 
 const DECIMAL = /^(-?)(0|[1-9]\d{0,13})(?:\.(\d{1,4}))?$/
+export const DECIMAL_PATTERN: string = DECIMAL.source
 const PLACES = 4
 /** One in the units of `decimalUnits`. */
 const ONE = 10n ** BigInt(PLACES)

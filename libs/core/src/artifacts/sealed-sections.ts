@@ -102,7 +102,7 @@ export const SEALED_SCHEMAS = {
     act_hash: v.exactOptional(sha256Schema),
     /** What the policy was given and no other section has. */
     facts: v.strictObject({
-      /** Declared as used; of an opening those that it declares. */
+      /** Declared as used; of an opening those that it reserves. */
       tokens: countSchema,
       /** Present exactly where a rule of the policy reads it. */
       payload_is_json: v.exactOptional(v.boolean()),

@@ -36,7 +36,7 @@ export type PolicyFacts = {
   readonly has_ai_output: boolean
   /** Present exactly of a permit. */
   readonly terms?: ContextTerms
-  /** Declared as used; of an opening those that it declares. */
+  /** Declared as used; of an opening those that it reserves. */
   readonly tokens: number
   /** Sections that are withheld are absent, and no rule may read them then. */
   readonly declared: Readonly<Partial<Record<DeclaredName, JsonObject>>>

@@ -104,6 +104,8 @@ function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSe
   const isUnreadable = act !== undefined && act.unreadable.length > 0
   const terms = [facts.audience, facts.redeem_required, facts.valid_for_seconds]
   const given = terms.filter(term => term !== undefined).length
+  // It is decided on the tokens that it reserves, also where it is refused.
+  const isOpening = given > 0 && permit === undefined
   return [
     ...(section === undefined ? [] : actContradictions(section)),
     ...brokenRules([
@@ -119,11 +121,11 @@ function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSe
         "rules were asked where the decision needs none",
       ],
       [
-        substance === undefined || facts.tokens === declaredTokens(substance.declared),
+        isOpening || substance === undefined || facts.tokens === declaredTokens(substance.declared),
         "the policy was given other tokens than the run declares",
       ],
       [
-        budget === undefined || budget.purpose !== undefined || budget.declared_tokens === facts.tokens,
+        budget === undefined || budget.declared_tokens === facts.tokens,
         "the policy was given other tokens than the budgets counted",
       ],
       [given === 0 || given === terms.length, "the policy was given a part of the terms of a permit"],

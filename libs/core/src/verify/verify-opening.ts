@@ -87,6 +87,7 @@ function permitRules({ permit_id, sections, reservation, run_limit, ...terms }: 
         valid_for_seconds === validSeconds(sections, terms.expires_at),
       "the policy was given other terms than those of the permit",
     ],
+    [policy_evaluation.facts.tokens === tokens, "the policy was given other tokens than the opening reserves"],
     [payload.ai_output_hash === undefined, "there is an AI output before the act"],
     [
       member(shown(request_substance)?.declared, "cost") === undefined,
