@@ -6,6 +6,11 @@
 /** Most names are ASCII without capitals, which fold to themselves. */
 const PLAIN = /^[^A-Z\u0080-\uffff]*$/
 
+/**
+ * Lower case first: the capital sharp s (U+1E9E) is its own upper case, and only its lower case becomes `SS`.
+ */
+const withoutCase = (name: string): string => name.toLowerCase().toUpperCase().toLowerCase()
+
 /** Equal for two names that are one under Unicode's case folding (CaseFolding.txt, rows C and F) or under NFKC. */
 export const foldName = (name: string): string =>
-  PLAIN.test(name) ? name : name.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFKC")
+  PLAIN.test(name) ? name : withoutCase(name.normalize("NFKC")).normalize("NFKC")

@@ -1,0 +1,106 @@
+/** Rules over what is done: acts are read of the payload, sealed, and decided on. docs/policy-and-review.md, "Act tables". */
+import type { JsonObject } from "@runseal/canonical"
+import { expect, test } from "vitest"
+import { eachDatabase } from "./database/databases.ts"
+import { asking, closed, costing, openedId } from "./harness/asked-permits.ts"
+import { ADMIN, mint } from "./harness/key-holders.ts"
+import { numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
+
+const ACTS = [
+  {
+    name: "transfer",
+    routes: ["payments/transfer"],
+    closed: ["/arguments"],
+    names: {
+      amount: { at: "/arguments/amount", type: "decimal", min: "0.01" },
+      currency: { at: "/arguments/currency", type: "ascii" },
+    },
+  },
+]
+const policyOf = (policy_id: string, limit: string): JsonObject => ({
+  policy_id,
+  policy_name: policy_id,
+  required_attested_fields: [],
+  acts: ACTS,
+  rules: [
+    { id: "transfers", effect: "allow", act: "transfer" },
+    { id: "others", effect: "allow", routes: ["claims/*"] },
+    {
+      id: "large",
+      effect: "deny",
+      act: "transfer",
+      when: `context.act.amount.greaterThan(decimal("${limit}"))`,
+    },
+  ],
+})
+const transfer = (amount: unknown, changes: JsonObject = {}): JsonObject => ({
+  route_id: "payments/transfer",
+  payload: JSON.stringify({ tool: "transfer", arguments: { amount, currency: "EUR" } }),
+  ...changes,
+})
+
+eachDatabase("a policy that reads acts", open => {
+  const service = standingService(() => ({ open, policy: policyOf("payments", "10000.0") }))
+  const run = (changes: JsonObject) => service().execute(request(changes))
+
+  test("admits below its limit and denies above it, and seals what it read", async () => {
+    const small = await run(transfer("9999.99"))
+    expect(small.status, small.text).toBe(200)
+    const large = await run(transfer(12_500))
+    expect(large).toMatchObject({ status: 422, body: { deny_receipt: { fired_rule_id: "large" } } })
+    const { body: bundle } = await service().get(`/runs/${numberAt(large.body, "run_id")}/artifacts`)
+    const act = objectAt(bundle, "sections", "act")
+    expect(act).toMatchObject({
+      table: "transfer",
+      values: [
+        { name: "amount", at: "/arguments/amount", type: "decimal", value: "12500.0" },
+        { name: "currency", value: "EUR" },
+      ],
+      unreadable: [],
+    })
+    expect(objectAt(bundle, "sections", "policy_evaluation")).toMatchObject({
+      act_hash: textAt(act, "hash"),
+      context_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      facts: { tokens: 0 },
+    })
+  })
+
+  test("denies an act that is not as its table says, and a route that nobody named", async () => {
+    for (const payload of [
+      "Approve it.",
+      '{"arguments":{"Amount":1,"amount":1,"currency":"EUR"}}',
+      '{"arguments":{"amount":1e3,"currency":"EUR"}}',
+    ])
+      expect(await run({ route_id: "payments/transfer", payload })).toMatchObject({
+        status: 422,
+        body: { deny_receipt: { decision_reason_code: "ACT_UNREADABLE", fired_rule_id: "policy-engine" } },
+      })
+    expect(await run(transfer(1, { route_id: "payments/Transfer" }))).toMatchObject({
+      status: 422,
+      body: { deny_receipt: { decision_reason_code: "DEFAULT_DENY" } },
+    })
+    expect((await run({ route_id: "claims/triage", payload: "no JSON" })).status).toBe(200)
+  })
+
+  test("reads a payload of a mebibyte alike", async () => {
+    const memo = "x".repeat(700_000)
+    const payload = JSON.stringify({ memo, arguments: { amount: 20_000, currency: "EUR" } })
+    expect(await run({ route_id: "payments/transfer", payload })).toMatchObject({
+      status: 422,
+      body: { deny_receipt: { fired_rule_id: "large" } },
+    })
+  })
+
+  test("closes a permit as its opening was decided, whatever is loaded meanwhile", async () => {
+    const admin = await mint(service(), ADMIN)
+    const id = await openedId(admin, transfer(9000))
+    await admin.post("/admin/policies", { policy: policyOf("strict", "1.0") })
+    expect((await admin.post("/permits", asking(transfer(9000)))).status).toBe(422)
+    const { body } = await closed(admin, id, costing(5))
+    const { body: permit } = await admin.get(`/permits/${id}`)
+    const evaluation = objectAt(permit, "opening", "sections", "policy_evaluation")
+    expect(textAt(objectAt(body, "allow_token"), "policy_hash")).toBe(textAt(evaluation, "policy_hash"))
+  })
+})
