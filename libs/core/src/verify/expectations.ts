@@ -57,7 +57,11 @@ export function checkSectionPresence({ sealed, bundle, findings }: ExaminedBundl
   const present: readonly string[] = [...Object.keys(sealed.sections), ...derivedNames(sealed)]
   const expected: readonly string[] = expectedSections(bundle)
   for (const name of expected)
-    findings.require("sections", present.includes(name) || WHERE_THERE_IS_ONE.includes(name), `section ${name} is missing`)
+    findings.require(
+      "sections",
+      present.includes(name) || WHERE_THERE_IS_ONE.includes(name),
+      `section ${name} is missing`,
+    )
   for (const name of present)
     findings.require("sections", expected.includes(name), `section ${name} does not belong here`)
 }

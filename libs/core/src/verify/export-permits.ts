@@ -27,6 +27,7 @@ type OpenPermit = Pick<Opening, "opening_hash" | "expires_at" | "close_by" | "ru
   readonly redeem_required: boolean
   /** Hashes of everything that a close takes over unchanged. */
   readonly taken_over: string
+  readonly decided_by: string | undefined
   /** Whether the opening is of the exported piece, and not only carried with it. */
   readonly counted: boolean
 }
@@ -98,8 +99,19 @@ function openPermit(opening: Opening, counted: boolean): OpenPermit {
     admission_clock: opening.sections.envelope.admission_clock,
     redeem_required: opening.redeem_required === true,
     taken_over: takenOver(opening.sections),
+    decided_by: decidedBy(opening.sections),
     counted,
   }
+}
+
+/** What a close is decided by, as its opening was; undefined for a close that did not come to the policy gate. */
+function decidedBy({
+  policy_evaluation: evaluation,
+}: Pick<Bundle["sections"], "policy_evaluation">): string | undefined {
+  if (evaluation === undefined) return undefined
+  const { policy_hash, act_hash, facts } = evaluation
+  const { audience, redeem_required, valid_for_seconds } = facts
+  return JSON.stringify([policy_hash, act_hash, audience, redeem_required, valid_for_seconds])
 }
 
 /** What the record of a close has from its opening: the request as it was received and admitted. */
@@ -115,6 +127,10 @@ function closeRules({ sections }: Bundle, permit: PermitUseSection, opened: Open
     [permit.opening_leaf_digest === opened.leaf_digest, "names another leaf than that of its opening"],
     [permit.opening_log_index === opened.log_index, "names another log entry than that of its opening"],
     [takenOver(sections) === opened.taken_over, "has another request than its opening"],
+    [
+      sections.policy_evaluation === undefined || decidedBy(sections) === opened.decided_by,
+      "is decided by another policy, act or terms than its opening",
+    ],
     [run_limit === opened.run_limit, "is held to another limit of a run than its opening"],
     [
       window !== undefined && settles(window, opened.reservation),
