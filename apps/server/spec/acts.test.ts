@@ -1,5 +1,10 @@
 /** Rules over what is done: acts are read of the payload, sealed, and decided on. docs/policy-and-review.md, "Act tables". */
 import type { JsonObject } from "@runseal/canonical"
+import { withhold } from "@runseal/core/artifacts/declared-sections"
+import { type Sections, sectionsSchema } from "@runseal/core/artifacts/sections"
+import { decideAgain } from "@runseal/policy/decide-again"
+import { parsePolicyDocument } from "@runseal/policy/policy-document"
+import * as v from "valibot"
 import { expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
 import { asking, closed, costing, openedId } from "./harness/asked-permits.ts"
@@ -91,6 +96,42 @@ eachDatabase("a policy that reads acts", open => {
       status: 422,
       body: { deny_receipt: { fired_rule_id: "large" } },
     })
+  })
+
+  test("is decided again from each record alone, and not where the record is retold", async () => {
+    const document = parsePolicyDocument(policyOf("payments", "10000.0"))
+    const sealed = async (changes: JsonObject): Promise<{ readonly sections: Sections }> => {
+      const { body } = await run(changes)
+      const { body: artifacts } = await service().get(`/runs/${numberAt(body, "run_id")}/artifacts`)
+      return { sections: v.parse(sectionsSchema, artifacts.sections) }
+    }
+    const unreadable = { route_id: "payments/transfer", payload: "no JSON" }
+    for (const changes of [transfer(1), transfer(12_500), unreadable, request({ route_id: "elsewhere" })]) {
+      const record = await sealed(changes)
+      expect(decideAgain(record, document)).toEqual({ from: "facts" })
+      expect(decideAgain(record, document, textAt(changes, "payload"))).toEqual({ from: "payload" })
+      expect(decideAgain(record, document, "another")).toEqual({ differs: ["payload_hash"] })
+      expect(decideAgain(record, parsePolicyDocument(policyOf("payments", "1.0")))).toEqual({
+        differs: ["policy_hash"],
+      })
+    }
+    const denied = await sealed(transfer(12_500))
+    const { policy_evaluation: evaluation, act } = denied.sections
+    if (evaluation === undefined || act === undefined) throw new Error("a denied act has both")
+    const retold = (sections: Partial<Sections>) =>
+      decideAgain({ sections: { ...denied.sections, ...sections } }, document)
+    expect(
+      retold({ policy_evaluation: { ...evaluation, decision: "allow", decision_reason_code: "RULE_ALLOWED" } }),
+    ).toEqual({ differs: ["decision", "decision_reason_code"] })
+    expect(retold({ policy_evaluation: { ...evaluation, fired_rule_id: "other" } })).toEqual({
+      differs: ["fired_rule_id"],
+    })
+    const small = {
+      ...act,
+      values: [{ name: "amount", at: "/arguments/amount", type: "decimal" as const, value: "1.0" }],
+    }
+    expect(retold({ act: small })).toMatchObject({ differs: expect.arrayContaining(["context_hash", "decision"]) })
+    expect(retold({ act: withhold(act) })).toEqual({ undecided: "act is withheld, and rule large reads it" })
   })
 
   test("closes a permit as its opening was decided, whatever is loaded meanwhile", async () => {

@@ -21,7 +21,7 @@ import { boundSteps } from "./rule-steps.ts"
 /** The engine named in every policy hash: another engine may read the same rules differently. */
 const POLICY_ENGINE = "cedar-wasm"
 /** As the engine says it; it is not loaded for this. */
-const POLICY_ENGINE_VERSION = "4.13.0"
+export const POLICY_ENGINE_VERSION = "4.13.0"
 
 /** A policy ready to evaluate. `policy_hash` is the digest of `policyPreimage`. */
 export interface CompiledPolicy extends EngineRules {

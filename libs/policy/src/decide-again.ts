@@ -1,0 +1,127 @@
+/**
+ * Makes a sealed decision again, by the policy document that the record's `policy_hash` names. Who runs it trusts neither the company nor
+ * the service: an operator with every key can seal another decision, and not one that the document comes to. docs/verifier.md, "Decided again".
+ */
+import { digest, isJsonValue, readStrictJson, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { readAct } from "@runseal/core/act/read-act"
+import { type ActSection, shownAct } from "@runseal/core/artifacts/act-section"
+import { shown } from "@runseal/core/artifacts/declared-sections"
+import type { AttestationGapReceipt } from "@runseal/core/artifacts/sealed-artifacts"
+import type { SealedSections } from "@runseal/core/artifacts/sealed-sections"
+import { sectionsRead } from "@runseal/core/formulas/policy-context"
+import { missingAttestedFields } from "@runseal/core/vocabulary/attested-presence"
+import { DEFAULT_SIGNATURE_SCAN } from "@runseal/core/vocabulary/decision-codes"
+import { isSameJson } from "@runseal/core/vocabulary/json-members"
+import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
+import { type DecidedSections, decide, withheldSources } from "./decide.ts"
+import { type CompiledPolicy, compilePolicy, POLICY_ENGINE_VERSION, policyPreimage } from "./load-policy.ts"
+
+/** A record or an opening, as far as its decision goes. */
+export type SealedDecision = {
+  readonly sections: SealedSections
+  readonly attestation_gap_receipt?: AttestationGapReceipt
+}
+
+export type DecidedAgain =
+  | {
+      /** `payload`: the act was read again too. `facts`: on what the service stated of the payload. */
+      readonly from: "payload" | "facts"
+      /** The engine's release where another one decided than decides here. */
+      readonly other_engine?: string
+    }
+  /** What the record has and the document does not come to: members of the evaluation, of the act, or of the receipt. */
+  | { readonly differs: readonly string[] }
+  /** Why nothing can be decided, as the end of a sentence. */
+  | { readonly undecided: string }
+
+/** @param payload its text, where it is at hand */
+export function decideAgain(record: SealedDecision, document: PolicyDocument, payload?: string): DecidedAgain {
+  const { policy_evaluation: evaluation, envelope, act, mcd_finding } = record.sections
+  const gap = record.attestation_gap_receipt
+  if (evaluation === undefined || envelope === undefined)
+    return gap === undefined
+      ? { undecided: "it did not come to the policy gate" }
+      : requiredAgain(record, gap, document)
+  const { signature_scan, engine_version, policy_hash, facts } = evaluation
+  if (digest(policyPreimage(document, signature_scan, engine_version)) !== policy_hash)
+    return { differs: ["policy_hash"] }
+  if (payload !== undefined && sha256Hex(utf8Encode(payload)) !== record.sections.payload.payload_hash)
+    return { differs: ["payload_hash"] }
+  const policy = compilePolicy(document, signature_scan)
+  const sections: DecidedSections = { ...record.sections, envelope }
+  const missing = missingOf(record.sections, policy)
+  if (missing.length > 0) return { differs: ["required_attested_fields"] }
+  const other = engine_version === POLICY_ENGINE_VERSION ? {} : { other_engine: engine_version }
+  const readAgain = payload === undefined ? [] : payloadDifferences(policy, record.sections, payload)
+  // A signature that denies comes before every rule.
+  if (mcd_finding !== undefined && signature_scan.mode === "enforce")
+    return readAgain.length > 0
+      ? { differs: readAgain }
+      : { from: payload === undefined ? "facts" : "payload", ...other }
+  const hidden = withheldSources(policy, sections)[0]
+  if (hidden !== undefined) return { undecided: `${hidden} is withheld, and ${readerOf(policy, hidden)} reads it` }
+  if ((policy.readerOf(envelope.route_id) === undefined) !== (act === undefined)) return { differs: ["act"] }
+  const { decision, context_hash } = decide(policy, sections, facts)
+  const differs = [
+    ...readAgain,
+    ...(context_hash === evaluation.context_hash ? [] : ["context_hash"]),
+    ...(["decision", "decision_reason_code", "fired_rule_id"] as const).filter(
+      name => decision[name] !== evaluation[name],
+    ),
+    ...(isSameJson([...decision.matched_rule_ids], [...evaluation.matched_rule_ids]) ? [] : ["matched_rule_ids"]),
+  ]
+  return differs.length > 0 ? { differs } : { from: payload === undefined ? "facts" : "payload", ...other }
+}
+
+/** That a run was not admitted: the document requires these fields, and the attested context lacks them. */
+function requiredAgain(
+  { sections }: SealedDecision,
+  gap: AttestationGapReceipt,
+  document: PolicyDocument,
+): DecidedAgain {
+  const required = document.required_attested_fields.toSorted()
+  const context = shown(sections.attested_context)
+  if (!isSameJson([...required], [...gap.required_fields])) return { differs: ["required_fields"] }
+  if (digest(policyPreimage(document, DEFAULT_SIGNATURE_SCAN)) !== gap.policy_hash)
+    return { undecided: "its policy has another hash, or a signature scan that the record does not describe" }
+  if (context === undefined)
+    return { undecided: "attested_context is withheld, and the required fields are read from it" }
+  const missing = missingAttestedFields(context.declared, required)
+  return isSameJson([...missing], [...gap.missing_fields]) ? { from: "facts" } : { differs: ["missing_fields"] }
+}
+
+const missingOf = ({ attested_context }: SealedSections, { required_attested_fields }: CompiledPolicy) => {
+  const context = shown(attested_context)
+  return context === undefined ? [] : missingAttestedFields(context.declared, required_attested_fields)
+}
+
+/** What of the act, and of the facts of the payload, the payload does not give. */
+function payloadDifferences(policy: CompiledPolicy, sections: SealedSections, payload: string): readonly string[] {
+  const { envelope, act, policy_evaluation: evaluation } = sections
+  const reader = policy.readerOf(envelope?.route_id ?? "")
+  const stated = evaluation?.facts.payload_is_json
+  return [
+    ...(stated === undefined || stated === (readStrictJson(payload) !== undefined) ? [] : ["payload_is_json"]),
+    ...(reader === undefined || act === undefined || isRead(act, readAct(reader, payload)) ? [] : ["act"]),
+  ]
+}
+
+/** Whether an act is what was read; one that is withheld says nothing else. */
+function isRead(section: ActSection, { values, unreadable }: ReturnType<typeof readAct>): boolean {
+  const act = shownAct(section)
+  if (act === undefined) return true
+  const [sealed, read]: readonly unknown[] = [
+    { values: act.values, unreadable: act.unreadable },
+    { values, unreadable },
+  ]
+  return isJsonValue(sealed) && isJsonValue(read) && isSameJson(sealed, read)
+}
+
+/** Who reads a section, as a sentence names it. */
+function readerOf({ rule_reads }: CompiledPolicy, section: string): string {
+  const [first] = [...rule_reads]
+    .filter(([, reads]) => sectionsRead(reads).some(name => name === section))
+    .map(([id]) => id)
+    .toSorted()
+  return first === undefined ? "a rule" : `rule ${first}`
+}
