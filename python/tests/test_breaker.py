@@ -7,10 +7,10 @@ import pytest
 from gate import SEALED, gate, said
 
 from runseal_client import Runseal, RunsealError, breaker
+from runseal_client.api.answers import RunAnswer
+from runseal_client.api.calls import execute
 from runseal_client.breaker import BROKEN_SECONDS, Breaker, decision_seconds
-from runseal_client.caller_calls import execute
 from runseal_client.calls import Call
-from runseal_client.models import RunAnswer
 
 # Without an idempotency key it is not retried: each call is one failure.
 ONCE = Call("POST", "/execute", RunAnswer, {})

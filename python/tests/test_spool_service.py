@@ -12,11 +12,12 @@ from places import NODE
 from service import UNLIMITED, Service, running_service
 
 from runseal_client import Runseal, spool
+from runseal_client.api.requests import OpenPermitRequest
 from runseal_client.spool import Spool
 
 PROCESSES = 4
 HASH = "ab" * 32
-OPENING = {
+OPENING: OpenPermitRequest = {
     "program_id": HASH,
     "route_id": "tests/spool",
     "registry_record_hash": HASH,
@@ -112,7 +113,7 @@ def test_one_pass_sends_all_acts(service: Service, tmp_path: Path) -> None:
 def test_a_close_of_another_key_waits_for_it(tmp_path: Path) -> None:
     kept = Spool(str(tmp_path / "spool"))
     with running_service(tmp_path) as service, Runseal(service.url) as client:
-        admin = Runseal(service.url, client.make_key("ops", admin=True).secret)
+        admin = Runseal(service.url, client.make_key("ops", scope="admin", confirm_admin_scope=True).secret)
         own, other = (admin.make_key(name).secret for name in ("own", "other"))
         with Runseal(service.url, own) as opener:
             permit_id = opener.open_permit(OPENING).permit_id

@@ -13,18 +13,18 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from typing import Any, TypeVar
 
+from .api.calls import close_permit, open_permit
+from .api.operations import AsyncOperations
 from .breaker import not_asked
-from .caller_calls import close_permit, open_permit
 from .calls import Call, credential
 from .client import Runseal
 from .errors import ActRefused, RunsealError
 from .open_permits import OpenPermits
-from .operations import AsyncOperations
 from .spool import Spool
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class _InThread(AsyncOperations):
     def __init__(self, client: Runseal) -> None:
         self._client = client
 
-    async def send(self, call: Call[T]) -> T:
+    async def send(self, call: Call[T], within: float | None = None, timeout: float | None = None) -> T:
         return self._client.send(call, within=OBSERVED_SECONDS)
 
 
@@ -103,7 +103,7 @@ class _Observed:
     route_id: str
     payload: str
     # Without one the call is only counted.
-    opening: dict[str, Any] | None
+    opening: Mapping[str, Any] | None
     permit_id: str | None = None
     closing: dict[str, Any] | None = None
     decided: bool = False
@@ -150,7 +150,7 @@ class Observer:
             self._made = Runseal(timeout=OBSERVED_SECONDS)
         return self._made
 
-    def start(self, call: Hashable, route_id: str, opening: Callable[[], dict[str, Any]]) -> None:
+    def start(self, call: Hashable, route_id: str, opening: Callable[[], Mapping[str, Any]]) -> None:
         """A call starts. `opening` gives the body of its permit, and is read at once: the host may change it later."""
         with self._ready:
             room = len(self._queue) < MAX_QUEUED and self._characters < MAX_QUEUED_CHARACTERS

@@ -12,10 +12,10 @@ from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
 from .acts import failure_code
+from .api.calls import close_permit, open_permit
 from .async_client import AsyncRunseal
 from .background import Drainer, Observer
 from .breaker import decision_seconds, not_asked
-from .caller_calls import close_permit, open_permit
 from .calls import Call, new_key
 from .client import Runseal
 from .errors import ActRefused, CloseUnconfirmed, RunsealError

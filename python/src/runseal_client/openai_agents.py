@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agents import FunctionTool, TracingProcessor, function_tool
@@ -91,7 +91,7 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
             return
         call, answer = object(), _Answer()
 
-        def opening() -> dict[str, Any]:
+        def opening() -> Mapping[str, Any]:
             answer.read(data)
             called = Called(DOOR, self._agent, model=answer.model, provider=self._provider)
             return opening_of(called, answer.asked, observe=True)

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import rfc8785
 
+from .api.requests import AttestedContext, OpenPermitRequest
 from .async_client import AsyncRunseal
 from .client import Runseal
 
@@ -178,7 +179,7 @@ class Called:
         return _name(self.route or f"{self.door}/{self.name}", 512)
 
 
-def opening_of(called: Called, arguments: Any, reserve_tokens: int = 0, observe: bool = False) -> dict[str, Any]:
+def opening_of(called: Called, arguments: Any, reserve_tokens: int = 0, observe: bool = False) -> OpenPermitRequest:
     """The body of POST /permits for a call of a door. With `observe` the record says that a refusal stopped nothing.
 
     Raises ValueError for arguments of more than MAX_PARTS parts.
@@ -186,18 +187,23 @@ def opening_of(called: Called, arguments: Any, reserve_tokens: int = 0, observe:
     agent = _name(called.agent, 256)
     definition = {"door": called.door, "tool": called.tool, "model": called.model, "provider": called.provider}
     known = {name: value for name, value in definition.items() if value is not None}
-    model = {"model_name": called.model, "model_provider": called.provider}
-    attested = {name: _name(value, 512) for name, value in model.items() if value}
-    return {
+    attested: AttestedContext = {"actor_id": agent}
+    if called.model:
+        attested["model_name"] = _name(called.model, 512)
+    if called.provider:
+        attested["model_provider"] = _name(called.provider, 512)
+    request: OpenPermitRequest = {
         "program_id": os.environ.get("RUNSEAL_PROGRAM_ID", program_of({"door": called.door, "agent": called.agent})),
         "route_id": called.route_id,
         "registry_record_hash": os.environ.get("RUNSEAL_REGISTRY_RECORD_HASH", program_of(known)),
         "payload": text_of({"tool": called.name, "arguments": arguments}),
         "audience": agent,
         "reserve_tokens": reserve_tokens,
-        "attested_context": {"actor_id": agent, **attested},
-        **({"enforcement": "observe", "close_within_seconds": CLOSE_SECONDS} if observe else {}),
+        "attested_context": attested,
     }
+    if observe:
+        request |= {"enforcement": "observe", "close_within_seconds": CLOSE_SECONDS}
+    return request
 
 
 # Members of a cost, and the names that frameworks have for them.
@@ -259,7 +265,7 @@ def seal(client: Runseal | AsyncRunseal, called: Called, function: Callable[P, R
         raise TypeError("A generator function cannot be sealed: what it does comes after its call.")
     signature = inspect.signature(function)
 
-    def body(*args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+    def body(*args: P.args, **kwargs: P.kwargs) -> OpenPermitRequest:
         return opening_of(called, dict(signature.bind(*args, **kwargs).arguments))
 
     if inspect.iscoroutinefunction(function):

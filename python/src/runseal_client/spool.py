@@ -22,8 +22,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .api.calls import close_permit, execute
+from .api.operations import AsyncOperations
 from .errors import RunsealError
-from .operations import AsyncOperations
 from .spool_files import content_of, gap_run, lost_in
 
 MAX_FILES = 10_000
@@ -225,13 +226,13 @@ class Spool:
         if path.name.startswith("close-"):
             await self._send_close(client, path, content)
         else:
-            await client.execute(gap_run(path.stem, content), path.stem)
+            await client.send(execute(gap_run(path.stem, content), path.stem))
         path.unlink(missing_ok=True)
 
     async def _send_close(self, client: AsyncOperations, path: Path, content: dict[str, Any]) -> None:
         permit_id = content["permit_id"]
         try:
-            await client.close_permit(permit_id, content["body"])
+            await client.send(close_permit(permit_id, content["body"]))
         except RunsealError as error:
             if not _is_final(error):
                 raise
