@@ -13,13 +13,13 @@ import httpx
 
 from . import calls
 from .acts import Act
-from .api.calls import close_permit
+from .api.calls import close_permit, open_permit
 from .api.operations import AsyncOperations
 from .api.requests import OpenPermitRequest
-from .breaker import Breaker, breaker_of
-from .calls import Body, Call
-from .closing import CLOSING_SECONDS, not_closed, store_close, to_its_end, unconfirmed
-from .errors import ActRefused, RunsealError
+from .breaker import Breaker, Fail, breaker_of
+from .calls import Body, Call, whole
+from .closing import CLOSING_SECONDS, not_closed, store_close, store_unsealed, to_its_end, unconfirmed
+from .errors import ActRefused, RunsealError, is_unfit
 from .transport import MAX_RETRIES, Lines, Reading, Service, no_answer, pause_after, read_answer, request_of
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class AsyncRunseal(AsyncOperations):
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._deadline = deadline
-        self._given = (url, api_key)
+        self.given = (url, api_key)
         self._max_retries = max_retries
         self._service = Service.of(url, api_key, timeout)
         self._owns_http = http_client is None
@@ -137,23 +137,46 @@ class AsyncRunseal(AsyncOperations):
         finally:
             await response.aclose()
 
+    async def decide(self, call: Call[T], fail: Fail) -> T:
+        """Sends a call whose answer somebody waits for, within the time of a decision.
+
+        Raises RunsealError also under `open` while the service is away: then it is not asked.
+        """
+        return await self.send(call, within=self.breaker.wait_seconds(fail))
+
     @asynccontextmanager
     async def permit(
-        self, request: OpenPermitRequest, idempotency_key: str | None = None, *, extra: Body | None = None
+        self,
+        request: OpenPermitRequest,
+        idempotency_key: str | None = None,
+        *,
+        fail: Fail | None = None,
+        extra: Body | None = None,
     ) -> AsyncIterator[Act]:
         """Opens a permit for the block and always closes it: as failed when the block raises.
 
         Raises ActRefused before the block when a gate refuses the act, and after it when one refuses the close: then the
         output must not be used. Where that refusal is observed only, the block runs without a permit, and nothing is closed.
         Raises CloseUnconfirmed when the act was made and the service did not confirm its close, which is then stored.
+
+        With `fail` the decision is waited for as every door does: 10 seconds (`closed`) or 2 (`open`), or RUNSEAL_TIMEOUT, and
+        shorter while the service is away. Under `open` the block then runs without a permit, and is counted in the spool; a
+        close that got no answer is stored there too. Without `fail` the call has the times of the client.
         """
         act = Act()
         try:
-            act.opened = await self.open_permit(request, idempotency_key, extra=extra)
+            opening = open_permit(whole(request, OpenPermitRequest, extra), idempotency_key)
+            act.opened = await (self.send(opening) if fail is None else self.decide(opening, fail))
         except ActRefused as refused:
             if not refused.observed:
                 raise
             act.answer = refused.answer
+            yield act
+            return
+        except RunsealError as problem:
+            if fail != "open" or is_unfit(problem):
+                raise
+            await asyncio.to_thread(store_unsealed, self.given, request, problem.code)
             yield act
             return
         permit_id = act.opened.permit_id
@@ -161,7 +184,7 @@ class AsyncRunseal(AsyncOperations):
             yield act
         except GeneratorExit as error:
             # Its loop is gone: nothing can be awaited.
-            store_close(self._given, permit_id, act.closing(error))
+            store_close(self.given, permit_id, act.closing(error))
             raise
         except BaseException as error:
             body = act.closing(error)
@@ -169,23 +192,25 @@ class AsyncRunseal(AsyncOperations):
             act.answer = sent.answer
             if sent.problem is not None:
                 # Also a report that JSON cannot carry: the error of the block is the one that is raised.
-                not_closed(self._given, act, body, error, sent.problem)
+                not_closed(self.given, act, body, error, sent.problem)
             if sent.cancelled is not None and isinstance(error, Exception):
                 raise sent.cancelled from error
             raise
         body = act.closing(None)
+        closing = close_permit(permit_id, body)
         try:
-            sent = await to_its_end(lambda: self.send(close_permit(permit_id, body)))
+            sent = await to_its_end(lambda: self.decide(closing, fail) if fail == "open" else self.send(closing))
         except GeneratorExit:
-            store_close(self._given, permit_id, body)
+            store_close(self.given, permit_id, body)
             raise
         act.answer = sent.answer
         if sent.cancelled is not None:
             if sent.problem is not None:
-                not_closed(self._given, act, body, sent.cancelled, sent.problem)
+                not_closed(self.given, act, body, sent.cancelled, sent.problem)
             raise sent.cancelled
         if isinstance(sent.problem, RunsealError):
-            unconfirmed(self._given, act, body, sent.problem)
+            unconfirmed(self.given, act, body, sent.problem, fail)
+            return
         if act.answer is None:
             raise sent.problem or RuntimeError("A close has an answer or a problem.")
         if not act.answer.ok:

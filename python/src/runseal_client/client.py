@@ -12,13 +12,13 @@ import httpx
 
 from . import calls
 from .acts import Act
-from .api.calls import close_permit
+from .api.calls import close_permit, open_permit
 from .api.operations import Operations
 from .api.requests import OpenPermitRequest
-from .breaker import Breaker, breaker_of
-from .calls import Body, Call
-from .closing import CLOSING_SECONDS, not_closed, unconfirmed
-from .errors import ActRefused, RunsealError
+from .breaker import Breaker, Fail, breaker_of
+from .calls import Body, Call, whole
+from .closing import CLOSING_SECONDS, not_closed, store_unsealed, unconfirmed
+from .errors import ActRefused, RunsealError, is_unfit
 from .transport import MAX_RETRIES, Lines, Reading, Service, no_answer, pause_after, read_answer, request_of
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Runseal(Operations):
         http_client: httpx.Client | None = None,
     ) -> None:
         self._deadline = deadline
-        self._given = (url, api_key)
+        self.given = (url, api_key)
         self._max_retries = max_retries
         self._service = Service.of(url, api_key, timeout)
         self._owns_http = http_client is None
@@ -131,23 +131,46 @@ class Runseal(Operations):
         finally:
             response.close()
 
+    def decide(self, call: Call[T], fail: Fail) -> T:
+        """Sends a call whose answer somebody waits for, within the time of a decision.
+
+        Raises RunsealError also under `open` while the service is away: then it is not asked.
+        """
+        return self.send(call, within=self.breaker.wait_seconds(fail))
+
     @contextmanager
     def permit(
-        self, request: OpenPermitRequest, idempotency_key: str | None = None, *, extra: Body | None = None
+        self,
+        request: OpenPermitRequest,
+        idempotency_key: str | None = None,
+        *,
+        fail: Fail | None = None,
+        extra: Body | None = None,
     ) -> Iterator[Act]:
         """Opens a permit for the block and always closes it: as failed when the block raises.
 
         Raises ActRefused before the block when a gate refuses the act, and after it when one refuses the close: then the
         output must not be used. Where that refusal is observed only, the block runs without a permit, and nothing is closed.
         Raises CloseUnconfirmed when the act was made and the service did not confirm its close, which is then stored.
+
+        With `fail` the decision is waited for as every door does: 10 seconds (`closed`) or 2 (`open`), or RUNSEAL_TIMEOUT, and
+        shorter while the service is away. Under `open` the block then runs without a permit, and is counted in the spool; a
+        close that got no answer is stored there too. Without `fail` the call has the times of the client.
         """
         act = Act()
         try:
-            act.opened = self.open_permit(request, idempotency_key, extra=extra)
+            opening = open_permit(whole(request, OpenPermitRequest, extra), idempotency_key)
+            act.opened = self.send(opening) if fail is None else self.decide(opening, fail)
         except ActRefused as refused:
             if not refused.observed:
                 raise
             act.answer = refused.answer
+            yield act
+            return
+        except RunsealError as problem:
+            if fail != "open" or is_unfit(problem):
+                raise
+            store_unsealed(self.given, request, problem.code)
             yield act
             return
         permit_id = act.opened.permit_id
@@ -158,16 +181,18 @@ class Runseal(Operations):
             try:
                 act.answer = self.send(close_permit(permit_id, body), within=CLOSING_SECONDS)
             except BaseException as problem:
-                not_closed(self._given, act, body, error, problem)
+                not_closed(self.given, act, body, error, problem)
             raise
         body = act.closing(None)
+        closing = close_permit(permit_id, body)
         try:
-            act.answer = self.send(close_permit(permit_id, body))
+            act.answer = self.decide(closing, fail) if fail == "open" else self.send(closing)
         except RunsealError as problem:
-            unconfirmed(self._given, act, body, problem)
+            unconfirmed(self.given, act, body, problem, fail)
+            return
         except BaseException as problem:
             # Stopped while it closed.
-            not_closed(self._given, act, body, problem, problem)
+            not_closed(self.given, act, body, problem, problem)
             raise
         if not act.answer.ok:
             raise ActRefused(act.answer, 422)

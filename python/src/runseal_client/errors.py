@@ -71,6 +71,12 @@ def error_of(
     return _OF_STATUS.get(status, RunsealError)(message, code, status, request_id, retry_after)
 
 
+def is_unfit(error: RunsealError) -> bool:
+    """Whether the service does not take a request (400, 413). A caller or a tool can bring that about: it is no reason to go
+    on without a decision, as an outage may be."""
+    return error.status in (400, 413)
+
+
 class ActRefused(RunsealError):
     """A gate refused: before the act, which must not be done, or at its close, after which the output must not be used.
 

@@ -1,24 +1,17 @@
-"""A function of which each call is permitted before and sealed after."""
+"""A call of a door as the body of `POST /permits`, and what became of it as the body of the close: docs/doors/README.md."""
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import inspect
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import rfc8785
 
 from .api.requests import AttestedContext, OpenPermitRequest
-from .async_client import AsyncRunseal
-from .client import Runseal
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 MAX_TEXT_CHARACTERS = 200_000
 MAX_DEPTH = 64
@@ -141,15 +134,6 @@ def said_of(output: Any) -> dict[str, Any]:
         return {}
 
 
-def _has_ended(result: Any) -> Any:
-    """The result of a call that was made; raises TypeError for one that is only made later."""
-    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise TypeError("The call has given back what is only done later: it cannot be sealed here.")
-    return result
-
-
 def _name(text: str, most: int) -> str:
     """A name as one line, since the service refuses others."""
     return "".join(each if each.isprintable() else "?" for each in text)[:most]
@@ -238,56 +222,3 @@ def completed(output: Mapping[str, Any], usage: Any = None) -> dict[str, Any]:
     cost = cost_of(usage)
     used = {"request_substance": {**output.get("request_substance", {}), "cost": cost}} if cost else {}
     return {"outcome": "completed", **output, **used}
-
-
-def sealed(
-    client: Runseal | AsyncRunseal, route_id: str, *, agent: str | None = None
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Permits each call of a function before it runs, and seals it after: also a call that raises.
-
-    `agent` names who acts, in records and as the audience of permits; absent, the function does. A coroutine function
-    needs an AsyncRunseal, another one a Runseal. Raises ActRefused when a gate refuses: before the call, which is then not
-    made, or at its close, and then the result is not given back. Raises CloseUnconfirmed, which has the result, when the
-    call was made and the service did not confirm its close. Raises TypeError for a generator function, and for a function
-    that gives back a generator or an awaitable: what it does comes after its end.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        name = f"{function.__module__}.{function.__qualname__}"
-        return seal(client, Called("python", agent or name, tool=name, route=route_id), function)
-
-    return decorate
-
-
-def seal(client: Runseal | AsyncRunseal, called: Called, function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, sealed as `sealed` does it."""
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError("A generator function cannot be sealed: what it does comes after its call.")
-    signature = inspect.signature(function)
-
-    def body(*args: P.args, **kwargs: P.kwargs) -> OpenPermitRequest:
-        return opening_of(called, dict(signature.bind(*args, **kwargs).arguments))
-
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def act_later(*args: P.args, **kwargs: P.kwargs) -> Any:
-            assert isinstance(client, AsyncRunseal), "a coroutine function needs an AsyncRunseal"
-            async with client.permit(body(*args, **kwargs)) as act:
-                result = _has_ended(await function(*args, **kwargs))
-                act.result = result
-                act.completed(**said_of(result))
-            return result
-
-        return act_later  # type: ignore[return-value]
-
-    @functools.wraps(function)
-    def act_now(*args: P.args, **kwargs: P.kwargs) -> R:
-        assert isinstance(client, Runseal), "a function needs a Runseal"
-        with client.permit(body(*args, **kwargs)) as act:
-            result: R = _has_ended(function(*args, **kwargs))
-            act.result = result
-            act.completed(**said_of(result))
-        return result
-
-    return act_now
