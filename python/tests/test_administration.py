@@ -10,6 +10,7 @@ from places import NODE
 from service import running_service
 
 from runseal_client import ActRefused, AsyncRunseal, Runseal, RunsealError
+from runseal_client.api.requests import ExecuteRequest, OpenPermitRequest
 from runseal_verify.documents import verify_text
 from runseal_verify.trust import read_trust
 
@@ -17,7 +18,15 @@ pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the service is not in
 
 HASH = "ab" * 32
 EICAR = r"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
-RUN = {"program_id": HASH, "route_id": "tests/admin", "registry_record_hash": HASH, "payload": "pay 12"}
+RUN: ExecuteRequest = {"program_id": HASH, "route_id": "tests/admin", "registry_record_hash": HASH, "payload": "pay 12"}
+ACT: OpenPermitRequest = {
+    "program_id": HASH,
+    "route_id": "tests/admin",
+    "registry_record_hash": HASH,
+    "payload": "pay 12",
+    "audience": "tests",
+    "reserve_tokens": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -25,18 +34,18 @@ def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runseal]:
     with running_service(tmp_path_factory.mktemp("service")) as service:
         with Runseal(service.url) as anybody:
             anybody.execute(RUN)
-            secret = anybody.make_key("ops", admin=True, observe=True).secret
+            secret = anybody.make_key("ops", scope="admin", confirm_admin_scope=True, observe=True).secret
         with Runseal(service.url, secret) as client:
             yield client
 
 
 def _url(client: Runseal) -> str:
-    return str(client._http.base_url)
+    return client._service.address
 
 
 def test_a_key_is_changed_and_rotated(admin: Runseal) -> None:
     made = admin.make_key("desk", notes="front", rate_limit=500)
-    assert admin.change_key(made.id, {"notes": None}).notes is None
+    assert admin.change_key(made.id, notes=None).notes is None
     rotated = admin.rotate_key(made.id)
     assert rotated.secret != made.secret
     with Runseal(_url(admin), made.secret) as old, pytest.raises(RunsealError) as caught:
@@ -71,12 +80,12 @@ def test_runs_of_open_mode_are_claimed(admin: Runseal) -> None:
     assert admin.check_run(1).verified
     assert admin.artifact(1, "allow-token")
     assert admin.usage().keys[0].runs >= 1
-    assert sum(step.runs for step in admin.overview("24h").steps) >= 1
+    assert sum(step.runs for step in admin.overview(range="24h").steps) >= 1
 
 
 def test_a_session_is_opened_and_closed(admin: Runseal) -> None:
     with Runseal(_url(admin)) as browser:
-        opened = browser.open_session(admin._http.headers["X-Service-Key"])
+        opened = browser.open_session(admin._service.headers["X-Service-Key"])
         assert opened.scope == "admin" and opened.csrf_token is not None
         assert browser.session().key_id == 1
         assert browser.keys().keys
@@ -87,9 +96,9 @@ def test_a_session_is_opened_and_closed(admin: Runseal) -> None:
 
 
 def test_destinations(admin: Runseal) -> None:
-    made = admin.make_destination({"url": "https://receiver.example/hook", "name": "r"})
+    made = admin.make_destination("https://receiver.example/hook", name="r")
     number = made.destination.id
-    assert admin.change_destination(number, {"active": False}).destination.active is False
+    assert admin.change_destination(number, active=False).destination.active is False
     assert admin.rotate_destination(number).secret != made.secret
     assert admin.resume_destination(number, 1).position == 1
     assert admin.test_destination(number).delivered is False
@@ -101,7 +110,7 @@ def test_destinations(admin: Runseal) -> None:
 
 def test_policies(admin: Runseal) -> None:
     members = ("policy_id", "profile_tag", "required_attested_fields", "rules")
-    policy = {name: value for name, value in admin.policy().policy.items() if name in members}
+    policy: Any = {name: value for name, value in admin.policy().policy.items() if name in members}
     policy["policy_name"] = "another"
     assert admin.try_policy(policy).changed == 0
     assert admin.load_policy(policy).changed
@@ -117,10 +126,10 @@ def test_what_administrators_did_is_sealed(admin: Runseal) -> None:
 
 def test_the_log(admin: Runseal) -> None:
     assert admin.genesis().leaf["leaf_version"] == "vfa.genesis.v1"
-    size = admin.about().log["size"]
+    size = admin.about().log.size
     assert admin.log_entry(0).log_index == 0
-    assert len(admin.tile(0, "000", 1)) == 32
-    assert admin.entry_bundle("000", 1)
+    assert len(admin.partial_tile(0, "000", 1)) == 32
+    assert admin.partial_tile("entries", "000", 1)
     assert admin.consistency(1, size).second == size
     assert admin.checkpoint() and admin.trusted_root() and admin.service_key()
     assert not admin.key_changes().changes and not admin.outside_logs().logs
@@ -131,7 +140,7 @@ def test_the_log(admin: Runseal) -> None:
 
 
 def test_an_observed_refusal_stops_nothing(admin: Runseal) -> None:
-    act_of: dict[str, Any] = {**RUN, "payload": EICAR, "audience": "tests", "reserve_tokens": 1}
+    act_of: OpenPermitRequest = {**ACT, "payload": EICAR}
     done: list[int] = []
     assert admin.keys().keys[0].observe
     plain = Runseal(_url(admin), admin.make_key("plain", tier="production").secret)
@@ -147,7 +156,7 @@ def test_an_observed_refusal_stops_nothing(admin: Runseal) -> None:
     assert caught.value.observed
 
     async def later() -> bool:
-        async with AsyncRunseal(_url(admin), admin._http.headers["X-Service-Key"]) as client:
+        async with AsyncRunseal(_url(admin), admin._service.headers["X-Service-Key"]) as client:
             async with client.permit({**act_of, "enforcement": "observe"}) as other:
                 pass
             rehearsed = await client.verify_determinism(RUN)
@@ -171,7 +180,7 @@ def test_a_shared_run_is_read_without_a_key_until_its_link_is_revoked(admin: Run
     link = admin.share(run.run_id, expires_in_seconds=60)
     with Runseal(_url(admin)) as anybody:
         assert anybody.shared_bundle(link.token) == admin.bundle(run.run_id)
-        assert anybody.shared_report(link.token, "brief").startswith(b"%PDF")
+        assert anybody.shared_report(link.token, format="brief", with_="witnessed").startswith(b"%PDF")
         assert [share.share_id for share in admin.shares(run=run.run_id).shares] == [link.share_id]
         admin.revoke_share(link.share_id)
         with pytest.raises(RunsealError) as caught:
@@ -187,11 +196,11 @@ def test_an_answer_that_is_too_large_is_not_kept(admin: Runseal, monkeypatch: py
 
 
 def test_everything_of_all_keys(admin: Runseal) -> None:
-    opened = admin.open_permit({**RUN, "audience": "tests", "reserve_tokens": 1})
+    opened = admin.open_permit(ACT)
     assert admin.all_permits(state="open").permits[0].permit_id == opened.permit_id
     assert admin.any_permit(opened.permit_id).key_id == 1
     admin.close_permit(opened.permit_id, {"outcome": "completed"})
     assert admin.export_of_key(1).count(b"\n") >= 2
     assert admin.export_admin_events().count(b"\n") >= 2
     assert admin.any_statement(1) == admin.statement(1)
-    assert admin.any_report(1, "brief").startswith(b"%PDF")
+    assert admin.any_report(1, format="brief").startswith(b"%PDF")

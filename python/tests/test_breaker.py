@@ -7,13 +7,22 @@ import pytest
 from gate import SEALED, gate, said
 
 from runseal_client import Runseal, RunsealError, breaker
-from runseal_client.breaker import BROKEN_SECONDS, Breaker, decision_seconds
-from runseal_client.caller_calls import execute
+from runseal_client.api.answers import RunAnswer
+from runseal_client.api.calls import execute
+from runseal_client.breaker import BROKEN_SECONDS, Breaker, Fail, decision_seconds
 from runseal_client.calls import Call
-from runseal_client.models import RunAnswer
 
 # Without an idempotency key it is not retried: each call is one failure.
 ONCE = Call("POST", "/execute", RunAnswer, {})
+
+
+def waits(asked: Breaker, fail: Fail) -> float | None:
+    """How long a decision may take; None where the service is not asked."""
+    try:
+        return asked.wait_seconds(fail)
+    except RunsealError as error:
+        assert error.code == "not_asked"
+        return None
 
 
 def _fail(client: Runseal, times: int) -> None:
@@ -31,15 +40,15 @@ def test_it_opens_after_three_failures_and_an_answer_closes_it(monkeypatch: pyte
         assert client.breaker.may_ask()
         _fail(client, 1)
         assert not client.breaker.may_ask()
-        assert client.breaker.wait_seconds(True, 2) is None
-        assert client.breaker.wait_seconds(False, 10) == BROKEN_SECONDS
+        assert waits(client.breaker, "open") is None
+        assert waits(client.breaker, "closed") == BROKEN_SECONDS
         time.sleep(2.1)
         # One of them asks, with all of its time.
-        assert [client.breaker.wait_seconds(True, 2) for _ in range(3)] == [2, None, None]
+        assert [waits(client.breaker, "open") for _ in range(3)] == [2, None, None]
         server.answers["/execute"] = (200, json.dumps(SEALED))
         client.send(execute({}))
         assert client.breaker.may_ask()
-        assert client.breaker.wait_seconds(True, 2) == 2
+        assert waits(client.breaker, "open") == 2
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 409, 500])
@@ -99,6 +108,6 @@ def test_calls_that_wait_shortly_put_off_no_probe(monkeypatch: pytest.MonkeyPatc
     waited = []
     for _ in range(6):
         now[0] += 1.0
-        waited.append(breaker.wait_seconds(fail_open=False, seconds=10.0))
+        waited.append(breaker.wait_seconds("closed"))
         breaker.failed()
     assert waited == [1.0, 1.0, 1.0, 1.0, 10.0, 1.0]

@@ -15,6 +15,7 @@ from places import NODE
 from service import UNLIMITED, Service, free_port, running_service
 
 from runseal_client import ActRefused, AsyncRunseal, PermitInvalid, Runseal, RunsealError, sealed, verify_permit
+from runseal_client.api.requests import ExecuteRequest, OpenPermitRequest
 from runseal_verify import read_trust, verify_document, verify_text
 
 pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the service is not installed: npm ci")
@@ -36,12 +37,19 @@ def client(service: Service) -> Iterator[Runseal]:
         yield made
 
 
-def request(payload: str = "pay 12", **more: Any) -> dict[str, Any]:
-    return {"program_id": HASH, "route_id": "tests/client", "registry_record_hash": HASH, "payload": payload, **more}
+def request(payload: str = "pay 12") -> ExecuteRequest:
+    return {"program_id": HASH, "route_id": "tests/client", "registry_record_hash": HASH, "payload": payload}
 
 
-def opening(payload: str = "pay 12", **more: Any) -> dict[str, Any]:
-    return request(payload, audience="tests", reserve_tokens=10, **more)
+def opening(payload: str = "pay 12") -> OpenPermitRequest:
+    return {
+        "program_id": HASH,
+        "route_id": "tests/client",
+        "registry_record_hash": HASH,
+        "payload": payload,
+        "audience": "tests",
+        "reserve_tokens": 10,
+    }
 
 
 def test_a_run_is_sealed_and_verified_offline(client: Runseal) -> None:
@@ -53,7 +61,7 @@ def test_a_run_is_sealed_and_verified_offline(client: Runseal) -> None:
     assert client.run(answer.run_id).status == "ok"
     assert client.runs(limit=1).runs[0].id == answer.run_id
     assert client.runs(status="ok").total >= 1
-    assert client.report(answer.run_id, "brief").startswith(b"%PDF")
+    assert client.report(answer.run_id, format="brief").startswith(b"%PDF")
     statement = client.statement(answer.run_id)
     assert verify_text(statement, [_trust(client)]).verdict == "RUN STATEMENT SIGNED, NOT ANCHORED"
     envelope = json.loads(statement)
@@ -79,7 +87,7 @@ def test_a_refused_run_is_an_answer(client: Runseal) -> None:
 
 def test_errors_have_code_and_status(client: Runseal) -> None:
     with pytest.raises(RunsealError) as caught:
-        client.execute({"program_id": "short"})
+        client.execute({**request(), "program_id": "short"})
     assert (caught.value.code, caught.value.status) == ("invalid_field", 400)
     with pytest.raises(RunsealError) as caught:
         client.run(999_999)
@@ -118,7 +126,7 @@ def test_an_act_that_fails_late_is_sealed_with_what_it_used(client: Runseal) -> 
 
 def test_a_report_that_no_request_carries_hides_no_error(client: Runseal) -> None:
     with pytest.raises(ZeroDivisionError) as caught, client.permit(opening()) as act:
-        act.failed(request_substance={"cost": {"total_tokens": float("nan")}})
+        act.failed(request_substance={"latency": float("nan")})
         raise ZeroDivisionError
     assert caught.value.__notes__ == [f"The permit {act.permit_id} could not be closed: ValueError."]
 
@@ -233,13 +241,13 @@ def test_what_is_done_later_is_not_sealed_as_done(client: Runseal) -> None:
 
 
 def test_attest(client: Runseal) -> None:
-    answer = client.attest(hashlib.sha256(b"build").hexdigest(), "build 12")
+    answer = client.attest(hashlib.sha256(b"build").hexdigest(), subject_ref="build 12")
     assert client.attestations(limit=1).attestations[0].attestation_id == answer.attestation_id
 
 
 def test_keys_lock_the_service(tmp_path: Path) -> None:
     with running_service(tmp_path) as service, Runseal(service.url) as client:
-        key = client.make_key("ops", admin=True)
+        key = client.make_key("ops", scope="admin", confirm_admin_scope=True)
         with pytest.raises(RunsealError) as caught:
             client.runs()
         assert (caught.value.code, caught.value.status) == ("key_required", 401)

@@ -18,11 +18,12 @@ from places import NODE
 from service import UNLIMITED, Service, running_service
 
 from runseal_client import AsyncRunseal, CloseUnconfirmed, Runseal, RunsealError, breaker, sealed
+from runseal_client.api.requests import OpenPermitRequest
 from runseal_client.spool import Spool
 
 pytestmark = pytest.mark.skipif(not NODE.exists(), reason="the service is not installed: npm ci")
 HASH = "ab" * 32
-OPENING = {
+OPENING: OpenPermitRequest = {
     "program_id": HASH,
     "route_id": "tests/closing",
     "registry_record_hash": HASH,

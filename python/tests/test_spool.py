@@ -84,7 +84,7 @@ def test_a_damaged_file_holds_up_nothing_and_is_counted(
 ) -> None:
     kept = Spool(str(tmp_path))
     # The name of a gap says how many are in it.
-    for name in ("close-1.json", "act-1.json", f"gap-{'a' * 32}-7.json", "lost.count"):
+    for name in ("close-1.json", "act-1.json", f"gap-{'a' * 32}-7.json", "lost.python.count"):
         (tmp_path / name).write_bytes(damage)
     kept.put_close("pmt-1", {"outcome": "completed"})
     kept.put_unsealed("route", "payload", "no_answer")
@@ -123,7 +123,7 @@ def test_a_full_folder_counts_and_says_so(
     kept.put_unsealed("route", "payload", "no_answer")
     kept.put_close("pmt-1", {"outcome": "completed"})
     assert f"the spool {tmp_path} takes no more (it holds 1 files): one close is lost and counted" in caplog.text
-    assert json.loads((tmp_path / "lost.count").read_text())["count"] == 1
+    assert json.loads((tmp_path / "lost.python.count").read_text())["count"] == 1
 
 
 def _full_disk(folder: str) -> int:

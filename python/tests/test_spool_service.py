@@ -12,11 +12,12 @@ from places import NODE
 from service import UNLIMITED, Service, running_service
 
 from runseal_client import Runseal, spool
+from runseal_client.api.requests import OpenPermitRequest
 from runseal_client.spool import Spool
 
 PROCESSES = 4
 HASH = "ab" * 32
-OPENING = {
+OPENING: OpenPermitRequest = {
     "program_id": HASH,
     "route_id": "tests/spool",
     "registry_record_hash": HASH,
@@ -112,7 +113,7 @@ def test_one_pass_sends_all_acts(service: Service, tmp_path: Path) -> None:
 def test_a_close_of_another_key_waits_for_it(tmp_path: Path) -> None:
     kept = Spool(str(tmp_path / "spool"))
     with running_service(tmp_path) as service, Runseal(service.url) as client:
-        admin = Runseal(service.url, client.make_key("ops", admin=True).secret)
+        admin = Runseal(service.url, client.make_key("ops", scope="admin", confirm_admin_scope=True).secret)
         own, other = (admin.make_key(name).secret for name in ("own", "other"))
         with Runseal(service.url, own) as opener:
             permit_id = opener.open_permit(OPENING).permit_id
@@ -151,3 +152,21 @@ def test_the_largest_gap_is_a_run_that_the_service_takes(service: Service, tmp_p
         kept.put_unsealed("\U0001f600" * 512, f"payload {at}", "no_answer")
     assert drained(kept, service.url)
     assert service.count("/runs/search?route_id=large/gap") == 1
+
+
+@needs_service
+def test_each_door_counts_what_it_lost(service: Service, tmp_path: Path) -> None:
+    for door, number in (("lost one", 3), ("lost-two", 4), ("lost-two", 1)):
+        Spool(str(tmp_path), door=door).put_lost(number)
+    assert drained(Spool(str(tmp_path), door="third"), service.url)
+    found = {}
+    for run in service.get("/runs?limit=100")["runs"]:
+        bundle = service.get(f"/runs/{run['id']}/artifacts")
+        gap = bundle["sections"]["reproducibility_context"].get("declared", {}).get("gap")
+        if gap is not None:
+            found[run["route_id"]] = gap["not_kept"]
+    assert {door: found.get(f"{door}/gap") for door in ("lost one", "lost-two", "third")} == {
+        "lost one": 3,
+        "lost-two": 5,
+        "third": None,
+    }

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from runseal_client import AsyncRunseal, Runseal, RunsealError
-from runseal_client.admin_models import NewDestination, NewKey, RotatedDestination, RotatedKey
-from runseal_client.models import OpenedPermit, Session
+from runseal_client.api import answers
+from runseal_client.api.calls import execute
 
 SECRET = "rsk_" + "5a0c71d2e93b46f8" * 4
 REFUSAL = json.dumps({"ok": False, "error": "No\x1b[31m way" + "y" * 5_000, "code": "rate_limited"}).encode()
@@ -61,7 +61,7 @@ def server() -> Iterator[Server]:
 
 def _refused(client: Runseal, key: str | None = None) -> RunsealError:
     with pytest.raises(RunsealError) as raised:
-        client.execute({}, key)
+        client.send(execute({}, key))
     return raised.value
 
 
@@ -132,7 +132,7 @@ def test_what_is_retried_and_after_how_long(
     async def later() -> None:
         async with AsyncRunseal(server.url) as client:
             with pytest.raises(RunsealError):
-                await client.execute({})
+                await client.send(execute({}))
             with pytest.raises(RunsealError):
                 # Never sent twice.
                 await client.redeem_permit("pmt-1", "")
@@ -163,11 +163,12 @@ def test_no_secret_is_shown() -> None:
     destination = {"id": 1, "kind": "webhook", "url": "https://a.example", "name": "a", "format": "standard"}
     destination |= {"types": [], "outcomes": [], "key_ids": [], "active": True, "created_at": "", "created_by": 1}
     shown = [
-        NewKey(id=1, name="a", secret=SECRET, tier="trial", hint=""),
-        RotatedKey(id=1, name="a", secret=SECRET),
-        NewDestination.model_validate({"destination": destination, "secret": SECRET, "position": 0}),
-        RotatedDestination(id=1, secret=SECRET, previous_until=""),
-        OpenedPermit(permit_id="pmt-1", permit=SECRET, opening={}, expires_at="", close_by=""),
-        Session(key_id=1, name="a", scope="admin", csrf_token=SECRET),
+        answers.MintedKey(id=1, name="a", secret=SECRET, tier="trial", hint=""),
+        answers.RotatedKey(id=1, name="a", secret=SECRET, hint=""),
+        answers.CreatedDestination.model_validate({"destination": destination, "secret": SECRET, "position": 0}),
+        answers.RotatedDestination(id=1, secret=SECRET, previous_until=""),
+        answers.OpenPermitAnswer(permit_id="pmt-1", permit=SECRET, opening={}, expires_at="", close_by=""),
+        answers.SessionAnswer(key_id=1, name="a", scope="admin", csrf_token=SECRET),
+        answers.MadeShare(share_id=1, run_id=1, token=SECRET, url=f"https://a.example/{SECRET}", expires_at=""),
     ]
     assert not [each for each in shown if SECRET in repr(each) or SECRET in str(each)]

@@ -295,7 +295,14 @@ describe("what takes an Idempotency-Key", () => {
   })
 })
 
-test("logWitnesses needs no key, and says who cosigns", async () => {
-  const { body } = await service().get("/log/witnesses")
-  expect(await clientOf().logWitnesses()).toEqual(body)
+test.each([
+  ["logWitnesses", "/log/witnesses"],
+  ["logOutside", "/log/outside"],
+  ["logGenesis", "/log/genesis"],
+  ["logKeyChanges", "/log/key-changes"],
+  ["ready", "/ready"],
+] as const)("%s needs no key, and gives what the service answers", async (name, path) => {
+  const { body } = await service().get(path)
+  expect(body).toMatchObject({ ok: true })
+  expect(await clientOf()[name]()).toEqual(body)
 })

@@ -1,7 +1,16 @@
 /** The client of a Runseal service: one function for each thing the service does. */
 import type { JsonObject } from "@runseal/canonical"
 import { publicationTokenSchema } from "@runseal/core/wire/key-requests"
-import { type WitnessesAnswer, witnessesAnswerSchema } from "@runseal/core/wire/log-answers"
+import {
+  type GenesisAnswer,
+  genesisAnswerSchema,
+  type KeyChangesAnswer,
+  keyChangesAnswerSchema,
+  type OutsideLogsAnswer,
+  outsideLogsAnswerSchema,
+  type WitnessesAnswer,
+  witnessesAnswerSchema,
+} from "@runseal/core/wire/log-answers"
 import {
   type DcaeAnswer,
   type DeterminismAnswer,
@@ -13,7 +22,12 @@ import {
   runsPageSchema,
   type VerifyAnswer,
 } from "@runseal/core/wire/run-summaries"
-import { type HealthAnswer, healthAnswerSchema } from "@runseal/core/wire/service-answers"
+import {
+  type HealthAnswer,
+  healthAnswerSchema,
+  type ReadyAnswer,
+  readyAnswerSchema,
+} from "@runseal/core/wire/service-answers"
 import { type DsseEnvelope, dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { type Checkpoint, parseCheckpoint } from "@runseal/log/notes/checkpoint"
 import { parseNote } from "@runseal/log/notes/signed-note"
@@ -79,11 +93,19 @@ type RunCalls = RunReads & {
   /** Verifies a document on the server, with the service's own trust document. The document is text or parsed JSON. */
   readonly dcaeVerify: (document: JsonObject | string, options?: CallOptions) => Promise<DcaeAnswer>
   readonly health: (options?: CallOptions) => Promise<HealthAnswer>
+  /** Whether the service could seal now. Retried while it could not, and then rejects with the HttpStatusError of a 503. */
+  readonly ready: (options?: CallOptions) => Promise<ReadyAnswer>
   readonly version: (options?: CallOptions) => Promise<VersionAnswer>
   /** The log's head as a C2SP signed note, unverified: compare it with a copy from elsewhere, or store it. */
   readonly logCheckpoint: (options?: CallOptions) => Promise<Received<Checkpoint>>
   /** Who cosigns the log, what each cosigned last, and why one does not, as the process knows them that answers. */
   readonly logWitnesses: (options?: CallOptions) => Promise<WitnessesAnswer>
+  /** Which entries Rekor logs hold too, and what is on its way there. */
+  readonly logOutside: (options?: CallOptions) => Promise<OutsideLogsAnswer>
+  /** What entry 0 of the log signs: its keys at its birth. */
+  readonly logGenesis: (options?: CallOptions) => Promise<GenesisAnswer>
+  /** What the entries sign with which the log's keys changed, oldest first. */
+  readonly logKeyChanges: (options?: CallOptions) => Promise<KeyChangesAnswer>
   /** The service's trust document. Only the address authenticates it: confirm its keys another way before use. */
   readonly trust: (options?: CallOptions) => Promise<Received<JsonObject>>
 }
@@ -140,9 +162,13 @@ export function createClient(options: ClientOptions = {}): Client {
       return await send({ path: "/dcae/verify", body, repeatable: true }, as(dcaeAnswerSchema), call)
     },
     health: call => getPublic("/health", as(healthAnswerSchema), call),
+    ready: call => getPublic("/ready", as(readyAnswerSchema), call),
     version: call => getPublic("/version", as(versionAnswerSchema), call),
     logCheckpoint: call => getPublic("/log/checkpoint", readCheckpoint, call),
     logWitnesses: call => getPublic("/log/witnesses", as(witnessesAnswerSchema), call),
+    logOutside: call => getPublic("/log/outside", as(outsideLogsAnswerSchema), call),
+    logGenesis: call => getPublic("/log/genesis", as(genesisAnswerSchema), call),
+    logKeyChanges: call => getPublic("/log/key-changes", as(keyChangesAnswerSchema), call),
     trust: call => getPublic("/.well-known/runseal-trust.json", readTrustDocument, call),
   }
 }

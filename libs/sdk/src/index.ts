@@ -64,7 +64,12 @@ export type {
   RotateKeyRequest,
   UnpublishedRun,
 } from "@runseal/core/wire/key-requests"
-export type { WitnessesAnswer } from "@runseal/core/wire/log-answers"
+export type {
+  GenesisAnswer,
+  KeyChangesAnswer,
+  OutsideLogsAnswer,
+  WitnessesAnswer,
+} from "@runseal/core/wire/log-answers"
 export type {
   OpenPermitAnswer,
   PermitRecord,
@@ -89,7 +94,7 @@ export type {
   RunsPage,
   VerifyAnswer,
 } from "@runseal/core/wire/run-summaries"
-export type { HealthAnswer } from "@runseal/core/wire/service-answers"
+export type { HealthAnswer, ReadyAnswer } from "@runseal/core/wire/service-answers"
 export type { MadeShare, RevokedShare, Share, ShareRequest, SharesPage } from "@runseal/core/wire/share-messages"
 export type { DsseEnvelope } from "@runseal/log/entries/dsse"
 export type { Checkpoint } from "@runseal/log/notes/checkpoint"

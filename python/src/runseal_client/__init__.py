@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .closing import close_on_sigterm
     from .errors import ActRefused, CloseUnconfirmed, RunsealError
     from .permit_tokens import PermitInvalid, VerifiedPermit, verify_permit
-    from .sealing import sealed
+    from .sealed_call import sealed
 
 _PLACES = {
     "ActRefused": "errors",
@@ -24,7 +24,7 @@ _PLACES = {
     "RunsealError": "errors",
     "VerifiedPermit": "permit_tokens",
     "close_on_sigterm": "closing",
-    "sealed": "sealing",
+    "sealed": "sealed_call",
     "verify_permit": "permit_tokens",
 }
 __all__ = [

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .calls import FailureCode
-from .models import OpenedPermit, RunAnswer
+from .api.answers import OpenPermitAnswer, RunAnswer
+from .api.requests import CausalGraph, ClosePermitRequest, ClosingSubstance
+from .calls import FailureCode, spread, whole
 
 
 def failure_code(error: BaseException) -> FailureCode:
@@ -28,7 +29,7 @@ class Act:
     """
 
     def __init__(self) -> None:
-        self.opened: OpenedPermit | None = None
+        self.opened: OpenPermitAnswer | None = None
         self.answer: RunAnswer | None = None
         # What the act gave; CloseUnconfirmed has it.
         self.result: Any = None
@@ -44,16 +45,31 @@ class Act:
         """The signed permit, for the party that acts."""
         return None if self.opened is None else self.opened.permit
 
-    def completed(self, ai_output_text: str | None = None, **sections: Mapping[str, Any]) -> None:
-        """The act was done. `sections` are request_substance, causal_graph, reproducibility_context."""
+    def completed(
+        self,
+        ai_output_text: str | None = None,
+        *,
+        request_substance: ClosingSubstance | None = None,
+        causal_graph: CausalGraph | None = None,
+        reproducibility_context: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The act was done."""
         if self.result is None:
             self.result = ai_output_text
-        output = {} if ai_output_text is None else {"ai_output_text": ai_output_text}
-        self._body = {"outcome": "completed", **output, **sections}
+        sections = _sections(request_substance, causal_graph, reproducibility_context)
+        self._body = spread({"outcome": "completed", "ai_output_text": ai_output_text, **sections}, None)
 
-    def failed(self, code: FailureCode = "EXECUTOR_FAILED", **sections: Mapping[str, Any]) -> None:
+    def failed(
+        self,
+        code: FailureCode = "EXECUTOR_FAILED",
+        *,
+        request_substance: ClosingSubstance | None = None,
+        causal_graph: CausalGraph | None = None,
+        reproducibility_context: Mapping[str, Any] | None = None,
+    ) -> None:
         """The act was not done, or not to its end."""
-        self._body = {"outcome": "failed", "code": code, **sections}
+        sections = _sections(request_substance, causal_graph, reproducibility_context)
+        self._body = spread({"outcome": "failed", "code": code, **sections}, None)
 
     def closing(self, error: BaseException | None) -> dict[str, Any]:
         """The body of the close. An exception means that the act failed, whatever was reported before."""
@@ -67,3 +83,10 @@ class Act:
             "code": failure_code(error),
             **sections,
         }
+
+
+def _sections(
+    substance: ClosingSubstance | None, graph: CausalGraph | None, context: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    sections = {"request_substance": substance, "causal_graph": graph, "reproducibility_context": context}
+    return whole(spread(sections, None), ClosePermitRequest)

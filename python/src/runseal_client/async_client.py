@@ -13,13 +13,14 @@ import httpx
 
 from . import calls
 from .acts import Act
-from .breaker import Breaker, breaker_of
-from .caller_calls import close_permit
-from .calls import Body, Call
-from .closing import CLOSING_SECONDS, not_closed, store_close, to_its_end, unconfirmed
-from .errors import ActRefused, RunsealError
-from .operations import AsyncOperations
-from .transport import Reading, no_answer, pause_after, read_answer, request_of
+from .api.calls import close_permit, open_permit
+from .api.operations import AsyncOperations
+from .api.requests import OpenPermitRequest
+from .breaker import Breaker, Fail, breaker_of
+from .calls import Body, Call, whole
+from .closing import CLOSING_SECONDS, not_closed, store_close, store_unsealed, to_its_end, unconfirmed
+from .errors import ActRefused, RunsealError, is_unfit
+from .transport import MAX_RETRIES, Lines, Reading, Service, no_answer, pause_after, read_answer, request_of
 
 T = TypeVar("T")
 AsyncPermit = Act
@@ -30,8 +31,9 @@ class AsyncRunseal(AsyncOperations):
 
     `url` and `api_key` come from RUNSEAL_URL and RUNSEAL_API_KEY when they are not given; the key of the environment goes
     to no other address than its own. `timeout` bounds each wait for the service, in seconds. What can be sent twice
-    without a second effect is retried at most three times; no retry begins `deadline` seconds after the call. Raises
-    RunsealError.
+    without a second effect is retried at most `max_retries` times; no retry begins `deadline` seconds after the call.
+    `http_client` sends the requests, with its proxies and certificates, and stays open when this client is closed.
+    Raises RunsealError.
     """
 
     def __init__(
@@ -40,11 +42,16 @@ class AsyncRunseal(AsyncOperations):
         api_key: str | None = None,
         timeout: float = calls.TIMEOUT_SECONDS,
         deadline: float = calls.DEADLINE_SECONDS,
+        *,
+        max_retries: int = MAX_RETRIES,
+        http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._deadline = deadline
-        self._given = (url, api_key)
-        self._address = calls.address(url)
-        self._http = httpx.AsyncClient(base_url=self._address, headers=calls.credential(url, api_key), timeout=timeout)
+        self.given = (url, api_key)
+        self._max_retries = max_retries
+        self._service = Service.of(url, api_key, timeout)
+        self._owns_http = http_client is None
+        self._http = httpx.AsyncClient() if http_client is None else http_client
 
     async def __aenter__(self) -> AsyncRunseal:
         return self
@@ -56,72 +63,120 @@ class AsyncRunseal(AsyncOperations):
 
     async def aclose(self) -> None:
         """Closes the connections."""
-        await self._http.aclose()
+        if self._owns_http:
+            await self._http.aclose()
 
     @property
     def breaker(self) -> Breaker:
         """What this process knows of the service's answers."""
-        return breaker_of(self._address)
+        return breaker_of(self._service.address)
 
-    async def send(self, call: Call[T], within: float | None = None) -> T:
+    async def send(self, call: Call[T], within: float | None = None, timeout: float | None = None) -> T:
         """Sends a call and gives its answer.
 
         `within` bounds the whole call in seconds, with its retries; an answer that asks for a pause is then raised at once.
+        `timeout` bounds each wait of this call.
         """
+        try:
+            async with asyncio.timeout(within):
+                return read_answer(call, await self._tried(call, within, timeout, streamed=False))
+        except RunsealError:
+            raise
+        except TimeoutError as error:
+            self.breaker.note(0)
+            raise no_answer(error) from error
+
+    async def lines(self, call: Call[bytes], timeout: float | None) -> AsyncIterator[bytes]:
+        """Sends a call and gives the lines of its answer as they arrive. A call whose lines have begun is not sent again."""
+        reading, lines = await self._tried(call, None, timeout, streamed=True), Lines()
+        try:
+            if not reading.streams:
+                read_answer(call, reading)
+            async for part in reading.response.aiter_bytes():
+                for line in lines.add(part):
+                    yield line
+            lines.end()
+        except httpx.HTTPError as error:
+            raise no_answer(error) from error
+        finally:
+            await reading.response.aclose()
+
+    async def _tried(self, call: Call[T], within: float | None, timeout: float | None, streamed: bool) -> Reading:
         if self._http.is_closed:
             # A door that is shut down counts its later calls, as it does without a service.
             raise RunsealError("The client is closed.", "no_answer", 0)
-        try:
-            async with asyncio.timeout(within):
-                return await self._send(call, self._deadline if within is None else within, obeys=within is None)
-        except TimeoutError as error:
-            self.breaker.note(0)
-            raise no_answer(error) from None
-
-    async def _send(self, call: Call[T], seconds: float, obeys: bool) -> T:
         attempt = 0
-        ends_at = time.monotonic() + seconds
+        ends_at = time.monotonic() + (self._deadline if within is None else within)
         while True:
             attempt += 1
+            reply: Reading | None = None
+            problem: httpx.HTTPError | None = None
             try:
-                reply = await self._once(call)
-            except httpx.HTTPError as error:
-                self.breaker.note(0)
-                pause = pause_after(call, attempt, None, ends_at - time.monotonic())
-                if pause is None:
-                    raise no_answer(error) from None
-            else:
+                reply = await self._once(call, timeout, streamed)
                 self.breaker.note(reply.status, reply.retry_after)
-                pause = pause_after(call, attempt, reply, ends_at - time.monotonic(), obeys)
-                if pause is None:
-                    return read_answer(call, reply)
+            except httpx.HTTPError as error:
+                problem = error
+                self.breaker.note(0)
+            left = ends_at - time.monotonic()
+            pause = pause_after(call, attempt, reply, left, within is None, self._max_retries)
+            if pause is None:
+                if reply is None:
+                    raise no_answer(problem) from problem
+                return reply
             await asyncio.sleep(pause)
 
-    async def _once(self, call: Call[T]) -> Reading:
-        response = await self._http.send(request_of(self._http, call), stream=True)
+    async def _once(self, call: Call[T], timeout: float | None, streamed: bool) -> Reading:
+        response = await self._http.send(request_of(self._http, self._service, call, None, timeout), stream=True)
+        reading = Reading(response, streamed)
+        if reading.streams:
+            return reading
         try:
-            reading = Reading(response)
             async for part in response.aiter_bytes():
                 reading.add(part)
             return reading
         finally:
             await response.aclose()
 
+    async def decide(self, call: Call[T], fail: Fail) -> T:
+        """Sends a call whose answer somebody waits for, within the time of a decision.
+
+        Raises RunsealError also under `open` while the service is away: then it is not asked.
+        """
+        return await self.send(call, within=self.breaker.wait_seconds(fail))
+
     @asynccontextmanager
-    async def permit(self, body: Body, idempotency_key: str | None = None) -> AsyncIterator[Act]:
+    async def permit(
+        self,
+        request: OpenPermitRequest,
+        idempotency_key: str | None = None,
+        *,
+        fail: Fail | None = None,
+        extra: Body | None = None,
+    ) -> AsyncIterator[Act]:
         """Opens a permit for the block and always closes it: as failed when the block raises.
 
         Raises ActRefused before the block when a gate refuses the act, and after it when one refuses the close: then the
         output must not be used. Where that refusal is observed only, the block runs without a permit, and nothing is closed.
         Raises CloseUnconfirmed when the act was made and the service did not confirm its close, which is then stored.
+
+        With `fail` the decision is waited for as every door does: 10 seconds (`closed`) or 2 (`open`), or RUNSEAL_TIMEOUT, and
+        shorter while the service is away. Under `open` the block then runs without a permit, and is counted in the spool; a
+        close that got no answer is stored there too. Without `fail` the call has the times of the client.
         """
         act = Act()
         try:
-            act.opened = await self.open_permit(body, idempotency_key)
+            opening = open_permit(whole(request, OpenPermitRequest, extra), idempotency_key)
+            act.opened = await (self.send(opening) if fail is None else self.decide(opening, fail))
         except ActRefused as refused:
             if not refused.observed:
                 raise
             act.answer = refused.answer
+            yield act
+            return
+        except RunsealError as problem:
+            if fail != "open" or is_unfit(problem):
+                raise
+            await asyncio.to_thread(store_unsealed, self.given, request, problem.code)
             yield act
             return
         permit_id = act.opened.permit_id
@@ -129,7 +184,7 @@ class AsyncRunseal(AsyncOperations):
             yield act
         except GeneratorExit as error:
             # Its loop is gone: nothing can be awaited.
-            store_close(self._given, permit_id, act.closing(error))
+            store_close(self.given, permit_id, act.closing(error))
             raise
         except BaseException as error:
             body = act.closing(error)
@@ -137,23 +192,25 @@ class AsyncRunseal(AsyncOperations):
             act.answer = sent.answer
             if sent.problem is not None:
                 # Also a report that JSON cannot carry: the error of the block is the one that is raised.
-                not_closed(self._given, act, body, error, sent.problem)
+                not_closed(self.given, act, body, error, sent.problem)
             if sent.cancelled is not None and isinstance(error, Exception):
                 raise sent.cancelled from error
             raise
         body = act.closing(None)
+        closing = close_permit(permit_id, body)
         try:
-            sent = await to_its_end(lambda: self.close_permit(permit_id, body))
+            sent = await to_its_end(lambda: self.decide(closing, fail) if fail == "open" else self.send(closing))
         except GeneratorExit:
-            store_close(self._given, permit_id, body)
+            store_close(self.given, permit_id, body)
             raise
         act.answer = sent.answer
         if sent.cancelled is not None:
             if sent.problem is not None:
-                not_closed(self._given, act, body, sent.cancelled, sent.problem)
+                not_closed(self.given, act, body, sent.cancelled, sent.problem)
             raise sent.cancelled
         if isinstance(sent.problem, RunsealError):
-            unconfirmed(self._given, act, body, sent.problem)
+            unconfirmed(self.given, act, body, sent.problem, fail)
+            return
         if act.answer is None:
             raise sent.problem or RuntimeError("A close has an answer or a problem.")
         if not act.answer.ok:

@@ -13,18 +13,21 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from typing import Any, TypeVar
 
+from .acts import Act
+from .api.calls import close_permit, open_permit
+from .api.operations import AsyncOperations
 from .breaker import not_asked
-from .caller_calls import close_permit, open_permit
 from .calls import Call, credential
 from .client import Runseal
+from .closing import Given
 from .errors import ActRefused, RunsealError
 from .open_permits import OpenPermits
-from .operations import AsyncOperations
 from .spool import Spool
 
 T = TypeVar("T")
@@ -44,7 +47,7 @@ DRAIN_SECONDS = 2.0
 IDLE_SECONDS = 2.0
 # What the end of the process waits for what is queued. The rest is stored in the spool.
 EXIT_SECONDS = 5.0
-# Of clients with other folders, services or keys in one process.
+# Of clients with other doors, folders, services or keys in one process.
 MAX_DRAINERS = 64
 _LOG = logging.getLogger("runseal_client")
 
@@ -55,7 +58,7 @@ class _InThread(AsyncOperations):
     def __init__(self, client: Runseal) -> None:
         self._client = client
 
-    async def send(self, call: Call[T]) -> T:
+    async def send(self, call: Call[T], within: float | None = None, timeout: float | None = None) -> T:
         return self._client.send(call, within=OBSERVED_SECONDS)
 
 
@@ -103,7 +106,7 @@ class _Observed:
     route_id: str
     payload: str
     # Without one the call is only counted.
-    opening: dict[str, Any] | None
+    opening: Mapping[str, Any] | None
     permit_id: str | None = None
     closing: dict[str, Any] | None = None
     decided: bool = False
@@ -150,7 +153,7 @@ class Observer:
             self._made = Runseal(timeout=OBSERVED_SECONDS)
         return self._made
 
-    def start(self, call: Hashable, route_id: str, opening: Callable[[], dict[str, Any]]) -> None:
+    def start(self, call: Hashable, route_id: str, opening: Callable[[], Mapping[str, Any]]) -> None:
         """A call starts. `opening` gives the body of its permit, and is read at once: the host may change it later."""
         with self._ready:
             room = len(self._queue) < MAX_QUEUED and self._characters < MAX_QUEUED_CHARACTERS
@@ -192,6 +195,18 @@ class Observer:
                 self._enqueue(observed)
                 return
         self._store(observed, "shut_down")
+
+    @contextmanager
+    def act(self, route_id: str, opening: Callable[[], Mapping[str, Any]]) -> Iterator[Act]:
+        """The block is a call: it starts, and ends with what is reported of it."""
+        call, act = object(), Act()
+        self.start(call, route_id, opening)
+        try:
+            yield act
+        except BaseException as error:
+            self.end(call, act.closing(error))
+            raise
+        self.end(call, act.closing(None))
 
     def _hold(self, observed: _Observed, characters: int) -> None:
         self._characters += characters - observed.characters
@@ -326,13 +341,42 @@ def observer_of(door: str, client: Runseal | None, spool: Spool | None) -> Obser
     """The observer of a door: one for the process, where it has neither client nor spool of its own."""
     if client is not None or spool is not None:
         return Observer(door, client, spool)
+    return observer_for((None, None), door)
+
+
+def observer_for(given: Given, door: str = "python") -> Observer:
+    """The observer of a door in this process, for a service and key."""
     with _LOCK:
-        if door not in _SHARED:
-            _SHARED[door] = Observer(door)
-        return _SHARED[door]
+        if len(_SHARED) >= MAX_DRAINERS:
+            _SHARED.clear()
+        if (door, given) not in _SHARED:
+            _SHARED[door, given] = Observer(
+                door, None if given == (None, None) else Runseal(*given, timeout=OBSERVED_SECONDS)
+            )
+        return _SHARED[door, given]
 
 
-def drainer_of(spool: Spool, given: tuple[str | None, str | None]) -> Drainer:
+class Observing:
+    """A door that only observes: its calls wait for nothing."""
+
+    def __init__(self, door: str, client: Runseal | None, spool: Spool | None) -> None:
+        self._observer = observer_of(door, client, spool)
+
+    @property
+    def unsealed(self) -> int:
+        """How many calls the service did not take in time; without client and spool, of all such doors of the process."""
+        return self._observer.unsealed
+
+    def flush(self, timeout: float = EXIT_SECONDS) -> bool:
+        """Waits until each call so far is sealed or in the spool, at most `timeout` seconds; whether it is."""
+        return self._observer.flush(timeout)
+
+    def shutdown(self, timeout: float | None = None) -> None:
+        """Seals what it can within `timeout` seconds, and stores the rest in the spool, as the end of the process does."""
+        self._observer.shutdown(EXIT_SECONDS if timeout is None else timeout)
+
+
+def drainer_of(spool: Spool, given: Given) -> Drainer:
     """The drainer of a folder for a service and key of this process."""
     place = (str(spool.folder), *given)
     with _LOCK:
@@ -346,7 +390,7 @@ def drainer_of(spool: Spool, given: tuple[str | None, str | None]) -> Drainer:
 
 _LOCK = threading.Lock()
 _DRAINERS: dict[tuple[str | None, ...], Drainer] = {}
-_SHARED: dict[str, Observer] = {}
+_SHARED: dict[tuple[str, Given], Observer] = {}
 _LIVING: weakref.WeakSet[Observer | Drainer] = weakref.WeakSet()
 
 

@@ -9,8 +9,12 @@ import math
 import os
 import threading
 import time
+from typing import Literal
 
 from .errors import RunsealError
+
+# What becomes of an act without a decision: `open`, it is done all the same; `closed`, it is not done.
+Fail = Literal["closed", "open"]
 
 FAILURES = 3
 PROBE_SECONDS = 5.0
@@ -22,7 +26,8 @@ FAIL_CLOSED_SECONDS = 10.0
 # What it may take under fail closed while the breaker is open.
 BROKEN_SECONDS = 1.0
 MAX_TIMEOUT_SECONDS = 300.0
-# Statuses by which a service, or a proxy before it, says that it is away or busy.
+# Statuses by which a service, or a proxy before it, says that it is away or busy; 0 without an answer. Not 500: that is the
+# answer to one request, whose sender could otherwise let the calls of all others pass undecided.
 AWAY = (0, 429, 502, 503, 504)
 # Of an act that was done unasked because the breaker was open.
 NOT_ASKED = "not_asked"
@@ -67,14 +72,17 @@ class Breaker:
             self._asks_at = now + PROBE_SECONDS
             return True
 
-    def wait_seconds(self, fail_open: bool, seconds: float) -> float | None:
-        """How long a decision may take now: `seconds`, or less while the breaker is open; None says not to ask at all.
+    def wait_seconds(self, fail: Fail) -> float:
+        """How long a decision may take now: less under fail closed while the breaker is open, and no time under fail open.
 
-        Under fail closed the service is always asked: the breaker refuses nothing.
+        Raises RunsealError where the service is not asked. Under fail closed it always is: the breaker refuses nothing.
         """
+        seconds = decision_seconds(fail == "open")
         if self.may_ask():
             return seconds
-        return None if fail_open else min(BROKEN_SECONDS, seconds)
+        if fail == "open":
+            raise not_asked()
+        return min(BROKEN_SECONDS, seconds)
 
     def answered(self) -> None:
         """The service has answered."""

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import os
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from enum import Enum
+from importlib import import_module
+from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
 from urllib.parse import quote
 
 T = TypeVar("T")
 Body = Mapping[str, Any]
 FailureCode = Literal["NOT_EXECUTED", "EXECUTOR_REFUSED", "EXECUTOR_FAILED", "TIMED_OUT"]
-ReportFormat = Literal["brief", "auditor", "legal", "comprehensive"]
-Artifact = Literal[
-    "allow-token",
-    "deny-receipt",
-    "ccv-halt-receipt",
-    "macc-halt-receipt",
-    "aivp-t4-halt-receipt",
-    "attestation-gap-receipt",
-]
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 TIMEOUT_SECONDS = 30.0
@@ -76,9 +71,65 @@ def new_key() -> str:
     return str(uuid.uuid4())
 
 
+class Absent(Enum):
+    """What an argument is that was not given, where None says that a setting is taken away."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+
+
 def given(members: Mapping[str, Any]) -> dict[str, str]:
     """Query parameters: those that are not None."""
     return {name: str(value) for name, value in members.items() if value is not None}
+
+
+def spread(members: Mapping[str, Any], extra: Body | None, clears: Container[str] = ()) -> dict[str, Any]:
+    """A body of arguments: those that were given, and what else the caller sends. Of a name in `clears`, None is sent."""
+    body = {
+        name: value for name, value in members.items() if value is not ABSENT and (value is not None or name in clears)
+    }
+    return _with(body, extra)
+
+
+def whole(request: Mapping[str, Any], kind: type, extra: Body | None = None) -> dict[str, Any]:
+    """A body that the caller wrote, and what else is sent with it.
+
+    `kind` is its TypedDict. Raises TypeError for a member that the service would ignore or refuse; `extra` may have any.
+    """
+    _refuse_unknown(request, kind)
+    return _with(dict(request), extra)
+
+
+def _with(body: dict[str, Any], extra: Body | None) -> dict[str, Any]:
+    for name, value in (extra or {}).items():
+        known = body.get(name)
+        both = isinstance(known, Mapping) and isinstance(value, Mapping)
+        body[name] = _with(dict(known or {}), value) if both else value
+    return body
+
+
+def _refuse_unknown(value: Mapping[str, Any], kind: type) -> None:
+    parts = _parts(kind)
+    for name, member in value.items():
+        if name not in parts:
+            near = difflib.get_close_matches(str(name), parts, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise TypeError(
+                f"{kind.__name__} has no member {str(name)[:64]!r}.{hint} Use extra= to send it all the same."
+            )
+        closed = parts[name]
+        if closed is not None and isinstance(member, Mapping):
+            _refuse_unknown(member, closed)
+
+
+@functools.cache
+def _parts(kind: type) -> dict[str, type | None]:
+    """The members of a request, and of each the TypedDict where no other member may be in it."""
+    closed: tuple[type, ...] = import_module(kind.__module__).CLOSED
+    hints = get_type_hints(kind).items()
+    return {name: next((each for each in closed if each in (hint, *get_args(hint))), None) for name, hint in hints}
 
 
 def segment(value: object) -> str:
@@ -86,6 +137,6 @@ def segment(value: object) -> str:
     return quote(str(value), safe="")
 
 
-def bundle_query(full: bool, witnessed: bool) -> dict[str, str]:
-    """The query of a bundle."""
-    return ({"form": "full"} if full else {}) | ({"with": "witnessed"} if witnessed else {})
+def segments(value: object) -> str:
+    """A value as segments of a path."""
+    return quote(str(value))

@@ -12,25 +12,27 @@ import httpx
 
 from . import calls
 from .acts import Act
-from .breaker import Breaker, breaker_of
-from .caller_calls import close_permit
-from .calls import Body, Call
-from .closing import CLOSING_SECONDS, not_closed, unconfirmed
-from .errors import ActRefused, RunsealError
-from .operations import Operations, Sender
-from .transport import Reading, no_answer, pause_after, read_answer, request_of
+from .api.calls import close_permit, open_permit
+from .api.operations import Operations
+from .api.requests import OpenPermitRequest
+from .breaker import Breaker, Fail, breaker_of
+from .calls import Body, Call, whole
+from .closing import CLOSING_SECONDS, not_closed, store_unsealed, unconfirmed
+from .errors import ActRefused, RunsealError, is_unfit
+from .transport import MAX_RETRIES, Lines, Reading, Service, no_answer, pause_after, read_answer, request_of
 
 T = TypeVar("T")
 Permit = Act
 
 
-class Runseal(Operations, Sender):
+class Runseal(Operations):
     """The public API of a Runseal service. Its methods are those of `Operations`.
 
     `url` and `api_key` come from RUNSEAL_URL and RUNSEAL_API_KEY when they are not given; the key of the environment goes
     to no other address than its own. `timeout` bounds each wait for the service, in seconds. What can be sent twice
-    without a second effect is retried at most three times; no retry begins `deadline` seconds after the call. Raises
-    RunsealError.
+    without a second effect is retried at most `max_retries` times; no retry begins `deadline` seconds after the call.
+    `http_client` sends the requests, with its proxies and certificates, and stays open when this client is closed.
+    Raises RunsealError.
     """
 
     def __init__(
@@ -39,11 +41,16 @@ class Runseal(Operations, Sender):
         api_key: str | None = None,
         timeout: float = calls.TIMEOUT_SECONDS,
         deadline: float = calls.DEADLINE_SECONDS,
+        *,
+        max_retries: int = MAX_RETRIES,
+        http_client: httpx.Client | None = None,
     ) -> None:
         self._deadline = deadline
-        self._given = (url, api_key)
-        self._address = calls.address(url)
-        self._http = httpx.Client(base_url=self._address, headers=calls.credential(url, api_key), timeout=timeout)
+        self.given = (url, api_key)
+        self._max_retries = max_retries
+        self._service = Service.of(url, api_key, timeout)
+        self._owns_http = http_client is None
+        self._http = httpx.Client() if http_client is None else http_client
 
     def __enter__(self) -> Runseal:
         return self
@@ -55,18 +62,37 @@ class Runseal(Operations, Sender):
 
     def close(self) -> None:
         """Closes the connections."""
-        self._http.close()
+        if self._owns_http:
+            self._http.close()
 
     @property
     def breaker(self) -> Breaker:
         """What this process knows of the service's answers."""
-        return breaker_of(self._address)
+        return breaker_of(self._service.address)
 
-    def send(self, call: Call[T], within: float | None = None) -> T:
+    def send(self, call: Call[T], within: float | None = None, timeout: float | None = None) -> T:
         """Sends a call and gives its answer.
 
         `within` bounds the whole call in seconds, with its retries; an answer that asks for a pause is then raised at once.
+        `timeout` bounds each wait of this call.
         """
+        return read_answer(call, self._tried(call, within, timeout, streamed=False))
+
+    def lines(self, call: Call[bytes], timeout: float | None) -> Iterator[bytes]:
+        """Sends a call and gives the lines of its answer as they arrive. A call whose lines have begun is not sent again."""
+        reading, lines = self._tried(call, None, timeout, streamed=True), Lines()
+        try:
+            if not reading.streams:
+                read_answer(call, reading)
+            for part in reading.response.iter_bytes():
+                yield from lines.add(part)
+            lines.end()
+        except httpx.HTTPError as error:
+            raise no_answer(error) from error
+        finally:
+            reading.response.close()
+
+    def _tried(self, call: Call[T], within: float | None, timeout: float | None, streamed: bool) -> Reading:
         if self._http.is_closed:
             # A door that is shut down counts its later calls, as it does without a service.
             raise RunsealError("The client is closed.", "no_answer", 0)
@@ -74,25 +100,29 @@ class Runseal(Operations, Sender):
         ends_at = time.monotonic() + (self._deadline if within is None else within)
         while True:
             attempt += 1
+            reply: Reading | None = None
+            problem: httpx.HTTPError | None = None
             try:
-                reply = self._once(call, None if within is None else ends_at)
-            except httpx.HTTPError as error:
-                self.breaker.note(0)
-                pause = pause_after(call, attempt, None, ends_at - time.monotonic())
-                if pause is None:
-                    raise no_answer(error) from None
-            else:
+                reply = self._once(call, None if within is None else ends_at, timeout, streamed)
                 self.breaker.note(reply.status, reply.retry_after)
-                pause = pause_after(call, attempt, reply, ends_at - time.monotonic(), obeys=within is None)
-                if pause is None:
-                    return read_answer(call, reply)
+            except httpx.HTTPError as error:
+                problem = error
+                self.breaker.note(0)
+            left = ends_at - time.monotonic()
+            pause = pause_after(call, attempt, reply, left, within is None, self._max_retries)
+            if pause is None:
+                if reply is None:
+                    raise no_answer(problem) from problem
+                return reply
             time.sleep(pause)
 
-    def _once(self, call: Call[T], ends_at: float | None) -> Reading:
+    def _once(self, call: Call[T], ends_at: float | None, timeout: float | None, streamed: bool) -> Reading:
         within = None if ends_at is None else max(0.001, ends_at - time.monotonic())
-        response = self._http.send(request_of(self._http, call, within), stream=True)
+        response = self._http.send(request_of(self._http, self._service, call, within, timeout), stream=True)
+        reading = Reading(response, streamed)
+        if reading.streams:
+            return reading
         try:
-            reading = Reading(response)
             for part in response.iter_bytes():
                 reading.add(part)
                 if ends_at is not None and time.monotonic() > ends_at:
@@ -101,21 +131,46 @@ class Runseal(Operations, Sender):
         finally:
             response.close()
 
+    def decide(self, call: Call[T], fail: Fail) -> T:
+        """Sends a call whose answer somebody waits for, within the time of a decision.
+
+        Raises RunsealError also under `open` while the service is away: then it is not asked.
+        """
+        return self.send(call, within=self.breaker.wait_seconds(fail))
+
     @contextmanager
-    def permit(self, body: Body, idempotency_key: str | None = None) -> Iterator[Act]:
+    def permit(
+        self,
+        request: OpenPermitRequest,
+        idempotency_key: str | None = None,
+        *,
+        fail: Fail | None = None,
+        extra: Body | None = None,
+    ) -> Iterator[Act]:
         """Opens a permit for the block and always closes it: as failed when the block raises.
 
         Raises ActRefused before the block when a gate refuses the act, and after it when one refuses the close: then the
         output must not be used. Where that refusal is observed only, the block runs without a permit, and nothing is closed.
         Raises CloseUnconfirmed when the act was made and the service did not confirm its close, which is then stored.
+
+        With `fail` the decision is waited for as every door does: 10 seconds (`closed`) or 2 (`open`), or RUNSEAL_TIMEOUT, and
+        shorter while the service is away. Under `open` the block then runs without a permit, and is counted in the spool; a
+        close that got no answer is stored there too. Without `fail` the call has the times of the client.
         """
         act = Act()
         try:
-            act.opened = self.open_permit(body, idempotency_key)
+            opening = open_permit(whole(request, OpenPermitRequest, extra), idempotency_key)
+            act.opened = self.send(opening) if fail is None else self.decide(opening, fail)
         except ActRefused as refused:
             if not refused.observed:
                 raise
             act.answer = refused.answer
+            yield act
+            return
+        except RunsealError as problem:
+            if fail != "open" or is_unfit(problem):
+                raise
+            store_unsealed(self.given, request, problem.code)
             yield act
             return
         permit_id = act.opened.permit_id
@@ -126,16 +181,18 @@ class Runseal(Operations, Sender):
             try:
                 act.answer = self.send(close_permit(permit_id, body), within=CLOSING_SECONDS)
             except BaseException as problem:
-                not_closed(self._given, act, body, error, problem)
+                not_closed(self.given, act, body, error, problem)
             raise
         body = act.closing(None)
+        closing = close_permit(permit_id, body)
         try:
-            act.answer = self.close_permit(permit_id, body)
+            act.answer = self.decide(closing, fail) if fail == "open" else self.send(closing)
         except RunsealError as problem:
-            unconfirmed(self._given, act, body, problem)
+            unconfirmed(self.given, act, body, problem, fail)
+            return
         except BaseException as problem:
             # Stopped while it closed.
-            not_closed(self._given, act, body, problem, problem)
+            not_closed(self.given, act, body, problem, problem)
             raise
         if not act.answer.ok:
             raise ActRefused(act.answer, 422)

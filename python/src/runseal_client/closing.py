@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import anyio
 
-from .errors import CloseUnconfirmed, RunsealError
+from .breaker import Fail
+from .errors import CloseUnconfirmed, RunsealError, is_unfit
 
 if TYPE_CHECKING:
     from .acts import Act
@@ -21,6 +23,7 @@ T = TypeVar("T")
 
 # What the close of an act that was stopped may take. Less than the 30 seconds that Kubernetes waits after a SIGTERM.
 CLOSING_SECONDS = 10.0
+_LOG = logging.getLogger("runseal_client")
 # As a shell reports a program that SIGTERM ended.
 TERMINATED = 128 + signal.SIGTERM
 
@@ -44,10 +47,27 @@ def store_close(given: Given, permit_id: str, body: Mapping[str, Any]) -> bool:
     return True
 
 
-def unconfirmed(given: Given, act: Act, body: Mapping[str, Any], problem: RunsealError) -> NoReturn:
-    """Raises CloseUnconfirmed for an act that was made and whose close the service did not take."""
+def store_unsealed(given: Given, body: Mapping[str, Any], reason: str) -> None:
+    """Counts an act that is made without a permit: in the spool, or in the log where there is no place for one."""
+    from .background import drainer_of
+    from .spool import Spool
+
+    try:
+        spool = Spool()
+    except OSError:
+        _LOG.error("runseal: an act is made without a record (%s), and there is no folder to count it in", reason)
+        return
+    spool.put_unsealed(str(body.get("route_id", "")), str(body.get("payload", "")), reason)
+    drainer_of(spool, given).wake()
+
+
+def unconfirmed(given: Given, act: Act, body: Mapping[str, Any], problem: RunsealError, fail: Fail | None) -> None:
+    """Stores the close of an act that was made and whose close the service did not take; raises CloseUnconfirmed for it,
+    unless calls go on without an answer."""
     permit_id = act.permit_id or ""
     stored = store_close(given, permit_id, body)
+    if fail == "open" and not is_unfit(problem):
+        return
     raise CloseUnconfirmed(permit_id, act.result, problem.code, stored) from problem
 
 

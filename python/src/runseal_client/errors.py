@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .models import RunAnswer
+    from .api.answers import RunAnswer
 
 
 class RunsealError(Exception):
@@ -26,14 +27,64 @@ class RunsealError(Exception):
         self.retry_after = retry_after
 
 
+class AuthenticationError(RunsealError):
+    """401: the key is absent, unknown, expired or revoked."""
+
+
+class PermissionDeniedError(RunsealError):
+    """403: the key may not do this."""
+
+
+class NotFoundError(RunsealError):
+    """404: there is no such thing, or it belongs to another key."""
+
+
+class ConflictError(RunsealError):
+    """409: what is asked for contradicts what was done before."""
+
+
+class RateLimitError(RunsealError):
+    """429: a limit is reached. `retry_after` says when to try again."""
+
+
+class ConnectionError(RunsealError, builtins.ConnectionError):
+    """There was no answer: the code is `no_answer` and the status 0. The cause is the error of httpx."""
+
+
+class TimeoutError(ConnectionError, builtins.TimeoutError):
+    """There was no answer in time."""
+
+
+_OF_STATUS: dict[int, type[RunsealError]] = {
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    409: ConflictError,
+    429: RateLimitError,
+}
+
+
+def error_of(
+    message: str, code: str, status: int, request_id: str | None = None, retry_after: float | None = None
+) -> RunsealError:
+    """The error of a refused request, of the class of its status."""
+    return _OF_STATUS.get(status, RunsealError)(message, code, status, request_id, retry_after)
+
+
+def is_unfit(error: RunsealError) -> bool:
+    """Whether the service does not take a request (400, 413). A caller or a tool can bring that about: it is no reason to go
+    on without a decision, as an outage may be."""
+    return error.status in (400, 413)
+
+
 class ActRefused(RunsealError):
     """A gate refused: before the act, which must not be done, or at its close, after which the output must not be used.
 
     `answer` is the sealed run of that refusal.
     """
 
-    def __init__(self, answer: RunAnswer, status: int) -> None:
-        super().__init__(answer.error or "The run was refused.", "refused", status)
+    def __init__(self, answer: RunAnswer, status: int, request_id: str | None = None) -> None:
+        super().__init__(answer.error or "The run was refused.", "refused", status, request_id)
         self.answer = answer
 
     @property

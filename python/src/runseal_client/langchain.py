@@ -12,7 +12,7 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 
 from .acts import failure_code
-from .background import EXIT_SECONDS, observer_of
+from .background import Observing
 from .client import Runseal
 from .sealing import Called, completed, cost_of, opening_of, said_of
 from .spool import Spool
@@ -30,7 +30,7 @@ def _usage(response: Any) -> Any:
     return {name: sum(cost.get(name, 0) for cost in counted) for name in counted[0]}
 
 
-class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
+class RunsealCallback(Observing, BaseCallbackHandler):  # type: ignore[misc]
     """Opens a permit when a tool or a model starts, and closes it with its result or its error. Both are sent by a thread:
     the chain never waits for the service.
 
@@ -40,22 +40,9 @@ class RunsealCallback(BaseCallbackHandler):  # type: ignore[misc]
     raise_error = False
 
     def __init__(self, client: Runseal | None = None, agent: str = "langchain", spool: Spool | None = None) -> None:
-        super().__init__()
+        Observing.__init__(self, "langchain", client, spool)
+        BaseCallbackHandler.__init__(self)
         self._agent = agent
-        self._observer = observer_of("langchain", client, spool)
-
-    @property
-    def unsealed(self) -> int:
-        """How many calls the service did not take in time; without client and spool, of all callbacks of the process."""
-        return self._observer.unsealed
-
-    def flush(self, timeout: float = EXIT_SECONDS) -> bool:
-        """Waits until each call so far is sealed or in the spool, at most `timeout` seconds; whether it is."""
-        return self._observer.flush(timeout)
-
-    def shutdown(self, timeout: float = EXIT_SECONDS) -> None:
-        """Seals what it can within `timeout` seconds, and stores the rest in the spool, as the end of the process does."""
-        self._observer.shutdown(timeout)
 
     def _start(self, run_id: UUID, arguments: Any, **called: str | None) -> None:
         call = Called(DOOR, self._agent, **called)

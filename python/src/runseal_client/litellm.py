@@ -12,13 +12,13 @@ from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
 from .acts import failure_code
+from .api.calls import close_permit, open_permit
 from .async_client import AsyncRunseal
 from .background import Drainer, Observer
-from .breaker import decision_seconds, not_asked
-from .caller_calls import close_permit, open_permit
+from .breaker import Fail, decision_seconds
 from .calls import Call, new_key
 from .client import Runseal
-from .errors import ActRefused, CloseUnconfirmed, RunsealError
+from .errors import ActRefused, CloseUnconfirmed, RunsealError, is_unfit
 from .litellm_requests import (
     MARK,
     arguments_of,
@@ -53,8 +53,9 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self._observe = _choice("RUNSEAL_MODE", ("enforce", "observe")) == "observe"
-        self._fail_open = _choice("RUNSEAL_FAIL", ("closed", "open")) == "open"
-        self._seconds = decision_seconds(self._fail_open)
+        self._fail: Fail = "open" if _choice("RUNSEAL_FAIL", ("closed", "open")) == "open" else "closed"
+        # Raises for a wrong RUNSEAL_TIMEOUT when the proxy starts.
+        decision_seconds(self._fail == "open")
         self._client: AsyncRunseal | None = None
         self._open: OpenPermits[str] = OpenPermits()
         self._spool: Spool | None = None
@@ -79,10 +80,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         self._later()
         if self._client is None:
             self._client = AsyncRunseal()
-        seconds = self._client.breaker.wait_seconds(self._fail_open, self._seconds)
-        if seconds is None:
-            raise not_asked()
-        return await self._client.send(call, within=seconds)
+        return await self._client.decide(call, self._fail)
 
     async def _store(self, put: Callable[[Spool], None]) -> None:
         spool, drainer = self._later()
@@ -125,9 +123,9 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
             raise HTTPException(status_code=403, detail=detail) from None
         except RunsealError as error:
             # A request that the service cannot take is the caller's doing, and no outage: it is not let through for that.
-            unfit = error.status in (400, 413)
-            if unfit or not self._fail_open:
-                raise _refusal(error, f"No permit: {error.code}.", error.status if unfit else 503) from None
+            if is_unfit(error) or self._fail == "closed":
+                status = error.status if is_unfit(error) else 503
+                raise _refusal(error, f"No permit: {error.code}.", status) from None
             reason = error.code
             await self._store(lambda spool: spool.put_unsealed(body["route_id"], body["payload"], reason))
             return data
@@ -148,7 +146,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
             answer = await self._ask(close_permit(permit_id, body))
         except RunsealError as error:
             await self._store(lambda spool: spool.put_close(permit_id, body))
-            if self._fail_open or body["outcome"] == "failed":
+            if self._fail == "open" or body["outcome"] == "failed":
                 return
             # No status that clients retry: the model was asked.
             sentence = f"The model was asked, and its record is not confirmed ({error.code})."

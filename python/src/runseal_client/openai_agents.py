@@ -5,35 +5,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agents import FunctionTool, TracingProcessor, function_tool
 
 from .async_client import AsyncRunseal
-from .background import EXIT_SECONDS, observer_of
+from .background import Observing
+from .breaker import Fail
 from .client import Runseal
-from .sealing import Called, completed, opening_of, said_of, seal
+from .sealed_call import Mode, seal
+from .sealing import Called, completed, opening_of, said_of
 from .spool import Spool
 
 DOOR = "agents/openai-agents"
 
 
-def sealed_tool(client: AsyncRunseal, agent: str = "openai-agents") -> Callable[[Callable[..., Any]], FunctionTool]:
+def sealed_tool(
+    client: AsyncRunseal, agent: str = "openai-agents", mode: Mode = "enforce", fail: Fail = "closed"
+) -> Callable[[Callable[..., Any]], FunctionTool]:
     """A function tool of which each call is permitted before it runs: a refused call is not made, and the model is informed."""
 
     def decorate(function: Callable[..., Any]) -> FunctionTool:
-        async def act(*args: Any, **kwargs: Any) -> Any:
-            if inspect.iscoroutinefunction(function):
-                return await function(*args, **kwargs)
-            return await asyncio.to_thread(function, *args, **kwargs)
-
-        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
-            setattr(act, name, getattr(function, name))
-        act.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-        return function_tool(seal(client, Called(DOOR, agent, tool=function.__name__), act))
+        return function_tool(seal(client, Called(DOOR, agent, tool=function.__name__), function, mode, fail))
 
     return decorate
 
@@ -52,7 +46,7 @@ class _Answer:
         self.usage = facts.get("usage")
 
 
-class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
+class RunsealProcessor(Observing, TracingProcessor):  # type: ignore[misc]
     """Seals each model call of a trace when its span ends. It observes: the call is over by then, and a thread sends it, so
     that neither the call nor its event loop waits for the service.
 
@@ -67,13 +61,8 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
         spool: Spool | None = None,
         provider: str | None = None,
     ) -> None:
+        Observing.__init__(self, "openai-agents", client, spool)
         self._agent, self._provider = agent, provider
-        self._observer = observer_of("openai-agents", client, spool)
-
-    @property
-    def unsealed(self) -> int:
-        """How many calls the service did not take in time; without client and spool, of all processors of the process."""
-        return self._observer.unsealed
 
     def on_trace_start(self, trace: Any) -> None:
         """Nothing to seal yet."""
@@ -91,7 +80,7 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
             return
         call, answer = object(), _Answer()
 
-        def opening() -> dict[str, Any]:
+        def opening() -> Mapping[str, Any]:
             answer.read(data)
             called = Called(DOOR, self._agent, model=answer.model, provider=self._provider)
             return opening_of(called, answer.asked, observe=True)
@@ -102,8 +91,4 @@ class RunsealProcessor(TracingProcessor):  # type: ignore[misc]
 
     def force_flush(self) -> None:
         """Waits some seconds until each span so far is sealed or in the spool."""
-        self._observer.flush()
-
-    def shutdown(self, timeout: float | None = None) -> None:
-        """Seals what it can within `timeout` seconds; the rest is in the spool."""
-        self._observer.shutdown(EXIT_SECONDS if timeout is None else timeout)
+        self.flush()

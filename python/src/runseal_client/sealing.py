@@ -1,23 +1,17 @@
-"""A function of which each call is permitted before and sealed after."""
+"""A call of a door as the body of `POST /permits`, and what became of it as the body of the close: docs/doors/README.md."""
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import inspect
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import rfc8785
 
-from .async_client import AsyncRunseal
-from .client import Runseal
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from .api.requests import AttestedContext, OpenPermitRequest
 
 MAX_TEXT_CHARACTERS = 200_000
 MAX_DEPTH = 64
@@ -140,15 +134,6 @@ def said_of(output: Any) -> dict[str, Any]:
         return {}
 
 
-def _has_ended(result: Any) -> Any:
-    """The result of a call that was made; raises TypeError for one that is only made later."""
-    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise TypeError("The call has given back what is only done later: it cannot be sealed here.")
-    return result
-
-
 def _name(text: str, most: int) -> str:
     """A name as one line, since the service refuses others."""
     return "".join(each if each.isprintable() else "?" for each in text)[:most]
@@ -178,7 +163,7 @@ class Called:
         return _name(self.route or f"{self.door}/{self.name}", 512)
 
 
-def opening_of(called: Called, arguments: Any, reserve_tokens: int = 0, observe: bool = False) -> dict[str, Any]:
+def opening_of(called: Called, arguments: Any, reserve_tokens: int = 0, observe: bool = False) -> OpenPermitRequest:
     """The body of POST /permits for a call of a door. With `observe` the record says that a refusal stopped nothing.
 
     Raises ValueError for arguments of more than MAX_PARTS parts.
@@ -186,18 +171,23 @@ def opening_of(called: Called, arguments: Any, reserve_tokens: int = 0, observe:
     agent = _name(called.agent, 256)
     definition = {"door": called.door, "tool": called.tool, "model": called.model, "provider": called.provider}
     known = {name: value for name, value in definition.items() if value is not None}
-    model = {"model_name": called.model, "model_provider": called.provider}
-    attested = {name: _name(value, 512) for name, value in model.items() if value}
-    return {
+    attested: AttestedContext = {"actor_id": agent}
+    if called.model:
+        attested["model_name"] = _name(called.model, 512)
+    if called.provider:
+        attested["model_provider"] = _name(called.provider, 512)
+    request: OpenPermitRequest = {
         "program_id": os.environ.get("RUNSEAL_PROGRAM_ID", program_of({"door": called.door, "agent": called.agent})),
         "route_id": called.route_id,
         "registry_record_hash": os.environ.get("RUNSEAL_REGISTRY_RECORD_HASH", program_of(known)),
         "payload": text_of({"tool": called.name, "arguments": arguments}),
         "audience": agent,
         "reserve_tokens": reserve_tokens,
-        "attested_context": {"actor_id": agent, **attested},
-        **({"enforcement": "observe", "close_within_seconds": CLOSE_SECONDS} if observe else {}),
+        "attested_context": attested,
     }
+    if observe:
+        request |= {"enforcement": "observe", "close_within_seconds": CLOSE_SECONDS}
+    return request
 
 
 # Members of a cost, and the names that frameworks have for them.
@@ -232,56 +222,3 @@ def completed(output: Mapping[str, Any], usage: Any = None) -> dict[str, Any]:
     cost = cost_of(usage)
     used = {"request_substance": {**output.get("request_substance", {}), "cost": cost}} if cost else {}
     return {"outcome": "completed", **output, **used}
-
-
-def sealed(
-    client: Runseal | AsyncRunseal, route_id: str, *, agent: str | None = None
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Permits each call of a function before it runs, and seals it after: also a call that raises.
-
-    `agent` names who acts, in records and as the audience of permits; absent, the function does. A coroutine function
-    needs an AsyncRunseal, another one a Runseal. Raises ActRefused when a gate refuses: before the call, which is then not
-    made, or at its close, and then the result is not given back. Raises CloseUnconfirmed, which has the result, when the
-    call was made and the service did not confirm its close. Raises TypeError for a generator function, and for a function
-    that gives back a generator or an awaitable: what it does comes after its end.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        name = f"{function.__module__}.{function.__qualname__}"
-        return seal(client, Called("python", agent or name, tool=name, route=route_id), function)
-
-    return decorate
-
-
-def seal(client: Runseal | AsyncRunseal, called: Called, function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, sealed as `sealed` does it."""
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError("A generator function cannot be sealed: what it does comes after its call.")
-    signature = inspect.signature(function)
-
-    def body(*args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
-        return opening_of(called, dict(signature.bind(*args, **kwargs).arguments))
-
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def act_later(*args: P.args, **kwargs: P.kwargs) -> Any:
-            assert isinstance(client, AsyncRunseal), "a coroutine function needs an AsyncRunseal"
-            async with client.permit(body(*args, **kwargs)) as act:
-                result = _has_ended(await function(*args, **kwargs))
-                act.result = result
-                act.completed(**said_of(result))
-            return result
-
-        return act_later  # type: ignore[return-value]
-
-    @functools.wraps(function)
-    def act_now(*args: P.args, **kwargs: P.kwargs) -> R:
-        assert isinstance(client, Runseal), "a function needs a Runseal"
-        with client.permit(body(*args, **kwargs)) as act:
-            result: R = _has_ended(function(*args, **kwargs))
-            act.result = result
-            act.completed(**said_of(result))
-        return result
-
-    return act_now

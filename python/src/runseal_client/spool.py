@@ -22,14 +22,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .api.calls import close_permit, execute
+from .api.operations import AsyncOperations
 from .errors import RunsealError
-from .operations import AsyncOperations
 from .spool_files import content_of, gap_run, lost_in
 
 MAX_FILES = 10_000
 # So many entries of the longest routes are a request of less than 1 MiB.
 MAX_GAP_ENTRIES = 250
-_LOST = "lost.count"
 # A 404 is also the answer to another key than the one that opened the permit.
 _LATER = (401, 403, 404, 408, 429)
 # A file that failed is dated before this, in 1973, each two seconds after the one that failed before it: what every file system can write.
@@ -52,6 +52,8 @@ class Spool:
         self.folder = Path(place)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._door = door
+        # Each door counts for itself, so that its gaps are its own, also where another one sends them.
+        self._lost = f"lost.{re.sub(r'[^a-z0-9-]', '-', door.lower())[:64]}.count"
         self._lock = threading.Lock()
         # How many are lost and not yet in the file that counts them.
         self._uncounted = 0
@@ -104,14 +106,14 @@ class Spool:
             self._lose(1)
 
     def _lose(self, number: int) -> None:
-        """Counts what is lost, in one file of all processes, and in memory until that file can be written."""
+        """Counts what is lost, in one file of the door for all processes, and in memory until that file can be written."""
         with self._lock:
             self._uncounted += number
             try:
                 with self._counting():
-                    file = self.folder / _LOST
-                    counted = lost_in(file) if file.exists() else 0
-                    self._write(_LOST, {"count": counted + self._uncounted, "at": _now()})
+                    file = self.folder / self._lost
+                    counted = lost_in(file, self._door)[1] if file.exists() else 0
+                    self._write(self._lost, {"door": self._door, "count": counted + self._uncounted, "at": _now()})
             except OSError as error:
                 _LOG.error("runseal: %d lost files are counted in memory alone (%s)", self._uncounted, error)
             else:
@@ -225,13 +227,13 @@ class Spool:
         if path.name.startswith("close-"):
             await self._send_close(client, path, content)
         else:
-            await client.execute(gap_run(path.stem, content), path.stem)
+            await client.send(execute(gap_run(path.stem, content), path.stem))
         path.unlink(missing_ok=True)
 
     async def _send_close(self, client: AsyncOperations, path: Path, content: dict[str, Any]) -> None:
         permit_id = content["permit_id"]
         try:
-            await client.close_permit(permit_id, content["body"])
+            await client.send(close_permit(permit_id, content["body"]))
         except RunsealError as error:
             if not _is_final(error):
                 raise
@@ -254,12 +256,12 @@ class Spool:
                 part = acts[at : at + MAX_GAP_ENTRIES]
                 self._write_gap(door, [name for name, _ in part], [act for _, act in part], 0)
         with self._counting():
-            if (self.folder / _LOST).exists():
+            for counting in self.folder.glob("lost.*.count"):
                 # Away from its name, it no longer changes.
-                os.replace(self.folder / _LOST, self.folder / f"lost-{uuid.uuid4().hex}.count")
-        lost = sorted(self.folder.glob("lost-*.count"))
-        if lost:
-            self._write_gap(self._door, [path.name for path in lost], [], sum(map(lost_in, lost)))
+                os.replace(counting, self.folder / f"lost-{uuid.uuid4().hex}.count")
+        for path in sorted(self.folder.glob("lost-*.count")):
+            door, number = lost_in(path, self._door)
+            self._write_gap(door, [path.name], [], number)
 
     def _write_gap(self, door: str, files: list[str], acts: list[dict[str, Any]], not_kept: int) -> None:
         gap = {"door": door, "files": files, "acts": acts, "not_kept": not_kept}

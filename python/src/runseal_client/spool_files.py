@@ -18,7 +18,7 @@ _MEMBERS: dict[str, dict[str, type]] = {
     "close": {"permit_id": str, "body": dict},
     "act": {"door": str, "route_id": str, "payload_hash": str, "reason": str, "at": str},
     "gap": {"door": str, "files": list, "acts": list, "not_kept": int},
-    "lost": {"count": int},
+    "lost": {"door": str, "count": int},
 }
 
 
@@ -46,13 +46,13 @@ def content_of(path: Path) -> dict[str, Any] | None:
     return content if _is_whole(re.split("[-.]", path.name)[0], content) else None
 
 
-def lost_in(path: Path) -> int:
-    """How many a file of lost ones counts; of one that is damaged, that there was one."""
+def lost_in(path: Path, reader: str) -> tuple[str, int]:
+    """Whose calls a file of lost ones counts, and how many; of one that is damaged, one of the door that reads it."""
     content = content_of(path)
     if content is None:
         _LOG.error("runseal: the file %s of the spool is damaged: it counts as one", path.name)
-        return 1
-    return int(content["count"])
+        return reader, 1
+    return str(content["door"]), int(content["count"])
 
 
 def gap_run(name: str, gap: dict[str, Any]) -> dict[str, Any]:

@@ -120,6 +120,10 @@ const regulatoryScaffoldingSchema = fields({
 })
 
 const causalGraphSchema = fields({
+  /** Runs that have to do with this one, in the caller's own form. */
+  parent_run_id: opt(v.unknown()),
+  parent_runs: opt(v.unknown()),
+  related_runs: opt(v.unknown()),
   effect_log: opt(
     v.array(
       fields({

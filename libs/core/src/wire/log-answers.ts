@@ -29,7 +29,7 @@ export const genesisAnswerSchema = v.strictObject({
   leaf: genesisLeafSchema,
 })
 /** `GET /log/genesis`: what entry 0 signs. */
-type GenesisAnswer = Shape<typeof genesisAnswerSchema>
+export type GenesisAnswer = Shape<typeof genesisAnswerSchema>
 
 /** What a genesis answer says, for who fetched one; undefined for any other value. Never throws. */
 export function readGenesisAnswer(value: JsonValue): GenesisAnswer | undefined {

@@ -1,0 +1,186 @@
+/**
+ * What the OpenAPI document does not say of the Python client: names, which answers are documents, which members are secrets. Everything
+ * else of the generated files follows from the document.
+ */
+
+/** Methods with another name than their operation. */
+export const METHOD_NAMES: Readonly<Record<string, string>> = {
+  dcae_verify: "verify_by_service",
+  permit: "get_permit",
+  search_runs: "runs",
+  export_runs: "export",
+  verify_run: "check_run",
+  artifacts: "bundle",
+  run_statement: "statement",
+  mint_key: "make_key",
+  list_keys: "keys",
+  publish_run: "publish",
+  unpublish_run: "unpublish",
+  share_run: "share",
+  list_policies: "policies",
+  admin_runs: "all_runs",
+  admin_export_runs: "export_of_key",
+  admin_run: "any_run",
+  admin_verify_run: "check_any_run",
+  admin_artifacts: "any_bundle",
+  admin_report: "any_report",
+  admin_run_statement: "any_statement",
+  admin_artifact: "any_artifact",
+  admin_permits: "all_permits",
+  admin_permit: "any_permit",
+  show_session: "session",
+  create_destination: "make_destination",
+  list_destinations: "destinations",
+  rotate_destination_secret: "rotate_destination",
+  log_consistency: "consistency",
+  trust: "trust_document",
+  index: "about",
+}
+
+/** Operations that are no method, and why. */
+export const NO_METHOD: Readonly<Record<string, string>> = {
+  runs: "search_runs without a filter answers the same",
+  hook_claude_code: "Claude Code calls it",
+  export_traces: "exporters of OpenTelemetry call it",
+  console: "a page",
+  console_page: "a page",
+  console_form: "a page",
+  public_run: "a page",
+  shared_run: "a page",
+  docs: "a page",
+  docs_file: "a page",
+  verify_page: "a page",
+  run_bundle: "serves no run",
+}
+
+/** Sealed documents: they stay as they were received, since every byte of them is checked. */
+export const DOCUMENTS: ReadonlySet<string> = new Set([
+  "AdminEvent",
+  "AllowToken",
+  "AivpT4HaltReceipt",
+  "AttestationGapReceipt",
+  "Bundle",
+  "BundleAnswer",
+  "CCVHaltReceipt",
+  "DenyReceipt",
+  "Document",
+  "DsseEnvelope",
+  "FullBundle",
+  "Jwks",
+  "LogEntry",
+  "MACCHaltReceipt",
+  "Manifest",
+  "OpenApiDocument",
+  "Opening",
+  "PartialManifest",
+  "PermitEnd",
+  "ReceiptAnchor",
+  "ReceiptLeaf",
+  "TrustDocument",
+  "TrustedRoot",
+])
+/** Members that are such documents without a name. */
+export const DOCUMENT_MEMBERS: ReadonlySet<string> = new Set(["leaf"])
+
+/** Answers that are read as one class: a run that was sealed, whatever its outcome. */
+export const MERGED_ANSWERS: Readonly<Record<string, readonly string[]>> = {
+  RunAnswer: ["OkAnswer", "ObservedAnswer", "RefusedAnswer", "StageErrorAnswer"],
+}
+/** The class of an answer, where it is another one than that of its name. */
+export const ANSWER_CLASSES: Readonly<Record<string, string>> = { ExecuteAnswer: "RunAnswer" }
+
+/** Members that are never printed. */
+export const SECRETS: Readonly<Record<string, readonly string[]>> = {
+  CreatedDestination: ["secret"],
+  MadeShare: ["token", "url"],
+  MintedKey: ["secret"],
+  OpenPermitAnswer: ["permit"],
+  RotatedDestination: ["secret"],
+  RotatedKey: ["secret"],
+  SessionAnswer: ["csrf_token"],
+}
+
+/** Classes of objects that have no name in the document, by their place: of a member everywhere, or of one class. */
+export const NESTED_NAMES: Readonly<Record<string, string>> = {
+  approvers: "Approver",
+  authorization_chain: "AuthorizationChain",
+  causal_graph: "CausalGraph",
+  cost: "Cost",
+  effect_log: "Effect",
+  findings: "Finding",
+  human_in_loop: "HumanInLoop",
+  output: "OutputHash",
+  prompt: "PromptHash",
+  regulatory_scaffolding: "RegulatoryScaffolding",
+  threshold_checks: "ThresholdCheck",
+  "ChangedKey.claim": "KeyClaim",
+  "ClosePermitRequest.request_substance": "ClosingSubstance",
+  "DcaeAnswer.limitations": "Limitation",
+  "Delivery.last_error": "DeliveryError",
+  "DeterminismAnswer.diff": "Difference",
+  "DeterminismAnswer.first": "Rehearsal",
+  "DeterminismAnswer.second": "Rehearsal",
+  "DryRunAnswer.candidate": "NamedPolicy",
+  "DryRunAnswer.changes": "ChangedDecision",
+  "DryRunAnswer.in_force": "NamedPolicy",
+  "DryRunAnswer.not_judged_runs": "NotJudgedRun",
+  "DryRunAnswer.rules": "RuleCounts",
+  "ExecuteRequest.request_substance": "RequestSubstance",
+  "IndexAnswer.links": "Links",
+  "IndexAnswer.log": "LogSize",
+  "KeyChangesAnswer.changes": "KeyChange",
+  "KeyUsage.trial": "TrialQuota",
+  "KeyUsage.window": "BudgetWindow",
+  "ListedEvent.sealed": "SealedPlace",
+  "ListedEvent.subject": "Subject",
+  "ListedEvent.who": "Administrator",
+  "ListedKey.claim": "KeyClaim",
+  "LogEntryAnswer.inclusion_proof": "InclusionProof",
+  "OpenPermitRequest.request_substance": "OpeningSubstance",
+  "OverviewAnswer.denied_by": "DeniedBy",
+  "OverviewAnswer.steps": "OverviewStep",
+  "PolicyDocument.rules": "PolicyRule",
+  "PolicyInForce.signatures": "SignatureLibrary",
+  "TestedDestination.error": "DeliveryError",
+  "VerifyAnswer.dcae_engine_hint": "EngineHint",
+  "WitnessesAnswer.checkpoint": "WitnessedCheckpoint",
+  "WitnessesAnswer.witnesses": "Witness",
+}
+
+/** Requests that a caller writes as one dictionary; the members of every other one are arguments. */
+export const WHOLE_REQUESTS: ReadonlySet<string> = new Set([
+  "ExecuteRequest",
+  "OpenPermitRequest",
+  "ClosePermitRequest",
+  "Document",
+])
+
+/** What an idempotency key is where the caller gives none: these calls make one thing each. */
+export const IDEMPOTENCY_KEYS: Readonly<Record<string, string>> = {
+  execute: "new_key()",
+  open_permit: "new_key()",
+  attest: "new_key()",
+  close_permit: 'f"close-{permit_id}"',
+}
+
+/** What may be sent again without a key, besides every GET: a second request has no effect that the first did not have. */
+export const REPEATABLE: ReadonlySet<string> = new Set([
+  "verify_determinism",
+  "dcae_verify",
+  "change_key",
+  "revoke_key",
+  "claim_runs",
+  "publish_run",
+  "unpublish_run",
+  "revoke_share",
+  "load_policy",
+  "try_policy",
+  "change_destination",
+  "delete_destination",
+  "resume_destination",
+])
+
+/** Headers that a caller gives, as arguments. */
+export const HEADER_ARGUMENTS: Readonly<Record<string, { readonly name: string; readonly header: string }>> = {
+  close_session: { name: "csrf_token", header: "X-CSRF-Token" },
+}
