@@ -61,7 +61,7 @@ def test_a_line_that_is_no_document_fails_the_export() -> None:
     statement, *documents = _lines("exports/valid/everything.ndjson")
     for line in (b"{", b"{}", documents[0] + documents[0], documents[0].replace(b'"kind"', b'"kinds"')):
         assert _verdict([statement, line, *documents[1:]]) == "FAILED"
-    newer = documents[0].replace(b"vfa.derivation.v1", b"vfa.derivation.v9")
+    newer = documents[0].replace(b"vfa.derivation.v2", b"vfa.derivation.v9")
     assert _verdict([statement, newer, *documents[1:]]) == "unreadable"
 
 

@@ -45,7 +45,7 @@ def test_every_derived_section_is_built() -> None:
     from runseal_verify.bundle import BundleVerification
     from runseal_verify.bundle_shape import read_bundle
 
-    frozen = json.loads((VECTORS / "derivation-v1.json").read_text())
+    frozen = json.loads((VECTORS / "derivation-v2.json").read_text())
     for name, hashes in frozen.items():
         verification = BundleVerification(read_bundle(parse((VECTORS / name).read_bytes())), TRUST[0])
         verification.outcome()

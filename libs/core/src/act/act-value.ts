@@ -35,8 +35,13 @@ const problem = (code: ActProblem): Read => ({ problem: code })
 
 /** Printable ASCII without the blank. */
 const ASCII = /^[\x21-\x7e]+$/
-/** Controls and format characters, which change how a text looks and not what it is. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+/**
+ * Controls, format characters and line ends, which change how a text looks and not what it is (Cc, Cf, Zl and Zp of Unicode 16). A fixed
+ * list: engines know different versions of Unicode.
+ */
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0001}\u{e0020}-\u{e007f}]/u
 const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/
 
 /**

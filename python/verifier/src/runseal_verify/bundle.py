@@ -70,7 +70,7 @@ def payload_problem(payload: Json) -> str | None:
 
 def declared_problem(sections: Json, tenant: str) -> str | None:
     """Why the declared sections contradict each other or the tenant, or None."""
-    shown = [sections[name] for name in (*shapes.DECLARED, "closing") if name in sections]
+    shown = [sections[name] for name in (*shapes.DECLARED, "closing", "act") if name in sections]
     salts = [each["salt"] for each in shown if not is_withheld(each)]
     if len(set(salts)) != len(salts):
         return "Two sections have one salt."
@@ -155,7 +155,9 @@ class BundleVerification:
                 checks.results["witnessed"] = ("pass", witnessed_text(self.anchors, self.trust))
         failed = checks.first_failure() is not None
         complete, anchored = checks.passed("complete_record"), checks.passed("inclusion")
-        withheld = tuple(name for name in (*shapes.DECLARED, "closing") if is_withheld(self.sections.get(name, {})))
+        withheld = tuple(
+            name for name in (*shapes.DECLARED, "closing", "act") if is_withheld(self.sections.get(name, {}))
+        )
         return Outcome(
             document="bundle",
             verdict=FAILED if failed else COMPLETE if complete else ANCHORED if anchored else UNANCHORED,

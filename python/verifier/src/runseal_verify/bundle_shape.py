@@ -15,7 +15,7 @@ from .kernels import READS, cannot_run, is_withheld
 from .manifest_shapes import MANIFEST, PARTIAL_MANIFEST
 
 Json = dict[str, Any]
-DERIVATION = "vfa.derivation.v1"
+DERIVATION = "vfa.derivation.v2"
 OUTCOMES = ("ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error")
 
 BASE = ("payload", *shapes.DECLARED, "system_provenance")
@@ -339,6 +339,8 @@ def wanted_sections(bundle: Json) -> set[str]:
                 names |= set(made)
     if "policy_evaluation" in names and "mcd_finding_hash" in sections.get("policy_evaluation", {}):
         names.add("mcd_finding")
+    if "policy_evaluation" in names and "act_hash" in sections.get("policy_evaluation", {}):
+        names.add("act")
     if "permit" in sections or "closing" in sections:
         names |= {"permit", "closing", "envelope", "budget_snapshot"}
     return names

@@ -20,7 +20,7 @@ from .trust import Trust
 Json = dict[str, Any]
 Window = tuple[str, int]
 # Sections of an opening that its close has anew.
-_DECIDED = ("payload", "policy_evaluation", "mcd_finding")
+_DECIDED = ("payload", "act", "policy_evaluation", "mcd_finding")
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,12 @@ def _chained(document: Json, trust: Trust, outcome: Outcome) -> Chained | str:
     return "is no document of a chain"
 
 
+def _decided_by(sections: Json) -> list[Any]:
+    evaluation = sections["policy_evaluation"]
+    terms = [evaluation["facts"].get(name) for name in ("audience", "redeem_required", "valid_for_seconds")]
+    return [evaluation["policy_hash"], evaluation.get("act_hash"), *terms]
+
+
 def close_problem(close: Chained, opening: Chained) -> str | None:
     """Why a record is not the close of this opening, or None."""
     permit, window = close.sections["permit"], close.sections["budget_snapshot"]["window"]
@@ -156,6 +162,8 @@ def close_problem(close: Chained, opening: Chained) -> str | None:
         return f"has another {other[0]} than its opening"
     if any(mine["payload"][name] != its["payload"][name] for name in ("payload_hash", "payload_bytes")):
         return "has another payload than its opening"
+    if "policy_evaluation" in mine and _decided_by(mine) != _decided_by(its):
+        return "is decided by another policy, act or terms than its opening"
     reserved, names = opening.facts["reservation"], ("window_seconds", "window_start", "cap")
     if mine["budget_snapshot"]["run_limit"] != opening.facts["run_limit"] or window["reserved"] != reserved["tokens"]:
         return "settles another reservation"

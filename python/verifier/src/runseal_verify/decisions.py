@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import shapes
+from .acts import grounds_problem
 from .derivation import sealed
 from .forms import fits, is_sorted, milliseconds
 from .json_text import digest, same, sha256, utf16, without
@@ -44,6 +45,7 @@ def row_problem(reason: str, decision: str, fired: str, matched: list[str] | Non
         "RULE_ALLOWED": decision == "allow" and named and first,
         "RULE_DENIED": decision == "deny" and named and first,
         "DEFAULT_DENY": decision == "deny" and fired == "default-deny" and not rules,
+        "ACT_UNREADABLE": decision == "deny" and fired == "policy-engine" and not rules,
         "POLICY_EVALUATION_ERROR": decision == "deny" and (named or fired == "policy-engine") and not rules,
         "MCD_SIGNATURE_MATCH": decision == "deny" and fits(shapes.SIGNATURE_ID, fired) and not rules,
     }[reason]
@@ -66,6 +68,9 @@ def evaluation_problem(record: Json, clock: str) -> str | None:
     order = [each for each in ("payload", "ai_output", "declared") if each in scan["scope"]]
     if scan["scope"] != order or not is_sorted(scan["disabled"]):
         return "The signature scan is not in its order."
+    problem = grounds_problem(sections)
+    if problem is not None:
+        return problem
     if (finding is None) != ("mcd_finding_hash" not in evaluation):
         return "Finding and evaluation do not go together."
     by_signature = reason == "MCD_SIGNATURE_MATCH"

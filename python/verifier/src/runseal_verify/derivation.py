@@ -1,4 +1,4 @@
-"""Sections that follow from what is sealed, under vfa.derivation.v1: docs/formats.md, chapters 4, 5.1 and 6."""
+"""Sections that follow from what is sealed, under vfa.derivation.v2: docs/formats.md, chapters 4, 5.1 and 6."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STOPPED = {
 _PRODUCTS = {
     "DOG": ("payload", *shapes.DECLARED, "system_provenance", "envelope", "permit", "closing"),
     "DTL": ("transport",),
-    "PEPG": ("policy_evaluation", "mcd_finding", "allow_token"),
+    "PEPG": ("act", "policy_evaluation", "mcd_finding", "allow_token"),
     "DKEC": ("epa", "leakage_bundle", "efa"),
     "MACC": ("budget_snapshot",),
     "AIVP_T4": ("governance_review",),
@@ -80,7 +80,9 @@ class Derivation:
         if name not in shapes.DERIVED:
             raise KeyError(name)
         if name not in self.built:
-            made: Json = {"kind": f"vfa.{name}.v{2 if name in ('efa', 'transcript', 'final_vfa') else 1}"}
+            made: Json = {
+                "kind": f"vfa.{name}.v{2 if name in ('leakage_bundle', 'efa', 'transcript', 'final_vfa') else 1}"
+            }
             if name not in ("epa", "aer", "zksp_binding", "pote_proof"):
                 made["envelope_id"] = self.sections["envelope"]["envelope_id"]
             self.built[name] = sealed({**made, **getattr(self, f"_{name}")()})
@@ -121,7 +123,7 @@ class Derivation:
     def _leakage_bundle(self) -> Json:
         names = [*shapes.DECLARED, *(["closing"] if "closing" in self.sections else [])]
         return {
-            "payload": "hash_only",
+            "payload": "hash_and_act" if "act" in self.sections else "hash_only",
             "ai_output": "hash_only" if "ai_output_hash" in self.sections["payload"] else "absent",
             "declared_values": {
                 name: self.stated["declared_values"][name]

@@ -78,10 +78,10 @@ DERIVED: Mapping[str, Form] = {
     ),
     "epa": _section("vfa.epa.v1", _hashes("envelope", "transport", "policy", "evaluation", "allow_token")),
     "leakage_bundle": _section(
-        "vfa.leakage_bundle.v1",
+        "vfa.leakage_bundle.v2",
         {
             **_ID,
-            "payload": constant("hash_only"),
+            "payload": constant("hash_only", "hash_and_act"),
             "ai_output": constant("hash_only", "absent"),
             "declared_values": _VALUES,
         },

@@ -1,4 +1,4 @@
-"""The six kernels of vfa.derivation.v1: docs/formats.md, chapter 5."""
+"""The six kernels of vfa.derivation.v2: docs/formats.md, chapter 5."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _OPENING = record(
                 name: shapes.SECTIONS[name]
                 for name in ("payload", *shapes.DECLARED, "system_provenance", "envelope", "policy_evaluation")
             },
-            {"mcd_finding": shapes.SECTIONS["mcd_finding"]},
+            {"act": shapes.SECTIONS["act"], "mcd_finding": shapes.SECTIONS["mcd_finding"]},
         ),
         "allow_token": shapes.ALLOW_TOKEN,
         "run_limit": f.COUNT,
@@ -131,6 +131,11 @@ def _times_problem(document: Json) -> str | None:
     return None
 
 
+def _valid_seconds(document: Json) -> float:
+    admitted = milliseconds(document["sections"]["envelope"]["admission_clock"])
+    return (milliseconds(document["expires_at"]) - admitted) / 1000
+
+
 def _opening_sections(document: Json) -> str | None:
     sections = document["sections"]
     problem = hashes_problem(sections) or payload_problem(sections["payload"])
@@ -155,6 +160,12 @@ def _opening_decision(document: Json) -> str | None:
         return "The payload has an AI output before the act."
     if "cost" in declared_of(sections, "request_substance"):
         return "The opening declares the cost of an act that it precedes."
+    facts = evaluation["facts"]
+    terms = (document["audience"], document.get("redeem_required", False), _valid_seconds(document))
+    if (facts.get("audience"), facts.get("redeem_required"), facts.get("valid_for_seconds")) != terms:
+        return "The policy was given other terms than those of the permit."
+    if facts["tokens"] != reserved["tokens"]:
+        return "The policy was given other tokens than the opening reserves."
     if "ordinal" not in reserved or "reserved" in reserved:
         return "A reservation is one movement of its window."
     if reserved["tokens"] > document["run_limit"] or reserved["total_after"] >= reserved["cap"]:
@@ -181,7 +192,7 @@ def verify_opening(document: Json, trust: Trust) -> Outcome:
     checks.run("leaf", lambda: _opening_leaf(document))
     anchored(document, sections["envelope"]["admission_clock"], checks, trust)
     failed = checks.first_failure() is not None
-    withheld = tuple(name for name in shapes.DECLARED if is_withheld(sections[name]))
+    withheld = tuple(name for name in (*shapes.DECLARED, "act") if is_withheld(sections.get(name, {})))
     observed = sections["envelope"].get("enforcement") == "observe"
     return Outcome(
         "opening",

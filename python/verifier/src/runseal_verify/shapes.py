@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from . import act_shapes
 from . import forms as f
 from .forms import COUNT, HASH, Form, any_object, array, constant, integer, record, text
 
@@ -153,7 +154,7 @@ BUDGET_WINDOW = record(
     {"reserved": COUNT, "ordinal": integer(1)},
 )
 _POLICY_REASON = constant(
-    "RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"
+    "RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "ACT_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"
 )
 SECTIONS: Mapping[str, Form] = {
     "payload": record(
@@ -225,9 +226,10 @@ SECTIONS: Mapping[str, Form] = {
         ),
         record({"kind": constant("vfa.closing.v1"), "withheld": _TRUE, "hash": HASH}),
     ),
+    "act": _optional_form(act_shapes.SHOWN, act_shapes.WITHHELD),
     "policy_evaluation": record(
         {
-            "kind": constant("vfa.policy_evaluation.v2"),
+            "kind": constant("vfa.policy_evaluation.v3"),
             "envelope_id": f.ENVELOPE_ID,
             "policy_id": text(1, 64, one_line=True),
             "policy_name": text(1, 200, one_line=True),
@@ -238,11 +240,14 @@ SECTIONS: Mapping[str, Form] = {
             "matched_rule_ids": array(RULE_ID, 0, 256),
             "signature_library_hash": HASH,
             "signature_scan": _SCAN,
+            "engine": text(1),
+            "engine_version": text(1),
+            "facts": act_shapes.FACTS,
             "evaluation_clock": f.clock,
-            "evaluator_version": constant("pepg-1.1.0"),
+            "evaluator_version": constant("pepg-2.0.0"),
             "hash": HASH,
         },
-        {"profile_tag": text(1, 64, one_line=True), "mcd_finding_hash": HASH},
+        {"profile_tag": text(1, 64, one_line=True), "mcd_finding_hash": HASH, "act_hash": HASH, "context_hash": HASH},
     ),
     "mcd_finding": record(
         {
@@ -295,7 +300,7 @@ ALLOW_TOKEN = record(
         "fired_rule_id": FIRED_RULE_ID,
         "decision_reason_code": _POLICY_REASON,
         "policy_hash": HASH,
-        "evaluator_version": constant("pepg-1.1.0"),
+        "evaluator_version": constant("pepg-2.0.0"),
         "evaluation_hash": HASH,
         "allow_clock": f.clock,
         "hash": HASH,
@@ -325,7 +330,7 @@ _FIELDS = array(constant(*ATTESTED_FIELDS), 1, len(ATTESTED_FIELDS))
 RECEIPTS: Mapping[str, Form] = {
     "deny_receipt": _receipt(
         "vfa.deny_receipt.v1",
-        "pepg-1.1.0",
+        "pepg-2.0.0",
         "deny_clock",
         {
             "fired_rule_id": FIRED_RULE_ID,
