@@ -165,7 +165,7 @@ const LARGE: SubmittedRun = {
 /** A condition that reads nothing large: what a policy takes without the rule that is timed. */
 const READING: PolicyDocument["rules"][number] = {
   id: "reading",
-  effect: "allow",
+  effect: "deny",
   when: "context.verified.has_ai_output",
 }
 

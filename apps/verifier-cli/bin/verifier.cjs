@@ -50,7 +50,7 @@ function runBuilt() {
   const code = readFileSync(built)
   const path = cachePath()
   const cached = path === undefined ? undefined : readCache(path, code)
-  const wrapped = `(function (require, module, exports) {${code}\n})`
+  const wrapped = `(function (require, module, exports, __filename) {${code}\n})`
   const script = new Script(wrapped, { filename: built, cachedData: cached?.compiled })
   const runs = cached === undefined || script.cachedDataRejected ? 0 : cached.runs
   const named = process.argv.slice(2).some(word => !word.startsWith("-"))
@@ -58,7 +58,7 @@ function runBuilt() {
     process.on("exit", exit => {
       if (exit !== 2) writeCache(path, code, script.createCachedData(), runs + 1)
     })
-  script.runInThisContext()(require, module, exports)
+  script.runInThisContext()(require, module, exports, built)
 }
 
 /**

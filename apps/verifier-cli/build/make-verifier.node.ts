@@ -14,6 +14,7 @@ const PACKAGE = fileURLToPath(new URL("..", import.meta.url))
 const SETTINGS = [
   "package.json",
   "../../libs/core/package.json",
+  "../../libs/policy/package.json",
   "../../libs/log/package.json",
   "../../libs/canonical/package.json",
 ]
@@ -32,6 +33,10 @@ function bundle(): Built {
     format: "cjs",
     logLevel: "error",
     metafile: true,
+    // The policy engine is a package of its own, which is loaded where somebody asks for a decision.
+    external: ["@cedar-policy/cedar-wasm/nodejs"],
+    define: { "import.meta.url": "bundleUrl" },
+    banner: { js: 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;' },
     alias: { "node:child_process": "./build/no-processes.cjs" },
   })
   const inputs = [...Object.keys(metafile.inputs), ...SETTINGS].map(path => join(PACKAGE, path))

@@ -3,7 +3,7 @@ import { escapeControls } from "@runseal/core/presentation/printable"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { Argument, Command, CommanderError, Option } from "commander"
 import type { Answer } from "./exit-answer.ts"
-import { EXPECTATION_FLAGS, type ExpectationOptions } from "./expected-facts.ts"
+import { DECIDED_BY, EXPECTATION_FLAGS, type ExpectationOptions } from "./expected-facts.ts"
 import { formCommands } from "./form-commands.ts"
 import { AUDIT_HELP, EXPORT_HELP, TRUST_HELP, VERIFY_HELP } from "./help-texts.ts"
 import { InputError } from "./input-error.ts"
@@ -92,7 +92,11 @@ function commandLine(
       new Option(`--${name}`, FORMAT_HELP[name]).conflicts(["json", ...FORMATS.filter(other => other !== name)]),
     )
   for (const [flag, description] of EXPECTATION_FLAGS)
-    program.addOption(new Option(flag, description).argParser(onlyValue(flag)))
+    program.addOption(
+      new Option(flag, description).argParser(
+        flag === DECIDED_BY ? (file: string, before?: readonly string[]) => [...(before ?? []), file] : onlyValue(flag),
+      ),
+    )
   program
     .addOption(new Option("--strict-list <limitations>").hideHelp().argParser(joined))
     .addHelpText("after", VERIFY_HELP)

@@ -23,7 +23,11 @@ export type ExpectationOptions = {
   readonly notBefore?: string
   readonly maxAge?: string
   readonly opening?: string
+  readonly decidedBy?: readonly string[]
 }
+
+/** The one of these flags that is given several times: each policy of an export. */
+export const DECIDED_BY = "--decided-by <file>"
 
 /** The options' flags with their help. */
 export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])[] = [
@@ -37,6 +41,7 @@ export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])
   ["--not-before <time>", "expect a record of this RFC 3339 time or date, or later"],
   ["--max-age <duration>", "expect a record no older than this, such as 90s, 15m, 24h or 7d"],
   ["--opening <file>", "expect the run that closes the permit of this opening"],
+  [DECIDED_BY, "decide again by this policy, and expect the same; with --payload also what was read of it"],
 ]
 
 type Fact = "program_id" | "route_id" | "tenant_id" | "policy_hash"
@@ -51,7 +56,19 @@ export async function readExpectations(
   readAtMs: number,
   trusts: readonly TrustedKeys[],
 ): Promise<readonly Expectation[]> {
-  const { requireOutcome, payload, aiOutput, program, route, tenant, policyHash, notBefore, maxAge, opening } = options
+  const {
+    requireOutcome,
+    payload,
+    aiOutput,
+    program,
+    route,
+    tenant,
+    policyHash,
+    notBefore,
+    maxAge,
+    opening,
+    decidedBy,
+  } = options
   return [
     ...(requireOutcome === undefined ? [] : [outcomeExpectation(requireOutcome)]),
     ...(payload === undefined ? [] : [await fileExpectation("expected_payload", payload, payloadHash)]),
@@ -67,7 +84,13 @@ export async function readExpectations(
       : [timeExpectation("expected_not_before", timeOf(notBefore), `${notBefore} or later was expected`)]),
     ...(maxAge === undefined ? [] : [ageExpectation(maxAge, readAtMs)]),
     ...(opening === undefined ? [] : [await openingExpectation(opening, trusts)]),
+    ...(decidedBy === undefined ? [] : [await decisionOf(decidedBy, payload)]),
   ]
+}
+
+const decisionOf = async (files: readonly string[], payload: string | undefined): Promise<Expectation> => {
+  const { decisionExpectation } = await import("./expected-decision.ts")
+  return await decisionExpectation(files, payload)
 }
 
 /** The limitations of `--strict=LIST`. Throws InputError. */

@@ -14,6 +14,7 @@ export const EXPECTATION_IDS = [
   "expected_not_before",
   "expected_max_age",
   "expected_opening",
+  "decided_again",
 ] as const
 export type ExpectationId = (typeof EXPECTATION_IDS)[number]
 export type Expected = { readonly id: ExpectationId; readonly result: "pass" | "fail"; readonly message: string }
