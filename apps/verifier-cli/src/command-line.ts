@@ -91,12 +91,7 @@ function commandLine(
     program.addOption(
       new Option(`--${name}`, FORMAT_HELP[name]).conflicts(["json", ...FORMATS.filter(other => other !== name)]),
     )
-  for (const [flag, description] of EXPECTATION_FLAGS)
-    program.addOption(
-      new Option(flag, description).argParser(
-        flag === DECIDED_BY ? (file: string, before?: readonly string[]) => [...(before ?? []), file] : onlyValue(flag),
-      ),
-    )
+  addExpectations(program)
   program
     .addOption(new Option("--strict-list <limitations>").hideHelp().argParser(joined))
     .addHelpText("after", VERIFY_HELP)
@@ -284,5 +279,14 @@ const onlyValue =
 /** Two lists are one. */
 const joined = (value: string, before: string | undefined): string =>
   before === undefined ? value : `${before},${value}`
+
+/** Each of these once, but for the policies that an export was decided by. */
+function addExpectations(program: Command): void {
+  for (const [flag, description] of EXPECTATION_FLAGS)
+    program.addOption(new Option(flag, description).argParser(onlyValue(flag)))
+  program.addOption(
+    new Option(...DECIDED_BY).argParser((file: string, before?: readonly string[]) => [...(before ?? []), file]),
+  )
+}
 
 const appended = (value: string, before: readonly string[]): readonly string[] => [...before, value]

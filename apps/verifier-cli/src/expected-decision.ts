@@ -26,6 +26,8 @@ export async function decisionExpectation(files: readonly string[], payload: str
 
 async function engine(): Promise<{ readonly decideAgain: Decide }> {
   try {
+    const { cedar } = await import("@runseal/policy/cedar-engine.node")
+    cedar()
     return await import("@runseal/policy/decide-again")
   } catch {
     throw new InputError("--decided-by needs the policy engine: npm install @cedar-policy/cedar-wasm")

@@ -26,8 +26,11 @@ export type ExpectationOptions = {
   readonly decidedBy?: readonly string[]
 }
 
-/** The one of these flags that is given several times: each policy of an export. */
-export const DECIDED_BY = "--decided-by <file>"
+/** The flag that is given once for each policy. */
+export const DECIDED_BY = [
+  "--decided-by <file>",
+  "decide again by this policy, and expect the same; with --payload also what was read of it (repeatable)",
+] as const
 
 /** The options' flags with their help. */
 export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])[] = [
@@ -41,7 +44,6 @@ export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])
   ["--not-before <time>", "expect a record of this RFC 3339 time or date, or later"],
   ["--max-age <duration>", "expect a record no older than this, such as 90s, 15m, 24h or 7d"],
   ["--opening <file>", "expect the run that closes the permit of this opening"],
-  [DECIDED_BY, "decide again by this policy, and expect the same; with --payload also what was read of it"],
 ]
 
 type Fact = "program_id" | "route_id" | "tenant_id" | "policy_hash"
