@@ -9,7 +9,18 @@ if TYPE_CHECKING:
     from .async_client import AsyncPermit, AsyncRunseal
     from .client import Permit, Runseal
     from .closing import close_on_sigterm
-    from .errors import ActRefused, CloseUnconfirmed, RunsealError
+    from .errors import (
+        ActRefused,
+        AuthenticationError,
+        CloseUnconfirmed,
+        ConflictError,
+        ConnectionError,
+        NotFoundError,
+        PermissionDeniedError,
+        RateLimitError,
+        RunsealError,
+        TimeoutError,
+    )
     from .permit_tokens import PermitInvalid, VerifiedPermit, verify_permit
     from .sealed_call import sealed
 
@@ -17,11 +28,18 @@ _PLACES = {
     "ActRefused": "errors",
     "AsyncPermit": "async_client",
     "AsyncRunseal": "async_client",
+    "AuthenticationError": "errors",
     "CloseUnconfirmed": "errors",
+    "ConflictError": "errors",
+    "ConnectionError": "errors",
+    "NotFoundError": "errors",
+    "PermissionDeniedError": "errors",
     "Permit": "client",
     "PermitInvalid": "permit_tokens",
+    "RateLimitError": "errors",
     "Runseal": "client",
     "RunsealError": "errors",
+    "TimeoutError": "errors",
     "VerifiedPermit": "permit_tokens",
     "close_on_sigterm": "closing",
     "sealed": "sealed_call",
@@ -31,11 +49,18 @@ __all__ = [
     "ActRefused",
     "AsyncPermit",
     "AsyncRunseal",
+    "AuthenticationError",
     "CloseUnconfirmed",
+    "ConflictError",
+    "ConnectionError",
+    "NotFoundError",
+    "PermissionDeniedError",
     "Permit",
     "PermitInvalid",
+    "RateLimitError",
     "Runseal",
     "RunsealError",
+    "TimeoutError",
     "VerifiedPermit",
     "close_on_sigterm",
     "sealed",
