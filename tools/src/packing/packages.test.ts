@@ -15,6 +15,7 @@ import { manifestIn, type Packed, packAll, pathsIn, unpack } from "./pack.ts"
 import { agentsTests } from "./test/agents-tests.ts"
 import { type EmptyFolder, emptyFolder, node20 } from "./test/empty-folder.ts"
 import { gatewayTests } from "./test/gateway-tests.ts"
+import { hooksTests } from "./test/hooks-tests.ts"
 import { type LocalRegistry, openRegistry } from "./test/local-registry.ts"
 import { type PackedServer, startPackedServer } from "./test/packed-server.ts"
 
@@ -462,6 +463,7 @@ describe("@runseal/permit", () => {
 })
 
 describe("@runseal/mcp in an empty folder", () => gatewayTests(empty, packedFile))
+describe("@runseal/hooks in an empty folder", () => hooksTests(empty, packedFile, () => server.url))
 
 describe("@runseal/agents in an empty folder", () => {
   const routes = async (): Promise<readonly string[]> => {

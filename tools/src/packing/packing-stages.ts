@@ -40,6 +40,7 @@ const SERVER = "apps/server"
 const PAGE = "apps/verify-page"
 const MCP = "apps/mcp"
 const AGENTS = "apps/agents"
+const HOOKS = "apps/hooks"
 const CONSOLE = "apps/console"
 
 /** The published workspaces, and how the folder of each is built. */
@@ -55,6 +56,7 @@ export const STAGES: readonly {
   { workspace: SERVER, stage: stageServer },
   { workspace: MCP, stage: stageMcp },
   { workspace: AGENTS, stage: stageAgents },
+  { workspace: HOOKS, stage: stageHooks },
 ]
 
 /** One self-contained file, and the one that starts it. */
@@ -121,6 +123,12 @@ function stageMcp(folder: string): void {
 function stageAgents(folder: string): void {
   const { name, version } = readWorkspace(SDK).manifest
   stageModules(folder, AGENTS, { declarations: true, beside: [name] }, undefined, { [name]: version })
+}
+
+/** The command; the module that the service mounts is a part of it. */
+function stageHooks(folder: string): void {
+  stageModules(folder, HOOKS, { declarations: false, entries: [`${HOOKS}/src/main.ts`] })
+  for (const file of Object.values(readWorkspace(HOOKS).manifest.bin ?? {})) copyProgram(HOOKS, file, folder)
 }
 
 const SWAGGER_UI = "swagger-ui-dist"

@@ -20,6 +20,7 @@ export const PUBLISHED: readonly (readonly [name: string, file: string])[] = [
   ["@runseal/server", "server.cdx.json"],
   ["@runseal/mcp", "mcp.cdx.json"],
   ["@runseal/agents", "agents.cdx.json"],
+  ["@runseal/hooks", "hooks.cdx.json"],
 ]
 
 type Component = {
