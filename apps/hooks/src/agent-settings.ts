@@ -15,6 +15,8 @@ export type AgentSettings = {
   readonly entry: (command: string) => JsonObject
   /** Members that the file must have beside `hooks`. */
   readonly others: JsonObject
+  /** What the user has to do after the installation; empty: nothing. */
+  readonly note: string
 }
 
 /** Seconds that an agent waits for a hook: longer than a decision takes. */
@@ -29,6 +31,7 @@ export const SETTINGS: Readonly<Record<AgentName, AgentSettings>> = {
     events: ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionDenied"],
     entry: grouped(TIMEOUT_SECONDS),
     others: {},
+    note: "",
   },
   codex: {
     folder: ".codex",
@@ -36,6 +39,7 @@ export const SETTINGS: Readonly<Record<AgentName, AgentSettings>> = {
     events: ["PreToolUse", "PostToolUse"],
     entry: grouped(TIMEOUT_SECONDS),
     others: {},
+    note: "Codex runs no hook before you trust it: start codex and agree, since codex exec skips new hooks without a word",
   },
   "gemini-cli": {
     folder: ".gemini",
@@ -43,6 +47,7 @@ export const SETTINGS: Readonly<Record<AgentName, AgentSettings>> = {
     events: ["BeforeTool", "AfterTool"],
     entry: grouped(TIMEOUT_SECONDS * 1_000),
     others: {},
+    note: "",
   },
   cursor: {
     folder: ".cursor",
@@ -50,6 +55,7 @@ export const SETTINGS: Readonly<Record<AgentName, AgentSettings>> = {
     events: ["beforeShellExecution", "afterShellExecution", "beforeMCPExecution", "afterMCPExecution"],
     entry: command => ({ command, type: "command", timeout: TIMEOUT_SECONDS }),
     others: { version: 1 },
+    note: "this was not run with Cursor: check that a run appears after the first command of the agent",
   },
 }
 

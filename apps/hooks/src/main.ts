@@ -101,6 +101,8 @@ function install(values: Values, command: "install" | "uninstall"): void {
   process.stdout.write(settingsText(after))
   if (!values["dry-run"]) writeSettings(file, after)
   say(values["dry-run"] ? `nothing is written; ${file} would have these settings` : `${file} has these settings now`)
+  const note = command === "install" ? SETTINGS[name].note : ""
+  if (note !== "") say(note)
 }
 
 async function relay(values: Values): Promise<void> {

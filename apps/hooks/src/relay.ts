@@ -12,7 +12,6 @@ import { askService } from "./service-request.ts"
 const OPEN_MAX = 64
 /** Milliseconds for one request: longer than a hook waits. */
 const REQUEST_MS = 30_000
-const ANSWER_MAX_BYTES = 4_194_304
 
 const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/
 /** What hooks ask for: permits, their closes, and the address for HTTP hooks. */
@@ -74,7 +73,6 @@ async function forward(c: Context, url: string, apiKey: string | undefined): Pro
   const signal = AbortSignal.any([c.req.raw.signal, AbortSignal.timeout(REQUEST_MS)])
   const answer = await askService(new Request(address, { method: "POST", headers, body: await c.req.text(), signal }))
   const text = await answer.text()
-  if (text.length > ANSWER_MAX_BYTES) return refuse(c, 503, "The answer of the service is too large.")
   const given = ANSWERED.flatMap(name => {
     const value = answer.headers.get(name)
     return value === null ? [] : [[name, value] as const]

@@ -12,33 +12,37 @@ const INSTALLED = process.env.RUNSEAL_AGENTS
 const program = (name: string): string => join(INSTALLED ?? "", "node_modules/.bin", name)
 
 type Start = (prompt: string) => { readonly words: readonly string[]; readonly env: NodeJS.ProcessEnv }
-/** How each is started without a terminal, with the model of this machine, and asks nobody. */
-const AGENTS: Readonly<Record<string, { readonly tool: string; readonly start: Start }>> = {
-  "claude-code": {
-    tool: "Bash",
-    start: prompt => ({
-      words: [program("claude"), "-p", prompt, "--allowedTools", "Bash"],
-      env: { ANTHROPIC_API_KEY: "x", ANTHROPIC_BASE_URL: model.url, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" },
-    }),
-  },
-  codex: {
-    tool: "Bash",
-    start: prompt => ({
-      words: [
-        ...[program("codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"],
-        ...["--dangerously-bypass-approvals-and-sandbox", prompt],
-      ],
-      env: {},
-    }),
-  },
-  "gemini-cli": {
-    tool: "run_shell_command",
-    start: prompt => ({
-      words: [program("gemini"), "--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "-p", prompt],
-      env: { GEMINI_API_KEY: "x", GOOGLE_GEMINI_BASE_URL: model.url },
-    }),
-  },
-}
+/** How each reports a command that ends with an error, and is started without a terminal, with the model of this machine, and asks nobody. */
+const AGENTS: Readonly<Record<string, { readonly tool: string; readonly endOfError: string; readonly start: Start }>> =
+  {
+    "claude-code": {
+      tool: "Bash",
+      endOfError: "failed",
+      start: prompt => ({
+        words: [program("claude"), "-p", prompt, "--allowedTools", "Bash"],
+        env: { ANTHROPIC_API_KEY: "x", ANTHROPIC_BASE_URL: model.url, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" },
+      }),
+    },
+    codex: {
+      tool: "Bash",
+      endOfError: "completed",
+      start: prompt => ({
+        words: [
+          ...[program("codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"],
+          ...["--dangerously-bypass-approvals-and-sandbox", prompt],
+        ],
+        env: {},
+      }),
+    },
+    "gemini-cli": {
+      tool: "run_shell_command",
+      endOfError: "completed",
+      start: prompt => ({
+        words: [program("gemini"), "--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "-p", prompt],
+        env: { GEMINI_API_KEY: "x", GOOGLE_GEMINI_BASE_URL: model.url },
+      }),
+    },
+  }
 
 let place: Place
 let model: Model
@@ -114,6 +118,11 @@ describe.skipIf(INSTALLED === undefined).each(Object.keys(AGENTS))("%s (RUNSEAL_
     expect(madeActs()).toBe(0)
     expect(model.requests.at(-1)).toMatch(/Refused by Runseal, rule MCD-/)
     expect((await runsOf(name))[0]).toMatchObject({ outcome_kind: "pepg_deny" })
+  })
+
+  test("a command that ends with an error is sealed as the agent reports it", async () => {
+    await act(name, "exit 3")
+    expect((await runsOf(name))[0]).toMatchObject({ closing_outcome: AGENTS[name]?.endOfError })
   })
 
   test("a service that cannot be reached: no call is made", async () => {
