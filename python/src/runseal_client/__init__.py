@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from .permit_tokens import PermitInvalid, VerifiedPermit, verify_permit
     from .sealed_call import sealed
+    from .tools import seal_tools
 
 _PLACES = {
     "ActRefused": "errors",
@@ -42,6 +43,7 @@ _PLACES = {
     "TimeoutError": "errors",
     "VerifiedPermit": "permit_tokens",
     "close_on_sigterm": "closing",
+    "seal_tools": "tools",
     "sealed": "sealed_call",
     "verify_permit": "permit_tokens",
 }
@@ -63,6 +65,7 @@ __all__ = [
     "TimeoutError",
     "VerifiedPermit",
     "close_on_sigterm",
+    "seal_tools",
     "sealed",
     "verify_permit",
 ]

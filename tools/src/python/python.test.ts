@@ -14,7 +14,7 @@ const DOORS = [
   "langgraph==1.2.22",
   "openai-agents==0.20.0",
 ]
-const DOOR_TESTS = ["litellm", "frameworks", "observing", "sealed_members"].map(name => `tests/test_${name}.py`)
+const DOOR_TESTS = ["litellm", "frameworks", "observing", "permitted_requests", "sealed_members", "sealed_tools"].map(name => `tests/test_${name}.py`)
 const VECTORS = "../libs/core/vectors"
 
 const python = findPython()
@@ -87,6 +87,6 @@ describe.skipIf(python === undefined)("the Python distributions", () => {
       ...DOOR_TESTS,
     )
     console.log(printed.trimEnd().split("\n").slice(-5).join("\n"))
-    expect(printed).toMatch(/\b23 passed in/)
+    expect(printed).toMatch(/\b43 passed in/)
   })
 })
