@@ -20,7 +20,15 @@ _OTHER_MODELS = (
 )
 _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_tokens_to_sample")
 # What the proxy adds to a request; all else is the caller's, and is sealed and scanned.
-_OF_THE_PROXY = ("model", "proxy_server_request", "secret_fields", "litellm_call_id", "litellm_logging_obj")
+_ASKS_FOR_USAGE = "_litellm_strip_stream_usage"
+_OF_THE_PROXY = (
+    _ASKS_FOR_USAGE,
+    "model",
+    "proxy_server_request",
+    "secret_fields",
+    "litellm_call_id",
+    "litellm_logging_obj",
+)
 
 
 def _metadata_name(data: dict[str, Any]) -> str:
@@ -43,7 +51,12 @@ def names_one_model(data: dict[str, Any]) -> bool:
 def arguments_of(data: dict[str, Any]) -> dict[str, Any]:
     """What the caller asks of the model."""
     hidden = {*_OF_THE_PROXY, _metadata_name(data)}
-    return {name: value for name, value in data.items() if name not in hidden}
+    asked = {name: value for name, value in data.items() if name not in hidden}
+    if data.get(_ASKS_FOR_USAGE) is True:
+        # The proxy asks for the tokens of a stream whose caller did not.
+        options = {name: value for name, value in asked.pop("stream_options", {}).items() if name != "include_usage"}
+        asked |= {"stream_options": options} if options else {}
+    return asked
 
 
 def _largest(data: Any, names: tuple[str, ...]) -> int:
