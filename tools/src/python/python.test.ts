@@ -14,7 +14,9 @@ const DOORS = [
   "langgraph==1.2.22",
   "openai-agents==0.20.0",
 ]
-const DOOR_TESTS = ["litellm", "frameworks", "observing", "permitted_requests", "sealed_members", "sealed_tools"].map(name => `tests/test_${name}.py`)
+const DOOR_TESTS = ["litellm", "frameworks", "observing", "permitted_requests", "sealed_members", "sealed_tools"].map(
+  name => `tests/test_${name}.py`,
+)
 const VECTORS = "../libs/core/vectors"
 
 const python = findPython()
