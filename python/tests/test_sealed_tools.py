@@ -241,3 +241,21 @@ def test_sealed_functions(service: Service) -> None:
     ]
     with pytest.raises(TypeError, match="wrap anything else"):
         seal_tools(Runseal(service.url), [{"name": "search"}])
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
+def test_a_middleware_that_observes_stops_nothing(service: Service, model: ModelServer, awaited: bool) -> None:
+    from langchain.agents import create_agent
+
+    from runseal_client.background import observer_for
+    from runseal_client.langchain_middleware import RunsealMiddleware
+
+    done: list[int] = []
+    records = Records(service)
+    client = client_of(service.url, awaited)
+    agent = create_agent(
+        chat(model), tools=[tools_of(done)["alarm"]], middleware=[RunsealMiddleware(client, mode="observe")]
+    )
+    assert answers(agent, awaited)[2].content == "4"
+    assert observer_for(client.given).flush(60)
+    assert (done, records()) == ([4], [("agents/langchain/alarm", "pepg_deny")])
