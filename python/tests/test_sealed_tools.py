@@ -259,3 +259,34 @@ def test_a_middleware_that_observes_stops_nothing(service: Service, model: Model
     assert answers(agent, awaited)[2].content == "4"
     assert observer_for(client.given).flush(60)
     assert (done, records()) == ([4], [("agents/langchain/alarm", "pepg_deny")])
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
+@pytest.mark.parametrize("by", ["middleware", "seal_tools"])
+def test_a_callback_beside_it_seals_models_and_no_tool_twice(
+    service: Service, model: ModelServer, by: str, awaited: bool
+) -> None:
+    from langchain.agents import create_agent
+
+    from runseal_client.langchain import RunsealCallback
+    from runseal_client.langchain_middleware import RunsealMiddleware
+
+    done: list[int] = []
+    records = Records(service)
+    client = client_of(service.url, awaited)
+    tools = [tools_of(done)["double"]]
+    agent = (
+        create_agent(chat(model), tools=tools, middleware=[RunsealMiddleware(client)])
+        if by == "middleware"
+        else create_agent(chat(model), tools=seal_tools(client, tools))
+    )
+    callback = RunsealCallback(Runseal(service.url))
+    asked = {"messages": [{"role": "user", "content": "Do it with 4."}]}
+    config: Any = {"callbacks": [callback]}
+    if awaited:
+        asyncio.run(agent.ainvoke(asked, config))
+    else:
+        agent.invoke(asked, config)
+    assert callback.flush(30)
+    assert done == [4]
+    assert sorted(route for route, _ in records()) == ["agents/langchain/double", *["agents/langchain/model/m-1"] * 2]

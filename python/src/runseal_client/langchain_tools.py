@@ -15,7 +15,7 @@ from .async_client import AsyncRunseal
 from .background import observer_for
 from .breaker import Fail
 from .client import Runseal
-from .langchain import DOOR
+from .langchain import DOOR, sealed_already
 from .sealed_call import Mode
 from .sealing import Called, opening_of, said_of
 
@@ -46,23 +46,24 @@ class ToolCalls:
     def now(self, name: str, arguments: Any, call: Callable[[], Any]) -> Any:
         """What the call of a tool gives. Raises what `sealed` raises, and TypeError where the client is an AsyncRunseal."""
         if self.mode == "observe":
-            with self._observed(name, arguments) as act:
+            with self._observed(name, arguments) as act, sealed_already(name):
                 return _reported(act, call())
         if not isinstance(self.client, Runseal):
             raise TypeError("A tool that is called without await needs a Runseal, not an AsyncRunseal.")
-        with self.client.permit(opening_of(self._called(name), arguments), fail=self.fail) as act:
+        with self.client.permit(opening_of(self._called(name), arguments), fail=self.fail) as act, sealed_already(name):
             result = _reported(act, call())
         return result
 
     async def later(self, name: str, arguments: Any, call: Callable[[], Awaitable[Any]]) -> Any:
         """The same of a call that is awaited, which needs an AsyncRunseal."""
         if self.mode == "observe":
-            with self._observed(name, arguments) as act:
+            with self._observed(name, arguments) as act, sealed_already(name):
                 return _reported(act, await call())
         if not isinstance(self.client, AsyncRunseal):
             raise TypeError("A tool that is awaited needs an AsyncRunseal, not a Runseal.")
         async with self.client.permit(opening_of(self._called(name), arguments), fail=self.fail) as act:
-            result = _reported(act, await call())
+            with sealed_already(name):
+                result = _reported(act, await call())
         return result
 
     def _called(self, name: str) -> Called:
