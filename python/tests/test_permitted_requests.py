@@ -1,14 +1,13 @@
 """FastAPI and Starlette behind `require_permit`, with permits of a real service."""
 
 import importlib.util
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import httpx
 import pytest
 from gate import gate
 from places import NODE
-from service import UNLIMITED, Service, free_port, running_service
+from service import Service, free_port
 
 from runseal_client import Runseal, VerifiedPermit
 
@@ -18,12 +17,6 @@ pytestmark = pytest.mark.skipif(
 
 AGENT = "3f" * 32
 ORDER = b'{"amount": "12.00"}'
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running_service(tmp_path_factory.mktemp("service"), *UNLIMITED) as running:
-        yield running
 
 
 def permit(service: Service, payload: bytes = ORDER, **more: Any) -> str:

@@ -3,15 +3,14 @@
 import asyncio
 import hashlib
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from door_table import COST, assert_sealed
-from model_server import ModelServer, running_model
+from model_server import ModelServer
 from places import NODE
-from service import UNLIMITED, Service, running_service
+from service import Service
 from test_litellm import running_proxy, settled
 
 from runseal_client import AsyncRunseal, Runseal, sealed
@@ -26,18 +25,6 @@ pytestmark = pytest.mark.skipif(
 TOOL = {"tool": "double"}
 MODEL = {"model": "m-1"}
 FACTS: dict[str, Any] = {"model_name": "m-1", "model_provider": "openai", "cost": COST}
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running_service(tmp_path_factory.mktemp("service"), *UNLIMITED) as running:
-        yield running
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with running_model() as running:
-        yield running
 
 
 def found(service: Service, query: str) -> list[int]:

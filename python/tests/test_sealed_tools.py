@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import pytest
 from gate import gate, said
-from model_server import ModelServer, running_model
+from model_server import ModelServer
 from places import NODE
 from service import UNLIMITED, Service, running_service
 
@@ -37,12 +37,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service")
     (folder / "policy.json").write_text(json.dumps(POLICY))
     with running_service(folder, *UNLIMITED, "--policy", str(folder / "policy.json")) as running:
-        yield running
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with running_model() as running:
         yield running
 
 

@@ -31,12 +31,13 @@ export const cursor = (parse: ParseHook): Agent<object> => ({
 
 function eventOf(event: CursorEvent, body: JsonObject, parse: ParseHook): AgentEvent {
   const isShell = event.includes("Shell")
-  const { conversation_id, call_id, duration: took } = parse(isShell ? shellSchema : toolSchema, body)
+  const seen = isShell ? { ...parse(shellSchema, body), tool_name: "shell" } : parse(toolSchema, body)
+  const { conversation_id, call_id, tool_name, duration: took } = seen
   const { command = null, cwd = null, tool_input = null, output = null, result_json = null } = body
   const call = {
     session_id: conversation_id,
     call_id,
-    tool: isShell ? "shell" : parse(toolSchema, body).tool_name,
+    tool: tool_name,
     arguments: isShell ? { command, cwd } : jsonIn(tool_input),
     definition: isShell ? {} : { mcp: true },
     actor_role: AGENT,
