@@ -83,7 +83,13 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   /** The tests of bench, load and gallery. */
   lab: ["lab/src/bench", "lab/src/load", "lab/src/gallery"],
   /** The doors, in front of servers and behind clients that others wrote. */
-  doors: ["apps/agents/test", "apps/mcp/test", "apps/server/spec/hooks.test.ts", "apps/server/spec/otlp"],
+  doors: [
+    "apps/agents/test",
+    "apps/hooks/test",
+    "apps/mcp/test",
+    "apps/server/spec/hooks.test.ts",
+    "apps/server/spec/otlp",
+  ],
   /** Third-party programs: cosign, sigstore-go, Rekor, log auditors, witnesses, PyJWT, Express. */
   interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
 }

@@ -3,15 +3,14 @@
 import asyncio
 import importlib.util
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from model_server import ModelServer, running_model
+from model_server import ModelServer
 from places import NODE
-from service import UNLIMITED, Service, running_service
+from service import Service
 
 from runseal_client import AsyncRunseal, Runseal
 from runseal_client.spool import Spool
@@ -21,18 +20,6 @@ pytestmark = pytest.mark.skipif(
     not NODE.exists() or any(importlib.util.find_spec(name) is None for name in NAMES),
     reason="needs the service (npm ci), langchain, langchain-openai, langgraph and openai-agents",
 )
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running_service(tmp_path_factory.mktemp("service"), *UNLIMITED) as running:
-        yield running
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with running_model() as running:
-        yield running
 
 
 def routes(service: Service) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The real LiteLLM proxy with eight workers, a model server and a service: calls counted against records."""
 
 import importlib.util
+import json
 import os
 import signal
 import subprocess
@@ -59,7 +60,9 @@ class Proxy:
 
 
 @contextmanager
-def running_proxy(folder: Path, service_url: str, model: ModelServer, workers: int, **more: str) -> Iterator[Proxy]:
+def running_proxy(
+    folder: Path, service_url: str, model: ModelServer, workers: int, more_models: str = "", **more: str
+) -> Iterator[Proxy]:
     """The proxy, as its users start it."""
     (folder / "config.yaml").write_text(
         f"""model_list:
@@ -68,7 +71,7 @@ def running_proxy(folder: Path, service_url: str, model: ModelServer, workers: i
       model: openai/m-1
       api_base: {model.url}
       api_key: none
-litellm_settings:
+{more_models}litellm_settings:
   callbacks: ["runseal_client.litellm.handler"]
   num_retries: 0
 """
@@ -153,7 +156,7 @@ def test_every_call_has_its_record(tmp_path: Path) -> None:
             {"max_tokens": 5, "max_completion_tokens": 5_000_000},
             {"max_tokens": 900_000, "n": 5},
         ]
-        for more in ({"model": "m-1, m-1"}, {"fallbacks": ["m-1"]}):
+        for more in ({"model": "m-1, m-1"}, {"router_settings_override": {"fallbacks": [{"m-1": ["m-1"]}]}}):
             several = proxy.ask("two", **more)
             assert several is not None and several.status_code == 400
         refusals = list(pool.map(lambda more: proxy.ask("more", **more), hidden + limits))
@@ -290,3 +293,73 @@ def _sealed_gaps(service: Service) -> int:
         bundle = service.get(f"/runs/{run['id']}/artifacts")
         total += bundle["sections"]["reproducibility_context"]["declared"]["gap"]["unsealed"]
     return total
+
+
+# A model that cannot be reached, and what the proxy asks then.
+FALLBACKS = """  - model_name: m-away
+    litellm_params:
+      model: openai/m-away
+      api_base: http://127.0.0.1:9
+      api_key: none
+  - model_name: m-barred
+    litellm_params:
+      model: openai/m-1
+      api_base: {url}
+      api_key: none
+router_settings:
+  fallbacks: [{{"m-away": ["m-barred", "m-1"]}}]
+"""
+BARRED = {
+    "policy_id": "barred",
+    "policy_name": "One model is barred",
+    "required_attested_fields": [],
+    "rules": [
+        {"id": "all", "effect": "allow"},
+        {"id": "barred", "effect": "deny", "when": 'context.route_id == "litellm/m-barred"'},
+    ],
+}
+
+
+def test_each_model_that_a_request_falls_back_to_has_a_permit(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps(BARRED))
+    with (
+        running_service(tmp_path, *UNLIMITED, "--policy", str(policy)) as service,
+        running_model() as model,
+        running_proxy(tmp_path, service.url, model, 1, FALLBACKS.format(url=model.url)) as proxy,
+    ):
+
+        def sealed(name: str) -> list[tuple[str, str | None]]:
+            runs = service.get(f"/runs/search?route_id=litellm/{name}")["runs"]
+            return [(run["status"], run.get("closing_outcome")) for run in runs]
+
+        answer = proxy.ask("one", model="m-away")
+        assert answer is not None and answer.status_code == 200, answer and answer.text
+        assert [each["model"] for each in model.calls] == ["m-1"]
+        assert sealed("m-away") == [("ok", "failed")]
+        assert sealed("m-barred") == [("pepg_deny", None)]
+        assert sealed("m-1") == [("ok", "completed")]
+
+        # The same of a fallback that the caller names; where none is left, no model is asked.
+        named = proxy.ask("two", model="m-away", fallbacks=["m-1"])
+        assert named is not None and named.status_code == 200, named and named.text
+        refused = proxy.ask("three", model="m-away", fallbacks=["m-barred"])
+        assert refused is not None and refused.status_code >= 400
+        assert len(model.calls) == 2
+        assert service.count("/permits?state=open") == 0
+
+
+def test_models_that_are_only_observed_are_sealed_one_by_one(tmp_path: Path) -> None:
+    with (
+        running_service(tmp_path, *UNLIMITED, "--mode", "observe") as service,
+        running_model() as model,
+        running_proxy(
+            tmp_path, service.url, model, 1, FALLBACKS.format(url=model.url), RUNSEAL_MODE="observe"
+        ) as proxy,
+    ):
+        answer = proxy.ask("one", model="m-away", fallbacks=["m-1"])
+        assert answer is not None and answer.status_code == 200, answer and answer.text
+        assert settled(service, "/runs/search?enforcement=observe", 2) == 2
+        runs = service.get("/runs/search?enforcement=observe")["runs"]
+        found = {(run["route_id"], run["closing_outcome"]) for run in runs}
+        assert found == {("litellm/m-away", "failed"), ("litellm/m-1", "completed")}

@@ -47,8 +47,9 @@ def test_the_largest_limit_of_every_answer_is_reserved(asked: dict[str, Any], ou
         ({"model": "a"}, True),
         ({"model": "a", "fallbacks": []}, True),
         ({"model": "a, b"}, False),
-        ({"model": "a", "fallbacks": ["b"]}, False),
-        ({"model": "a", "context_window_fallbacks": [{"a": ["b"]}]}, False),
+        ({"model": "a", "fallbacks": ["b"]}, True),
+        ({"model": "a", "context_window_fallbacks": [{"a": ["b"]}]}, True),
+        ({"model": "a", "user_config": {"model_list": [{"model_name": "b"}]}}, False),
         ({"model": "a", "router_settings_override": {"fallbacks": [{"a": ["b"]}]}}, False),
     ],
 )

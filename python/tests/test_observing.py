@@ -16,9 +16,9 @@ from uuid import uuid4
 
 import pytest
 from gate import Gate, drained, gate
-from model_server import ModelServer, running_model
+from model_server import ModelServer
 from places import NODE
-from service import UNLIMITED, Service, running_service
+from service import Service
 from ticker import ticking
 
 from runseal_client import Runseal, breaker
@@ -36,18 +36,6 @@ NEVER_SECONDS = 600.0
 AT_ONCE_SECONDS = 3.0
 ACTS = int(os.environ.get("RUNSEAL_TEST_ACTS", "20000"))
 MEMORY_MIB = 64
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running_service(tmp_path_factory.mktemp("service"), *UNLIMITED) as running:
-        yield running
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with running_model() as running:
-        yield running
 
 
 @pytest.fixture

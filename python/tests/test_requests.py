@@ -148,6 +148,14 @@ def test_an_answer_of_a_later_service_is_read(server: Server) -> None:
         ({"paylod": "d"}, "ExecuteRequest has no member 'paylod'. Did you mean payload?"),
         ({"attested_context": {"actor": "e"}}, "AttestedContext has no member 'actor'. Did you mean actor_id?"),
         ({"7": 1}, "ExecuteRequest has no member '7'. Use extra="),
+        (
+            {"request_substance": {"cost": {"total_token": 9}}},
+            "Cost has no member 'total_token'. Did you mean total_tokens?",
+        ),
+        (
+            {"authorization_chain": {"approvers": [{}, {"actor": "e"}]}},
+            "Approver has no member 'actor'. Did you mean actor_id?",
+        ),
     ],
 )
 def test_an_unknown_member_is_refused_before_it_is_sent(server: Server, member: dict[str, Any], hint: str) -> None:
@@ -167,7 +175,10 @@ def test_an_unknown_member_is_refused_before_it_is_sent(server: Server, member: 
 
 def test_extra_sends_what_this_version_does_not_know(server: Server) -> None:
     request: ExecuteRequest = {**REQUEST, "attested_context": {"actor_id": "e"}}
+    wrong: Any = {"policy_id": "a", "rules": [{"id": "a", "effect": "deny", "wen": "x"}]}
     with Runseal(server.url) as client:
+        with pytest.raises(TypeError, match=r"PolicyRule has no member 'wen'\. Did you mean when"):
+            client.load_policy(wrong)
         client.execute(request, extra={"new": 1, "attested_context": {"team": "f"}})
         with pytest.raises(RunsealError):
             client.make_key("a", rate_limit=5, extra={"new": None})

@@ -1,19 +1,20 @@
 """docs/doors/README.md, "What each door seals": records of a real service, after a real framework ran, against that table."""
 
 import asyncio
+import hashlib
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from door_table import COST, assert_sealed
-from model_server import ModelServer, running_model
+from model_server import ModelServer
 from places import NODE
-from service import UNLIMITED, Service, running_service
+from service import Service
 from test_litellm import running_proxy, settled
 
 from runseal_client import AsyncRunseal, Runseal, sealed
+from runseal_client.sealing import text_of
 from runseal_client.spool import Spool
 
 NAMES = ("langchain", "langchain_openai", "agents", "litellm")
@@ -24,18 +25,6 @@ pytestmark = pytest.mark.skipif(
 TOOL = {"tool": "double"}
 MODEL = {"model": "m-1"}
 FACTS: dict[str, Any] = {"model_name": "m-1", "model_provider": "openai", "cost": COST}
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running_service(tmp_path_factory.mktemp("service"), *UNLIMITED) as running:
-        yield running
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with running_model() as running:
-        yield running
 
 
 def found(service: Service, query: str) -> list[int]:
@@ -137,6 +126,16 @@ def test_litellm(service: Service, model: ModelServer, tmp_path: Path) -> None:
         assert settled(service, "/runs/search?actor_id=proxy-agent", 2) == 2
         asked = proxy.ask("hello", stream=True, stream_options={"include_usage": True})
         assert settled(service, "/runs/search?actor_id=proxy-agent", 3) == 3
+    # The payload is what the caller sent, whatever the proxy adds to it.
+    sent = {"messages": [{"role": "user", "content": "hello"}], "stream": True}
+    payloads = [
+        text_of({"tool": "model/m-1", "arguments": given})
+        for given in ({"messages": sent["messages"]}, sent, {**sent, "stream_options": {"include_usage": True}})
+    ]
+    sections = [service.get(f"/runs/{run}/artifacts")["sections"] for run in found(service, "actor_id=proxy-agent")]
+    assert [each["payload"]["payload_hash"] for each in sections] == [
+        hashlib.sha256(payload.encode()).hexdigest() for payload in payloads
+    ]
     # The tokens are asked for, and given to the caller only where the caller asked for them.
     assert streamed is not None and "[DONE]" in streamed.text and '"usage":{' not in streamed.text
     assert asked is not None and '"usage":{' in asked.text

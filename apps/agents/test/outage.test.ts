@@ -1,11 +1,14 @@
-/** docs/doors/README.md, "When the service is away": what a door of the AI SDK does to its program meanwhile. The service is real, or a socket that never answers. */
+/** docs/doors/README.md, "When the service is away": what a door does to its program meanwhile. The service is real, or a socket that never answers. */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
+import { tool as chainTool } from "@langchain/core/tools"
 import { sealTools } from "@runseal/agents/ai-sdk"
 
-import { type ClientOptions, createClient, flushObserved } from "@runseal/sdk"
+import { sealCallback, sealTools as sealChainTools } from "@runseal/agents/langchain"
+import { sealFunctions } from "@runseal/agents/openai-agents"
+import { type Client, type ClientOptions, createClient, flushObserved } from "@runseal/sdk"
 import { tool } from "ai"
 import { afterEach, expect, test } from "vitest"
 import { z } from "zod"
@@ -60,11 +63,36 @@ async function timed(work: () => Promise<unknown>): Promise<{ readonly took: num
   return { took: performance.now() - since, stalled }
 }
 
-test("a door that observes waits for nothing, also when nobody ever answers", async () => {
+type Call = (client: Client, number: number) => Promise<unknown>
+const options = { agent: "a", mode: "observe" } as const
+const schema = z.object({ number: z.number() })
+const chain = chainTool(async ({ number }: { number: number }) => number, { name: "echo", schema })
+
+test.each<[string, Call]>([
+  [
+    "a tool of the AI SDK",
+    async (client, number) => {
+      const echo = tool({ inputSchema: schema, execute: async given => given.number })
+      const { execute } = sealTools(client, { echo }, options).echo
+      return await execute?.({ number }, { toolCallId: "c", messages: [], context: {} })
+    },
+  ],
+  ["a tool of LangChain", async (client, number) => sealChainTools(client, [chain], options)[0]?.invoke({ number })],
+  [
+    "a tool under the callback of LangChain",
+    (client, number) => chain.invoke({ number }, { callbacks: [sealCallback(client, options)] }),
+  ],
+  [
+    "a function of OpenAI Agents",
+    (client, number) =>
+      sealFunctions(client, options)("echo", async (given: { number: number }) => given.number)({ number }),
+  ],
+])("%s that is observed waits for nothing, also when nobody ever answers", async (_, call) => {
   const { baseUrl } = await silent()
-  const { call } = sealed({ baseUrl }, { agent: "a", mode: "observe" })
+  const client = createClient({ baseUrl })
   const { took, stalled } = await timed(async () => {
-    for (let at = 0; at < 20; at++) expect(await call(`${at}`)).toBe(`${at}`)
+    for (let at = 0; at < 20; at++) expect(await call(client, at)).toBe(at)
+    await new Promise(resolve => setTimeout(resolve, 100))
   })
   expect(took).toBeLessThan(1_000)
   expect(stalled).toBeLessThan(500)

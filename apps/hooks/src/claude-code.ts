@@ -17,7 +17,7 @@ export const claudeCode = (parse: ParseHook): Agent<ClaudeCodeHookAnswer> => ({
     const { hook_event_name } = body
     if (typeof hook_event_name === "string" && !CLAUDE_CODE_TOOL_EVENTS.includes(hook_event_name))
       return { kind: "other" }
-    return eventOf(parse(claudeCodeToolHookSchema, body), body)
+    return eventOf(AGENT, parse(claudeCodeToolHookSchema, body), body)
   },
   isBefore: ({ hook_event_name }) => hook_event_name === "PreToolUse",
   nothing: {},
@@ -43,8 +43,9 @@ export const claudeCode = (parse: ParseHook): Agent<ClaudeCodeHookAnswer> => ({
   }),
 })
 
-function eventOf(hook: ClaudeCodeToolHook, body: JsonObject): AgentEvent {
-  const call = callOf(hook, body)
+/** @param agent Codex reports its calls in the same form */
+export function eventOf(agent: string, hook: ClaudeCodeToolHook, body: JsonObject): AgentEvent {
+  const call = callOf(agent, hook, body)
   const reported_by = hook.hook_event_name
   switch (reported_by) {
     case "PreToolUse":
@@ -66,7 +67,7 @@ function eventOf(hook: ClaudeCodeToolHook, body: JsonObject): AgentEvent {
   }
 }
 
-function callOf(hook: ClaudeCodeToolHook, { tool_input, mcp_server }: JsonObject): ToolCall {
+function callOf(agent: string, hook: ClaudeCodeToolHook, { tool_input, mcp_server }: JsonObject): ToolCall {
   const { session_id, tool_use_id, tool_name, agent_id, agent_type } = hook
   return {
     session_id,
@@ -74,7 +75,7 @@ function callOf(hook: ClaudeCodeToolHook, { tool_input, mcp_server }: JsonObject
     tool: tool_name,
     arguments: tool_input ?? null,
     definition: mcp_server === undefined ? {} : { mcp_server },
-    actor_role: agent_type ?? AGENT,
+    actor_role: agent_type ?? agent,
     context: { ...(agent_id === undefined ? {} : { agent_id }), ...(agent_type === undefined ? {} : { agent_type }) },
   }
 }

@@ -31,9 +31,13 @@ const CLOSE_MS = 20_000
 /** Statuses for a call that the service does not take, which its arguments could bring about. */
 const UNFIT: readonly number[] = [400, 413]
 
-export function hooksApp(parts: HookParts): Hono {
+/** An agent of any answers. */
+export type AgentOf = (parse: ParseHook) => Agent<object>
+
+/** @param agents whose hooks are served */
+export function hooksApp(parts: HookParts, agents: readonly AgentOf[] = [claudeCode]): Hono {
   const app = new Hono()
-  serve(app, claudeCode(parts.parse), parts)
+  for (const agent of agents) serve(app, agent(parts.parse), parts)
   return app
 }
 

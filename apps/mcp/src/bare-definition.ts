@@ -4,14 +4,14 @@ import { isObject } from "./json-rpc.ts"
 
 /** A name is no sentence. */
 const NAME = /^[\w.$-]{1,64}$/
-/** Members of a JSON Schema that hold no schema and no text for people. */
+/** Members of a JSON Schema that hold plain values: no schema and no text for people. */
 const PLAIN = [
   ...["type", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength"],
   ...["maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "nullable"],
+  ...["required", "enum", "const"],
 ]
 const SCHEMAS_BY_NAME = ["properties", "$defs", "definitions"]
 const SCHEMAS = ["items", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems", "not"]
-const NAMES = ["required", "enum", "const"]
 
 export const bareDefinition = (name: string, { inputSchema }: JsonObject): JsonObject => ({
   name,
@@ -25,7 +25,6 @@ function bareSchema(schema: JsonValue | undefined): JsonValue {
   const members = Object.entries(schema).flatMap(([name, value]): (readonly [string, JsonValue])[] => {
     if (PLAIN.includes(name)) return isPlain(value) ? [[name, value]] : []
     if (SCHEMAS.includes(name)) return [[name, bareSchema(value)]]
-    if (NAMES.includes(name)) return isPlain(value) ? [[name, value]] : []
     if (name === "$ref") return typeof value === "string" && /^#[\w/$.-]{1,128}$/.test(value) ? [[name, value]] : []
     if (!SCHEMAS_BY_NAME.includes(name) || !isObject(value)) return []
     const schemas = Object.entries(value).filter(([key]) => NAME.test(key))

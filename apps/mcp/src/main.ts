@@ -1,7 +1,8 @@
 /** The gateway process: options, the service, the server behind it, signals, the summary. */
 import { realpathSync } from "node:fs"
 import { join } from "node:path"
-import { createClient } from "@runseal/sdk"
+import { setTimeout as sleep } from "node:timers/promises"
+import { createClient, createObserved, type Observed } from "@runseal/sdk"
 import { createCounts } from "./counts.ts"
 import { filesIn, type Service, useEmbeddedService } from "./embedded-service.ts"
 import { HELP, type Options, readOptions } from "./gateway-options.ts"
@@ -60,13 +61,25 @@ async function main(): Promise<void> {
   client.catch((error: unknown) => say(error instanceof Error ? error.message : "a bug"))
   // A user who reads no more sentences ends no call.
   process.stderr.on("error", () => undefined)
-  const gateway = await start(options, { ...options, client, address: () => address, counts, warn: say })
+  const observed = createObserved()
+  const gateway = await start(options, { ...options, client, address: () => address, counts, observed, warn: say })
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, gateway.stop)
   process.exitCode = await gateway.done
+  await sealRest(observed)
   say(counts.summary())
   service.release()
   // An agent's pipe that stays open keeps the process alive otherwise.
   process.stdin.destroy()
+}
+
+/** Milliseconds that the end of the gateway waits for calls that were only observed. */
+const REST_MS = 5_000
+
+async function sealRest(observed: Observed): Promise<void> {
+  const over = new AbortController()
+  const late = sleep(REST_MS, undefined, { signal: over.signal }).catch(() => undefined)
+  await Promise.race([observed.flush(), late])
+  over.abort()
 }
 
 async function start({ servers, pin, listen, dataDir, runAs }: Options, sealing: Sealing): Promise<Gateway> {

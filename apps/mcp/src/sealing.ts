@@ -6,8 +6,11 @@ import {
   type Client,
   type ExecuteResult,
   type Fail,
+  failOf,
   HttpStatusError,
   isUnfit,
+  type Mode,
+  type Observed,
   type PermitClosing,
   type RefusedRun,
 } from "@runseal/sdk"
@@ -21,7 +24,9 @@ export type Sealing = {
   readonly client: Promise<Client>
   /** Address of the service, as receipts name it; known once there is a client. */
   readonly address: () => string
-  readonly mode: "observe" | "enforce"
+  readonly mode: Mode
+  /** Calls that are sealed beside the agent. */
+  readonly observed: Observed
   /** What happens to a call for which the service gives no answer. */
   readonly fail: Fail
   /** False: the hash of a result is declared, and the result is not sent: no result is searched or reviewed. */
@@ -55,9 +60,9 @@ const START_WAIT_MS = 2_000
 /** Longer than the wait for a decision: the act is done. */
 const CLOSE_OPTIONS = { deadlineMs: 30_000, timeoutMs: 10_000 }
 
-/** The service that is asked for decisions. A call that goes on without one does not wait for a start. */
+/** The service that is asked for decisions. A call that goes on without one does not wait for a start; nobody waits for one that is observed. */
 function startedClient(sealing: Sealing): Promise<Client> {
-  if (failOf(sealing) === "closed") return sealing.client
+  if (sealing.mode === "observe" || sealing.fail === "closed") return sealing.client
   const late = sleep(START_WAIT_MS, undefined, { ref: false }).then(() => Promise.reject(new Error("it still starts")))
   return Promise.race([sealing.client, late])
 }
@@ -94,9 +99,6 @@ export async function openPermit(sealing: Sealing, act: Act, definition: string)
 
 /** The record of a close. Without one the service did not confirm it; `unfit`: the service does not take what is to be sealed. */
 export type Closed = { readonly run?: ExecuteResult; readonly unfit?: boolean }
-
-/** Without a decision an observed call goes on, as one does that fails open. */
-const failOf = ({ mode, fail }: Sealing): Fail => (mode === "observe" ? "open" : fail)
 
 /**
  * Closes a permit. Never throws: says a sentence to the user when the service did not confirm the record. It is sent again when the service is

@@ -1,6 +1,6 @@
 /** One `tools/call`, from its arrival to the answer that the agent gets. It is forwarded under a permit, and its result is released by the close. */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
-import type { PermitClosing } from "@runseal/sdk"
+import type { ExecuteResult, PermitClosing } from "@runseal/sdk"
 import type { CallRequest } from "./call-request.ts"
 import type { End } from "./counts.ts"
 import {
@@ -67,7 +67,7 @@ export function startCall(request: CallRequest, parts: CallParts): ToolCall {
   const settle = async (): Promise<string | undefined> => {
     try {
       const { answer, end } = await decide(request, parts, stop.signal, forward)
-      counts.ended(end)
+      if (end !== undefined) counts.ended(end)
       return cancelled ? undefined : JSON.stringify(answer)
     } catch (error) {
       // Only a bug comes here: the agent gets no result that was not decided.
@@ -94,34 +94,26 @@ export function startCall(request: CallRequest, parts: CallParts): ToolCall {
   }
 }
 
-type Decided = { readonly answer: JsonObject; readonly end: End }
+/** `end` is absent where the call is only observed: it is counted when it is sealed. */
+type Decided = { readonly answer: JsonObject; readonly end?: End }
 type Forward = () => Promise<Ending>
 
 async function decide(request: CallRequest, parts: CallParts, signal: AbortSignal, forward: Forward): Promise<Decided> {
-  const { sealing, facts } = parts
-  const { mode, fail, warn } = sealing
-  const enforces = mode === "enforce"
+  const { sealing } = parts
+  if (sealing.mode === "observe") return await observe(request, parts, forward)
   const answer = (sentence: string, receipt?: JsonObject): JsonObject => refusal(request, sentence, receipt)
-  await learnTool(request.tool, parts)
-  const tool = facts.tool(request.tool)
-  const route_id = `mcp/${facts.name}/${request.tool}`
-  const act = { program_id: facts.programId(), route_id, registry_record_hash: tool.hash, payload: request.payload }
-  const opened = await openPermit(sealing, act, tool.state)
+  const { opened, route_id, problem } = await ask(request, parts)
   if (opened.kind === "undecided" || opened.kind === "unfit") {
-    if (signal.aborted || (enforces && (fail === "closed" || opened.kind === "unfit")))
+    if (signal.aborted || sealing.fail === "closed" || opened.kind === "unfit")
       return { end: "stopped", answer: answer(`the call was not made, since there is no decision: ${opened.reason}`) }
-    warn(`${route_id} is called without a record: ${opened.reason}`)
+    sealing.warn(`${route_id} is called without a record: ${opened.reason}`)
     return { end: "unsealed", answer: plainAnswer(request, await forward()) }
   }
   if (opened.kind === "refused") {
-    const receipt = receiptOf(sealing, undefined, opened.run)
-    if (!enforces && !signal.aborted)
-      return { end: "observed", answer: withReceipt(plainAnswer(request, await forward()), receipt) }
     const sentence = `the call was refused before it was made, ${refusedBy(sealing, opened.run)}`
-    return { end: "refused", answer: answer(sentence, receipt) }
+    return { end: "refused", answer: answer(sentence, receiptOf(sealing, undefined, opened.run)) }
   }
   const { permitId } = opened
-  const problem = enforces ? tool.problem : undefined
   if (problem === undefined && !signal.aborted) return await release(request, sealing, permitId, await forward())
   const code = problem === undefined ? "NOT_EXECUTED" : "EXECUTOR_REFUSED"
   const { run } = await closePermit(sealing, permitId, { outcome: "failed", code })
@@ -129,6 +121,52 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
   const sentence = `the call was not made: ${problem ?? CANCELLED.message}.${where}`
   return { end: "failed", answer: answer(sentence, receiptOf(sealing, permitId, run)) }
 }
+
+/** Asks for a permit, with what is known of the tool. */
+async function ask(request: CallRequest, parts: CallParts) {
+  const { sealing, facts } = parts
+  await learnTool(request.tool, parts)
+  const { hash, state, problem } = facts.tool(request.tool)
+  const route_id = `mcp/${facts.name}/${request.tool}`
+  const act = { program_id: facts.programId(), route_id, registry_record_hash: hash, payload: request.payload }
+  return { opened: await openPermit(sealing, act, state), route_id, problem }
+}
+
+/** Forwards a call at once and answers it at once. It is sealed beside the agent, so its answer has no receipt. */
+async function observe(request: CallRequest, parts: CallParts, forward: Forward): Promise<Decided> {
+  const { counts, observed, warn } = parts.sealing
+  const ending = forward()
+  void observed.beside(async admit => {
+    const withoutRecord = (reason: string): End => {
+      warn(`${request.tool} is called without a record: ${reason}`)
+      return "unsealed"
+    }
+    try {
+      admit(request.payload.length)
+      counts.ended(await sealObserved(request, parts, ending, withoutRecord))
+    } catch (error) {
+      counts.ended(withoutRecord(error instanceof Error ? error.message : "unknown"))
+    }
+  })
+  return { answer: plainAnswer(request, await ending) }
+}
+
+async function sealObserved(
+  request: CallRequest,
+  parts: CallParts,
+  ending: Promise<Ending>,
+  withoutRecord: (reason: string) => End,
+): Promise<End> {
+  const { opened } = await ask(request, parts)
+  if (opened.kind === "refused") return "observed"
+  if (opened.kind !== "permitted") return withoutRecord(opened.reason)
+  const { closing } = closingOf(parts.sealing, await ending)
+  const { run } = await closePermit(parts.sealing, opened.permitId, closing)
+  return endOf(run, closing)
+}
+
+const endOf = (run: ExecuteResult | undefined, { outcome }: PermitClosing): End =>
+  run === undefined ? "unconfirmed" : outcome === "completed" ? "sealed" : "failed"
 
 /** Asks the server for its tools where this one is not known. A call waits for the review of the definition. */
 async function learnTool(tool: string, { facts, listTools, sealing }: CallParts): Promise<void> {
@@ -142,27 +180,25 @@ async function learnTool(tool: string, { facts, listTools, sealing }: CallParts)
 
 /** Closes the permit with what became of the call, and gives the agent what may be released. */
 async function release(request: CallRequest, sealing: Sealing, permitId: string, ending: Ending): Promise<Decided> {
-  const observes = sealing.mode === "observe"
-  const { closing, problem } = closingOf(sealing, ending, observes)
+  const { closing, problem } = closingOf(sealing, ending)
   const { run, unfit } = await closePermit(sealing, permitId, closing)
   const receipt = receiptOf(sealing, permitId, run)
-  const end = run === undefined ? "unconfirmed" : closing.outcome === "completed" ? "sealed" : "failed"
+  const end = endOf(run, closing)
   const withhold = (sentence: string, how: End = end): Decided => ({
     end: how,
     answer: refusal(request, `the call was made, and its result is withheld, ${sentence}`, receipt),
   })
-  if (run === undefined && !observes && (unfit || sealing.fail === "closed"))
+  if (run === undefined && (unfit || sealing.fail === "closed"))
     return withhold(`since the service did not confirm its record (permit ${permitId})`)
-  if (run !== undefined && run.outcome_kind !== "ok" && sealing.mode === "enforce")
-    return withhold(refusedBy(sealing, run), "withheld")
-  if (problem !== undefined && !observes) return withhold(`since it ${problem}`)
+  if (run !== undefined && run.outcome_kind !== "ok") return withhold(refusedBy(sealing, run), "withheld")
+  if (problem !== undefined) return withhold(`since it ${problem}`)
   return { end, answer: withReceipt(plainAnswer(request, ending), receipt) }
 }
 
 type Closing = { readonly closing: PermitClosing; readonly problem?: string }
 
 /** What is sealed of an ending, and why a result must not be released without a review. */
-function closingOf(sealing: Sealing, ending: Ending, observes: boolean): Closing {
+function closingOf(sealing: Sealing, ending: Ending): Closing {
   if ("code" in ending) return { closing: { outcome: "failed", code: ending.code } }
   const { response, isStrict } = ending
   const value = response["result" in response ? "result" : "error"]
@@ -183,7 +219,7 @@ function closingOf(sealing: Sealing, ending: Ending, observes: boolean): Closing
     closing: {
       ...outcome,
       ...declaredOutput(isStrict ? canonicalize(value ?? null) : JSON.stringify(value)),
-      reproducibility_context: { output_released: observes },
+      reproducibility_context: { output_released: sealing.mode === "observe" },
     },
     problem: !isStrict ? "is not I-JSON (RFC 7493)" : isObject(value) ? "is too large to be reviewed" : "is no object",
   }

@@ -1,7 +1,10 @@
 /** What happens when a server, the gateway or the service ends in the middle, and when a definition changes. Acts are counted against records. */
 
 import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import {
@@ -205,5 +208,31 @@ test("a service that ends: calls are not made, or made and counted with --fail o
   expect(open.errors()).toContain("1 CALLED WITHOUT A RECORD")
   expect(await countedRecords(second.runseal)).toEqual({ ok: 3 })
   await second.stop()
+  own.remove()
+})
+
+test("an observing gateway waits for nothing: a service that never answers delays no call, and each is counted", async () => {
+  const silent = createServer(() => undefined).listen(0, "127.0.0.1")
+  await once(silent, "listening")
+  const { port } = silent.address() as AddressInfo
+  const agent = await startAgent(words("--mode", "observe"), { RUNSEAL_URL: `http://127.0.0.1:${port}` })
+  const since = performance.now()
+  for (let at = 0; at < 6; at++) expect(await act(agent)).not.toHaveProperty("isError")
+  expect(performance.now() - since).toBeLessThan(1_000)
+  expect(acts()).toHaveLength(6)
+  await agent.close()
+  silent.close().closeAllConnections()
+  expect(agent.errors()).toContain("6 tool calls: 6 CALLED WITHOUT A RECORD")
+})
+
+test("what it observed is sealed before it ends", async () => {
+  const own = newFolder()
+  const place = await startService(`${own.path}/records`)
+  const agent = await startAgent(words("--mode", "observe"), { RUNSEAL_URL: place.url })
+  for (let at = 0; at < 5; at++) await act(agent)
+  await agent.close()
+  expect(agent.errors()).toContain("5 tool calls: 5 sealed as completed")
+  expect(await countedRecords(place.runseal)).toMatchObject({ ok: 5 })
+  await place.stop()
   own.remove()
 })

@@ -60,7 +60,7 @@ export function runOf(span: Span): JsonObject | string {
     route_id: `otlp/${operation}/${named === "" ? "unnamed" : named}`,
     payload: canonicalize(ran),
     ai_output_text: output === undefined ? undefined : typeof output === "string" ? output : canonicalize(output),
-    attested_context: attested(span, model),
+    attested_context: attested(span, model, isTool),
     request_substance,
     causal_graph: isTool ? effects(span, clean(tool)) : undefined,
     reproducibility_context: { trace_id, span_id, service, operation },
@@ -68,12 +68,13 @@ export function runOf(span: Span): JsonObject | string {
   })
 }
 
-function attested(span: Span, model: string | undefined): JsonObject {
+/** What a tool is traced by is no provider of a model. */
+function attested(span: Span, model: string | undefined, isTool: boolean): JsonObject {
   const { attributes } = span
   const actor = textOf(factOf(attributes, "actor"))
   return present({
     actor_id: actor && clean(actor),
-    model_provider: textOf(factOf(attributes, "provider")),
+    model_provider: isTool ? undefined : textOf(factOf(attributes, "provider")),
     model_name: model,
     model_version: textOf(factOf(attributes, "answering_model")),
   })

@@ -155,7 +155,7 @@ export type { ExecuteResult } from "./execute-result.ts"
 export type { ExportCalls, ExportRange } from "./export-calls.ts"
 export type { AttestationList, List, PageOptions, RunFilters, RunList } from "./list-pages.ts"
 export { hashFile } from "./local-files.ts"
-export { flushObserved, type Observed, observedBy } from "./observed.ts"
+export { createObserved, flushObserved, type Observed } from "./observed.ts"
 export type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
 export type {
   CloseOptions,

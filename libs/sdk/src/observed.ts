@@ -20,7 +20,7 @@ const observations = new WeakMap<Client, Observed>()
 
 /** What a client has observed. */
 export function observedBy(client: Client): Observed {
-  const known = observations.get(client) ?? nothingObserved()
+  const known = observations.get(client) ?? createObserved()
   observations.set(client, known)
   return known
 }
@@ -28,7 +28,8 @@ export function observedBy(client: Client): Observed {
 /** Resolves when each observed call that has ended by now is sealed, or is known not to be. A program calls it before it exits. */
 export const flushObserved = (client: Client): Promise<void> => observedBy(client).flush()
 
-function nothingObserved(): Observed {
+/** For a door that observes without a client of its own. */
+export function createObserved(): Observed {
   const sealing = new Set<Promise<void>>()
   let all = 0
   return {

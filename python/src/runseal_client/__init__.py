@@ -9,21 +9,41 @@ if TYPE_CHECKING:
     from .async_client import AsyncPermit, AsyncRunseal
     from .client import Permit, Runseal
     from .closing import close_on_sigterm
-    from .errors import ActRefused, CloseUnconfirmed, RunsealError
+    from .errors import (
+        ActRefused,
+        AuthenticationError,
+        CloseUnconfirmed,
+        ConflictError,
+        ConnectionError,
+        NotFoundError,
+        PermissionDeniedError,
+        RateLimitError,
+        RunsealError,
+        TimeoutError,
+    )
     from .permit_tokens import PermitInvalid, VerifiedPermit, verify_permit
     from .sealed_call import sealed
+    from .tools import seal_tools
 
 _PLACES = {
     "ActRefused": "errors",
     "AsyncPermit": "async_client",
     "AsyncRunseal": "async_client",
+    "AuthenticationError": "errors",
     "CloseUnconfirmed": "errors",
+    "ConflictError": "errors",
+    "ConnectionError": "errors",
+    "NotFoundError": "errors",
+    "PermissionDeniedError": "errors",
     "Permit": "client",
     "PermitInvalid": "permit_tokens",
+    "RateLimitError": "errors",
     "Runseal": "client",
     "RunsealError": "errors",
+    "TimeoutError": "errors",
     "VerifiedPermit": "permit_tokens",
     "close_on_sigterm": "closing",
+    "seal_tools": "tools",
     "sealed": "sealed_call",
     "verify_permit": "permit_tokens",
 }
@@ -31,13 +51,21 @@ __all__ = [
     "ActRefused",
     "AsyncPermit",
     "AsyncRunseal",
+    "AuthenticationError",
     "CloseUnconfirmed",
+    "ConflictError",
+    "ConnectionError",
+    "NotFoundError",
+    "PermissionDeniedError",
     "Permit",
     "PermitInvalid",
+    "RateLimitError",
     "Runseal",
     "RunsealError",
+    "TimeoutError",
     "VerifiedPermit",
     "close_on_sigterm",
+    "seal_tools",
     "sealed",
     "verify_permit",
 ]

@@ -52,12 +52,13 @@ class Act:
         request_substance: ClosingSubstance | None = None,
         causal_graph: CausalGraph | None = None,
         reproducibility_context: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """The act was done."""
+        """The act was done. `extra` has what this version does not know, or what is sealed as it is sent."""
         if self.result is None:
             self.result = ai_output_text
         sections = _sections(request_substance, causal_graph, reproducibility_context)
-        self._body = spread({"outcome": "completed", "ai_output_text": ai_output_text, **sections}, None)
+        self._body = spread({"outcome": "completed", "ai_output_text": ai_output_text, **sections}, extra)
 
     def failed(
         self,
@@ -66,10 +67,11 @@ class Act:
         request_substance: ClosingSubstance | None = None,
         causal_graph: CausalGraph | None = None,
         reproducibility_context: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """The act was not done, or not to its end."""
+        """The act was not done, or not to its end. `extra` is that of `completed`."""
         sections = _sections(request_substance, causal_graph, reproducibility_context)
-        self._body = spread({"outcome": "failed", "code": code, **sections}, None)
+        self._body = spread({"outcome": "failed", "code": code, **sections}, extra)
 
     def closing(self, error: BaseException | None) -> dict[str, Any]:
         """The body of the close. An exception means that the act failed, whatever was reported before."""

@@ -14,6 +14,4 @@ class Answer(BaseModel):
     """An answer. Members that are not listed are there too: `model_extra` has them."""
 
     # An error of a wrong answer repeats nothing of it: it may be the answer with a secret.
-    model_config = ConfigDict(
-        extra="allow", frozen=True, protected_namespaces=(), hide_input_in_errors=True, defer_build=True
-    )
+    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=(), hide_input_in_errors=True)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import httpx
 
-from . import calls
+from . import calls, errors
 from .acts import Act
 from .api.calls import close_permit, open_permit
 from .api.operations import AsyncOperations
@@ -104,7 +104,7 @@ class AsyncRunseal(AsyncOperations):
     async def _tried(self, call: Call[T], within: float | None, timeout: float | None, streamed: bool) -> Reading:
         if self._http.is_closed:
             # A door that is shut down counts its later calls, as it does without a service.
-            raise RunsealError("The client is closed.", "no_answer", 0)
+            raise errors.ConnectionError("The client is closed.", "no_answer", 0)
         attempt = 0
         ends_at = time.monotonic() + (self._deadline if within is None else within)
         while True:

@@ -10,8 +10,7 @@ import uuid
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from importlib import import_module
-from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints, is_typeddict
 from urllib.parse import quote
 
 T = TypeVar("T")
@@ -96,7 +95,7 @@ def spread(members: Mapping[str, Any], extra: Body | None, clears: Container[str
 def whole(request: Mapping[str, Any], kind: type, extra: Body | None = None) -> dict[str, Any]:
     """A body that the caller wrote, and what else is sent with it.
 
-    `kind` is its TypedDict. Raises TypeError for a member that the service would ignore or refuse; `extra` may have any.
+    `kind` is its TypedDict. Raises TypeError for a member that it does not have, at any depth; `extra` may have any.
     """
     _refuse_unknown(request, kind)
     return _with(dict(request), extra)
@@ -119,17 +118,22 @@ def _refuse_unknown(value: Mapping[str, Any], kind: type) -> None:
             raise TypeError(
                 f"{kind.__name__} has no member {str(name)[:64]!r}.{hint} Use extra= to send it all the same."
             )
-        closed = parts[name]
-        if closed is not None and isinstance(member, Mapping):
-            _refuse_unknown(member, closed)
+        part = parts[name]
+        for each in member if isinstance(member, (list, tuple)) else [member]:
+            if part is not None and isinstance(each, Mapping):
+                _refuse_unknown(each, part)
 
 
 @functools.cache
 def _parts(kind: type) -> dict[str, type | None]:
-    """The members of a request, and of each the TypedDict where no other member may be in it."""
-    closed: tuple[type, ...] = import_module(kind.__module__).CLOSED
-    hints = get_type_hints(kind).items()
-    return {name: next((each for each in closed if each in (hint, *get_args(hint))), None) for name, hint in hints}
+    """The members of a request, and the TypedDict of each that is an object, or a list of objects."""
+    return {name: _typed_dict(hint) for name, hint in get_type_hints(kind).items()}
+
+
+def _typed_dict(hint: Any) -> type | None:
+    if isinstance(hint, type) and is_typeddict(hint):
+        return hint
+    return next((each for each in map(_typed_dict, get_args(hint)) if each is not None), None)
 
 
 def segment(value: object) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import anyio
 
+from . import errors
 from .breaker import Fail
 from .errors import CloseUnconfirmed, RunsealError, is_unfit
 
@@ -114,7 +115,7 @@ async def to_its_end(send: Callable[[], Coroutine[Any, Any, T]]) -> Sent[T]:
             if task.cancelled():
                 task = asyncio.ensure_future(send())
     if not task.done() or task.cancelled():
-        sent.problem = RunsealError("The service gave no answer in time.", "no_answer", 0)
+        sent.problem = errors.TimeoutError("The service gave no answer in time.", "no_answer", 0)
     elif isinstance(problem := task.exception(), Exception):
         sent.problem = problem
     else:

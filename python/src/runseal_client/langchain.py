@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +20,19 @@ from .sealing import Called, completed, cost_of, opening_of, said_of
 from .spool import Spool
 
 DOOR = "agents/langchain"
+# The tool whose call is sealed already, by the middleware or by `seal_tools`, until it starts: the callback leaves it out.
+# Tools that it calls itself are others.
+SEALED: ContextVar[list[str] | None] = ContextVar("runseal_sealed", default=None)
+
+
+@contextmanager
+def sealed_already(name: str) -> Iterator[None]:
+    """The next tool of this name that starts in the block has its record."""
+    token = SEALED.set([name])
+    try:
+        yield
+    finally:
+        SEALED.reset(token)
 
 
 def _usage(response: Any) -> Any:
@@ -56,7 +71,11 @@ class RunsealCallback(Observing, BaseCallbackHandler):  # type: ignore[misc]
 
     def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **more: Any) -> None:
         """A tool begins."""
-        self._start(run_id, more.get("inputs") or input_str, tool=str((serialized or {}).get("name", "tool")))
+        name, sealed = str((serialized or {}).get("name", "tool")), SEALED.get()
+        if sealed == [name]:
+            sealed.clear()
+            return
+        self._start(run_id, more.get("inputs") or input_str, tool=name)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
         """A tool has ended; a message that says the tool failed is a failure."""

@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from fastapi import HTTPException
@@ -21,6 +22,7 @@ from .client import Runseal
 from .errors import ActRefused, CloseUnconfirmed, RunsealError, is_unfit
 from .litellm_requests import (
     MARK,
+    alias_of,
     arguments_of,
     metadata_of,
     names_one_model,
@@ -43,6 +45,23 @@ def _choice(name: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
+@dataclass
+class _Asked:
+    """A request under way: the permit of the model that is asked now, and how another one is asked for."""
+
+    model: str
+    opening: Callable[[str], dict[str, Any]]
+    # None without a permit, as after a refusal.
+    permit: str | None = None
+    # Whether the model was asked already.
+    begun: bool = False
+    refused: dict[str, HTTPException] = field(default_factory=dict)
+    models: set[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.models = {self.model, alias_of(self.model)}
+
+
 class RunsealHandler(CustomLogger):  # type: ignore[misc]
     """Opens a permit for each request of the proxy, and closes it with what became of it.
 
@@ -57,7 +76,7 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         # Raises for a wrong RUNSEAL_TIMEOUT when the proxy starts.
         decision_seconds(self._fail == "open")
         self._client: AsyncRunseal | None = None
-        self._open: OpenPermits[str] = OpenPermits()
+        self._open: OpenPermits[_Asked] = OpenPermits()
         self._spool: Spool | None = None
         self._drainer: Drainer | None = None
         self._observer: Observer | None = None
@@ -99,25 +118,57 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         metadata.pop(MARK, None)
         model = str(data.get("model", ""))
         if not self._observe and not names_one_model(data):
-            # The proxy would ask others too, and a permit is for one.
+            # The proxy would ask models that no permit could name.
             raise HTTPException(status_code=400, detail={"error": "A request names one model."})
         arguments = arguments_of(data)
         agent = os.environ.get("RUNSEAL_AGENT", "litellm-proxy")
-        called = Called("litellm", agent, model=model or None, provider=provider_of(model), route=f"litellm/{model}")
 
-        def opening() -> dict[str, Any]:
+        def opening(model: str) -> dict[str, Any]:
+            route = f"litellm/{model}"
+            called = Called("litellm", agent, model=model or None, provider=provider_of(model), route=route)
             body = opening_of(called, arguments, reserve_of(data, arguments), self._observe)
             context = {"call_type": kind}
             return {**body, "reproducibility_context": context, "close_within_seconds": CLOSE_SECONDS}
 
-        if self._observe:
+        asked = _Asked(model, opening, await self._permit(model, opening))
+        if self._open.has_room():
             metadata[MARK] = new_key()
-            self._observed().start(metadata[MARK], called.route_id, opening)
-            return data
-        body = opening()
+            self._open.put(metadata[MARK], asked)
+        return data
+
+    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+        """Asks for a permit of its own when the proxy goes on to another model of the same request."""
+        metadata = metadata_of(kwargs)
+        asked = self._open.get(metadata.get(MARK, ""))
+        model = metadata.get("model_group")
+        if asked is None or not isinstance(model, str):
+            return None
+        if model in asked.models:
+            asked.begun = True
+            return None
+        if model in asked.refused:
+            raise asked.refused[model]
+        before, asked.permit = asked.permit, None
+        if before is not None:
+            await self._end(before, {"outcome": "failed", "code": "EXECUTOR_FAILED" if asked.begun else "NOT_EXECUTED"})
+        try:
+            asked.permit = await self._permit(model, asked.opening)
+        except HTTPException as refused:
+            asked.refused[model] = refused
+            raise
+        asked.models, asked.begun = {model}, True
+        return None
+
+    async def _permit(self, model: str, opening: Callable[[str], dict[str, Any]]) -> str | None:
+        """A permit, or the key of an observed call; None for a call that is made without one."""
+        if self._observe:
+            key = new_key()
+            self._observed().start(key, f"litellm/{model}", lambda: opening(model))
+            return key
+        body = opening(model)
         try:
             self._open.require_room()
-            opened = await self._ask(open_permit(body))
+            return (await self._ask(open_permit(body))).permit_id
         except ActRefused as refused:
             detail = {"error": f"Refused by policy: {refused.answer.error}", "run_id": refused.answer.run_id}
             raise HTTPException(status_code=403, detail=detail) from None
@@ -128,19 +179,17 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
                 raise _refusal(error, f"No permit: {error.code}.", status) from None
             reason = error.code
             await self._store(lambda spool: spool.put_unsealed(body["route_id"], body["payload"], reason))
-            return data
-        self._open.put(opened.permit_id, opened.permit_id)
-        metadata[MARK] = opened.permit_id
-        return data
+            return None
 
     async def _close(self, data: dict[str, Any], body: dict[str, Any]) -> None:
         """Closes the permit of a request once; raises when the output must not be given out."""
-        mark = str(metadata_of(data).get(MARK, ""))
+        asked = self._open.take(metadata_of(data).get(MARK, ""))
+        if asked is not None and asked.permit is not None:
+            await self._end(asked.permit, body)
+
+    async def _end(self, permit_id: str, body: dict[str, Any]) -> None:
         if self._observe:
-            self._observed().end(mark, body)
-            return
-        permit_id = self._open.take(mark)
-        if permit_id is None:
+            self._observed().end(permit_id, body)
             return
         try:
             answer = await self._ask(close_permit(permit_id, body))

@@ -10,17 +10,19 @@ DEFAULT_OUTPUT_TOKENS = 1_024
 CHARACTERS_OF_A_TOKEN = 3
 MARK = "runseal_permit_id"
 MAX_TOKENS = 2**53 - 1
-# Members by which a request names models that the proxy asks when another fails.
-_OTHER_MODELS = (
-    "fallbacks",
-    "context_window_fallbacks",
-    "content_policy_fallbacks",
-    "router_settings_override",
-    "user_config",
-)
+# Members by which a request brings models or rules of its own. For fallbacks there is a permit each.
+_OTHER_MODELS = ("router_settings_override", "user_config")
 _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_tokens_to_sample")
 # What the proxy adds to a request; all else is the caller's, and is sealed and scanned.
-_OF_THE_PROXY = ("model", "proxy_server_request", "secret_fields", "litellm_call_id", "litellm_logging_obj")
+_ASKS_FOR_USAGE = "_litellm_strip_stream_usage"
+_OF_THE_PROXY = (
+    _ASKS_FOR_USAGE,
+    "model",
+    "proxy_server_request",
+    "secret_fields",
+    "litellm_call_id",
+    "litellm_logging_obj",
+)
 
 
 def _metadata_name(data: dict[str, Any]) -> str:
@@ -34,7 +36,7 @@ def metadata_of(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def names_one_model(data: dict[str, Any]) -> bool:
-    """Whether its caller asks for one model, and for no other where that one fails."""
+    """Whether its caller asks for one model first, by the rules of the proxy."""
     sent = (data.get("proxy_server_request") or {}).get("body")
     asked = sent if isinstance(sent, dict) else data
     return "," not in str(data.get("model", "")) and not any(asked.get(name) for name in _OTHER_MODELS)
@@ -43,7 +45,12 @@ def names_one_model(data: dict[str, Any]) -> bool:
 def arguments_of(data: dict[str, Any]) -> dict[str, Any]:
     """What the caller asks of the model."""
     hidden = {*_OF_THE_PROXY, _metadata_name(data)}
-    return {name: value for name, value in data.items() if name not in hidden}
+    asked = {name: value for name, value in data.items() if name not in hidden}
+    if data.get(_ASKS_FOR_USAGE) is True:
+        # The proxy asks for the tokens of a stream whose caller did not.
+        options = {name: value for name, value in asked.pop("stream_options", {}).items() if name != "include_usage"}
+        asked |= {"stream_options": options} if options else {}
+    return asked
 
 
 def _largest(data: Any, names: tuple[str, ...]) -> int:
@@ -71,6 +78,15 @@ def usage_of(value: Any) -> Any:
     """What an answer, or the last part of one, says of the tokens that were used."""
     answer = plain_answer(value)
     return answer.get("usage") if isinstance(answer, dict) else None
+
+
+def alias_of(model: str) -> str:
+    """The model that the proxy asks where a request names this one."""
+    from litellm.proxy import proxy_server
+
+    aliases = getattr(proxy_server.llm_router, "model_group_alias", None) or {}
+    found = aliases.get(model, model)
+    return str(found.get("model", model)) if isinstance(found, dict) else str(found)
 
 
 def provider_of(model: str) -> str | None:

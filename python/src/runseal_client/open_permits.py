@@ -42,6 +42,12 @@ class OpenPermits(Generic[T]):
         with self._lock:
             self._held[call] = (permit, time.monotonic())
 
+    def get(self, call: Hashable) -> T | None:
+        """The permit of a call that is under way."""
+        with self._lock:
+            held = self._held.get(call)
+        return None if held is None else held[0]
+
     def take(self, call: Hashable) -> T | None:
         """The permit of a call that has ended, once."""
         with self._lock:

@@ -22,8 +22,35 @@ MAX_PERMIT_CHARACTERS = 16_384
 MAX_LEEWAY_SECONDS = 30
 
 
+# Why a permit does not allow an act: the codes and sentences of `@runseal/permit`.
+REFUSALS = {
+    "missing": "The act needs a permit.",
+    "malformed": "The permit is no permit of this format.",
+    "unknown_key": "The permit is signed with a key that is not one of the service's.",
+    "keys_unavailable": "The service's keys could not be read.",
+    "bad_signature": "The permit's signature is not valid.",
+    "wrong_issuer": "The permit is of another service.",
+    "wrong_audience": "The permit is for somebody else.",
+    "wrong_tenant": "The permit is of another tenant.",
+    "not_yet_valid": "The permit is not valid yet.",
+    "expired": "The permit has expired.",
+    "wrong_payload": "The permit is for another payload.",
+    "wrong_route": "The permit is for another route.",
+    "wrong_program": "The permit is for another program.",
+    "observed": "The permit is of a decision that was only observed: a refusal would have stopped nothing.",
+    "redeem_required": "The permit must be redeemed, which is not done here.",
+    "already_redeemed": "The permit was redeemed before.",
+    "redeem_refused": "The service did not redeem the permit.",
+    "redeem_unavailable": "The service could not be asked to redeem the permit.",
+}
+
+
 class PermitInvalid(Exception):
-    """The act is not permitted: what was shown is no permit for it, now, for this audience."""
+    """The act is not permitted: what was shown is no permit for it, now, for this audience. `code` is one of `REFUSALS`."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(REFUSALS[code])
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -44,9 +71,9 @@ def _decoded(part: str) -> bytes:
     try:
         data = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     except ValueError:
-        raise PermitInvalid("It is no permit.") from None
+        raise PermitInvalid("malformed") from None
     if base64.urlsafe_b64encode(data).decode().rstrip("=") != part:
-        raise PermitInvalid("It is no permit.")
+        raise PermitInvalid("malformed")
     return data
 
 
@@ -65,9 +92,9 @@ def _object(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise PermitInvalid("It is no permit.") from None
+        raise PermitInvalid("malformed") from None
     if not isinstance(value, dict):
-        raise PermitInvalid("It is no permit.")
+        raise PermitInvalid("malformed")
     return value
 
 
@@ -75,7 +102,7 @@ def _key(jwks: bytes, kid: object) -> ec.EllipticCurvePublicKey:
     keys = _object(jwks).get("keys", [])
     key = next((each for each in keys if each.get("kid") == kid and each.get("crv") == "P-256"), None)
     if key is None or not isinstance(kid, str):
-        raise PermitInvalid("No key in force signed it.")
+        raise PermitInvalid("unknown_key")
     x, y = (int.from_bytes(_decoded(key[name]), "big") for name in ("x", "y"))
     return ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
 
@@ -112,43 +139,51 @@ def verify_permit(
         payload_hash = claims["runseal"]["payload_hash"]
         not_before, issued_by, acts = claims["nbf"], claims["iss"], claims["aud"]
     except (KeyError, TypeError):
-        raise PermitInvalid("It is no permit.") from None
-    if issued_by != issuer or acts != audience:
-        raise PermitInvalid("It is of another service, or for another audience.")
+        raise PermitInvalid("malformed") from None
+    if issued_by != issuer:
+        raise PermitInvalid("wrong_issuer")
+    if acts != audience:
+        raise PermitInvalid("wrong_audience")
     if type(not_before) is not int or type(verified.expires_at) is not int:
-        raise PermitInvalid("It is no permit.")
+        raise PermitInvalid("malformed")
     at = time.time() if now is None else now
-    if not not_before - leeway <= at < verified.expires_at + leeway:
-        raise PermitInvalid("It is not valid now.")
+    if at < not_before - leeway:
+        raise PermitInvalid("not_yet_valid")
+    if at >= verified.expires_at + leeway:
+        raise PermitInvalid("expired")
     programs = [program_id] if isinstance(program_id, str) else program_id
-    if verified.route_id != route_id or verified.program_id not in programs:
-        raise PermitInvalid("It permits another act, or another program.")
+    if verified.route_id != route_id:
+        raise PermitInvalid("wrong_route")
+    if verified.program_id not in programs:
+        raise PermitInvalid("wrong_program")
     if tenant_id is not None and verified.tenant_id != tenant_id:
-        raise PermitInvalid("It is of another tenant.")
+        raise PermitInvalid("wrong_tenant")
     if payload_hash != hashlib.sha256(payload).hexdigest():
-        raise PermitInvalid("It permits another payload.")
+        raise PermitInvalid("wrong_payload")
     if "enforcement" in claims["runseal"] and not accepts_observed:
-        raise PermitInvalid("Its decision was only observed: a refusal would have stopped nothing.")
+        raise PermitInvalid("observed")
     if verified.redeem_required is not False and not redeems:
-        raise PermitInvalid("It permits the act only to who redeems it.")
+        raise PermitInvalid("redeem_required")
     return verified
 
 
 def _signed_claims(permit: str, jwks: bytes) -> dict[str, Any]:
     """The claims that a key in force signed. The header chooses nothing but that key."""
+    if not permit:
+        raise PermitInvalid("missing")
     parts = permit.split(".") if len(permit) <= MAX_PERMIT_CHARACTERS else []
     if len(parts) != 3:
-        raise PermitInvalid("It is no permit.")
+        raise PermitInvalid("malformed")
     header, claims, signature = _object(_decoded(parts[0])), _object(_decoded(parts[1])), _decoded(parts[2])
     kid = header.get("kid")
     if header != {"alg": "ES256", "typ": "runseal-permit+jwt", "kid": kid} or len(signature) != 64:
-        raise PermitInvalid("It is no permit.")
+        raise PermitInvalid("malformed")
     pair = encode_dss_signature(int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big"))
     try:
         signed = f"{parts[0]}.{parts[1]}".encode()
         _key(jwks, kid).verify(pair, signed, ec.ECDSA(hashes.SHA256()))
     except InvalidSignature:
-        raise PermitInvalid("Its signature is wrong.") from None
+        raise PermitInvalid("bad_signature") from None
     return claims
 
 

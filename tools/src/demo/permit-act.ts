@@ -82,7 +82,7 @@ export async function payUnderPermits(
     return {
       output: "120.00 transferred",
       effects: [{ effect_kind: "funds_transfer", target: "bank:sepa" }],
-      tokens: 1_200,
+      cost: { total_tokens: 1_200 },
     }
   })
   for (const [says, expected, answer] of attempts) story.state(`${says.padEnd(48)} ${answer}`, answer === expected)

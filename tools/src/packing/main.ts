@@ -1,5 +1,5 @@
 /**
- * `npm run pack`: writes the seven published packages.
+ * `npm run pack`: writes the published packages.
  *
  *   node tools/src/packing/main.ts [folder]
  */

@@ -22,6 +22,8 @@ export type Modules = {
   readonly entries?: readonly string[]
   /** Whether others compile against the package. */
   readonly declarations: boolean
+  /** Names of our packages that are published beside this one, which names them as it names those of others. */
+  readonly beside?: readonly string[]
   /** Generated files, by the path from the root at which modules name them or their folder. */
   readonly generated?: Generated
 }
@@ -35,12 +37,12 @@ export function placeInPackage(path: string): string {
 /** Writes the modules into a package's folder. @throws Error when one names a file that does not exist */
 export function writeModules(
   packageFolder: string,
-  { workspaces, entries, declarations, generated = new Map() }: Modules,
+  { workspaces, entries, declarations, beside = [], generated = new Map() }: Modules,
 ): void {
   const folders = workspaces.map(({ folder }) => `${folder}/src/`)
   const sources = repositoryPaths().filter(path => folders.some(folder => path.startsWith(folder)) && isSource(path))
   const compiled = compile(sources)
-  const resolve = resolverOf(workspaces)
+  const resolve = resolverOf(workspaces, beside)
   const writeModule = (from: string): void => {
     const relink = (text: string): string =>
       withReferences(text, name => {
@@ -105,7 +107,7 @@ function filesAt(path: string, generated: Generated): readonly (readonly [path: 
 }
 
 /** Resolves a name in a module to paths from the root; to none for a third-party package. */
-function resolverOf(workspaces: readonly Workspace[]): Resolve {
+function resolverOf(workspaces: readonly Workspace[], beside: readonly string[]): Resolve {
   return (from, name) => {
     if (name.startsWith(".")) return [sourceOf(posix.join(posix.dirname(from), name))]
     const home = workspaces.find(({ folder, manifest }) =>
@@ -114,7 +116,8 @@ function resolverOf(workspaces: readonly Workspace[]): Resolve {
         : name === manifest.name || name.startsWith(`${manifest.name}/`),
     )
     if (home === undefined) {
-      if (isOwn(name)) throw new Error(`${from} names ${name}, which is not published with it.`)
+      if (isOwn(name) && !beside.some(own => isWithin(name, own)))
+        throw new Error(`${from} names ${name}, which is not published with it.`)
       return []
     }
     const inHome = (path: string): string => posix.join(home.folder, path)

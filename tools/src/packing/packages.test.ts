@@ -12,8 +12,10 @@ import { ROOT, readLockfile } from "../supply-chain/lockfile.ts"
 import { PUBLISHED } from "../supply-chain/sbom.ts"
 import { referencesIn } from "./modules.ts"
 import { manifestIn, type Packed, packAll, pathsIn, unpack } from "./pack.ts"
+import { agentsTests } from "./test/agents-tests.ts"
 import { type EmptyFolder, emptyFolder, node20 } from "./test/empty-folder.ts"
 import { gatewayTests } from "./test/gateway-tests.ts"
+import { hooksTests } from "./test/hooks-tests.ts"
 import { type LocalRegistry, openRegistry } from "./test/local-registry.ts"
 import { type PackedServer, startPackedServer } from "./test/packed-server.ts"
 
@@ -114,8 +116,8 @@ describe.each(NAMES)("%s", name => {
   })
 
   test("names nothing but its own files, Node's modules and what it depends on, and all it depends on", () => {
-    const { dependencies = {} } = manifestIn(unpacked(name))
-    const known = Object.keys(dependencies)
+    const { dependencies = {}, peerDependencies = {} } = manifestIn(unpacked(name))
+    const known = Object.keys({ ...dependencies, ...peerDependencies })
     const code = paths().filter(path => /^(?!.*\/swagger-ui\/).*\.(?:js|d\.ts)$/.test(path))
     const foreign = (path: string): readonly string[] =>
       referencesIn(readPacked(name, path)).filter(one => !/^[.#]/.test(one) && !isBuiltin(one))
@@ -461,6 +463,28 @@ describe("@runseal/permit", () => {
 })
 
 describe("@runseal/mcp in an empty folder", () => gatewayTests(empty, packedFile))
+describe("@runseal/hooks in an empty folder", () => hooksTests(empty, packedFile, () => server.url))
+
+describe("@runseal/agents in an empty folder", () => {
+  const routes = async (): Promise<readonly string[]> => {
+    const { runs }: { readonly runs: readonly { readonly route_id: string }[] } = await (
+      await ask("/runs?limit=500")
+    ).json()
+    return runs.map(({ route_id }) => route_id)
+  }
+  agentsTests(empty, packedFile, () => server.url, routes)
+
+  test.each(["nodenext", "bundler"] as const)("compiles for a strict consumer with %s resolution", async module => {
+    const folder = empty()
+    const frameworks = ["ai@7", "@langchain/core", "@openai/agents", "zod"]
+    await folder.install(packedFile("@runseal/sdk"), packedFile("@runseal/agents"), ...frameworks)
+    const names = ["ai-sdk", "claude-agent", "langchain", "openai-agents"].map(path => `@runseal/agents/${path}`)
+    folder.write("all.mts", names.map((name, i) => `import * as m${i} from "${name}"\nvoid m${i}\n`).join(""))
+    const { stdout } = await compileStrictly(folder, module, "es2023,dom,dom.asynciterable", "all.mts")
+    // The frameworks' own declarations are not that strict.
+    expect(stdout.split("\n").filter(line => /^(?:all\.mts|node_modules\/@runseal)/.test(line))).toEqual([])
+  })
+})
 
 test(
   "SIGTERM stops the service, which goes on with the same records when it is started again",

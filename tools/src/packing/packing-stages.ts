@@ -1,4 +1,4 @@
-/** The seven packages, each as a folder that npm packs unchanged. */
+/** The packages, each as a folder that npm packs unchanged. */
 import { execFileSync } from "node:child_process"
 import {
   chmodSync,
@@ -39,6 +39,8 @@ const CORE = "libs/core"
 const SERVER = "apps/server"
 const PAGE = "apps/verify-page"
 const MCP = "apps/mcp"
+const AGENTS = "apps/agents"
+const HOOKS = "apps/hooks"
 const CONSOLE = "apps/console"
 
 /** The published workspaces, and how the folder of each is built. */
@@ -53,6 +55,8 @@ export const STAGES: readonly {
   { workspace: CORE, stage: folder => stageModules(folder, CORE, { declarations: true }) },
   { workspace: SERVER, stage: stageServer },
   { workspace: MCP, stage: stageMcp },
+  { workspace: AGENTS, stage: stageAgents },
+  { workspace: HOOKS, stage: stageHooks },
 ]
 
 /** One self-contained file, and the one that starts it. */
@@ -113,6 +117,18 @@ function stageMcp(folder: string): void {
   const entries = [`${MCP}/src/main.ts`]
   stageModules(folder, MCP, { declarations: false, entries }, undefined, { [name]: version })
   for (const file of Object.values(readWorkspace(MCP).manifest.bin ?? {})) copyProgram(MCP, file, folder)
+}
+
+/** The doors take the client that a program makes with the published SDK, and share its circuit breaker: they depend on that package. */
+function stageAgents(folder: string): void {
+  const { name, version } = readWorkspace(SDK).manifest
+  stageModules(folder, AGENTS, { declarations: true, beside: [name] }, undefined, { [name]: version })
+}
+
+/** The command; the module that the service mounts is a part of it. */
+function stageHooks(folder: string): void {
+  stageModules(folder, HOOKS, { declarations: false, entries: [`${HOOKS}/src/main.ts`] })
+  for (const file of Object.values(readWorkspace(HOOKS).manifest.bin ?? {})) copyProgram(HOOKS, file, folder)
 }
 
 const SWAGGER_UI = "swagger-ui-dist"

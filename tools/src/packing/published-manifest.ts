@@ -5,6 +5,7 @@ export type PublishedManifest = Readonly<Record<string, unknown>> & {
   readonly name: string
   readonly version: string
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 /** Members that differ from the workspace's manifest, which names sources. */
@@ -17,6 +18,7 @@ export type Additions = {
 /** No scripts, no development dependencies, and nothing that concerns the workspace alone. */
 export function publishedManifest(manifest: Manifest, { imports, dependencies }: Additions): PublishedManifest {
   const { name, version, description, license, type, sideEffects, engines, bin, publishConfig } = manifest
+  const { peerDependencies, peerDependenciesMeta } = manifest
   return {
     name,
     version,
@@ -29,6 +31,7 @@ export function publishedManifest(manifest: Manifest, { imports, dependencies }:
     ...(publishConfig?.exports === undefined ? {} : { exports: publishConfig.exports }),
     ...(imports === undefined || Object.keys(imports).length === 0 ? {} : { imports }),
     ...(dependencies === undefined ? {} : { dependencies }),
+    ...(peerDependencies === undefined ? {} : { peerDependencies, peerDependenciesMeta }),
   }
 }
 

@@ -20,6 +20,9 @@ export type Manifest = {
   readonly exports?: Targets
   readonly imports?: Targets
   readonly dependencies?: Readonly<Record<string, string>>
+  /** The frameworks that a program brings along, and which of them it may lack. */
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
   readonly publishConfig?: { readonly exports?: Targets }
 }
 

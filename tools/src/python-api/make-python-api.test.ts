@@ -34,3 +34,12 @@ test("every secret of an answer is never printed", () => {
   expect(secrets.length).toBeGreaterThan(4)
   expect(secrets.filter(line => !line.includes("repr=False"))).toEqual([])
 })
+
+test("docs/python.md names every method", () => {
+  const { "operations.py": operations = "" } = madeFiles()
+  const methods = [...operations.matchAll(/^ {4}def (?!iter_)(\w+)/gm)].map(([, name]) => name ?? "")
+  const [, section = ""] = readFileSync(join(PYTHON_API, "../../../../docs/python.md"), "utf8").split("### Methods\n")
+  const table = (section.split("\n### ")[0] ?? "").split("\n").filter(line => line.startsWith("|"))
+  const listed = table.flatMap(line => [...line.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? ""))
+  expect(listed.toSorted()).toEqual([...methods, "permit"].toSorted())
+})

@@ -40,7 +40,7 @@ export function madeFiles(): Readonly<Record<string, string>> {
         "from collections.abc import Mapping, Sequence",
         "from typing import Any, Literal",
         "",
-        "from ..calls import ABSENT, Absent, Call, given, new_key, segment, segments, spread",
+        "from ..calls import ABSENT, Absent, Call, given, new_key, segment, segments, spread, whole",
         "from . import answers as a",
         "from . import requests as r",
       ],

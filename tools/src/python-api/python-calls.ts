@@ -53,7 +53,7 @@ export function pythonFiles(): PythonFiles {
     .map(endpoint => methodOf(endpoint, answers, requests))
   return {
     answers: answers.classes(),
-    requests: `${requests.classes()}\n\n\n# No other member may be in these.\nCLOSED = (${requests.closed().join(", ")})`,
+    requests: requests.classes(),
     calls: methods.map(makerText).join("\n\n\n"),
     operations: `${clientText(methods, false)}\n\n\n${clientText(methods, true)}`,
   }
@@ -210,9 +210,11 @@ function bodyArguments(schema: Schema | undefined, types: PythonTypes): Body {
       ? { name: pythonName(name), type: type.replace(/ \| None$/, " | Absent | None"), value: "ABSENT" }
       : { name: pythonName(name), type: `${type} | None`, value: "None" }
   }
-  const entries = members.map(({ name, member }) =>
-    member.const === undefined ? `"${name}": ${pythonName(name)}` : `"${name}": ${JSON.stringify(member.const)}`,
-  )
+  const entries = members.map(each => {
+    if (each.member.const !== undefined) return `"${each.name}": ${JSON.stringify(each.member.const)}`
+    const { name, type } = argument(each)
+    return `"${each.name}": ${/^r\.\w+$/.test(type) ? `whole(${name}, ${type})` : name}`
+  })
   const cleared = free.filter(each => argument(each).value === "ABSENT").map(({ name }) => `"${name}"`)
   return {
     whole: "",

@@ -20,21 +20,17 @@ const LEAVES: Readonly<Record<string, string>> = {
   null: "None",
 }
 
-/** Classes in the order in which their types were asked for, each once. */
-export class PythonTypesError extends Error {}
-
 export type PythonTypes = {
   /** The type of a value. `place` names an object that has no name of its own: `Class.member`. */
   readonly typeOf: (schema: Schema, place: string) => string
   /** The text of all classes that were asked for. */
   readonly classes: () => string
-  /** Those that may have no other member. */
-  readonly closed: () => readonly string[]
 }
 
+/** Classes are written in the order in which their types were asked for, each once and behind those that it is made of. */
 export function pythonTypes(mode: Mode, prefix = ""): PythonTypes {
   /** By name: what it was made of, and its text. */
-  const made = new Map<string, { readonly origin: string; readonly closed: boolean; text: string }>()
+  const made = new Map<string, { readonly origin: string; text: string }>()
   const answers = mode === "answer"
   const about = placesOf(mode)
 
@@ -42,9 +38,9 @@ export function pythonTypes(mode: Mode, prefix = ""): PythonTypes {
     const origin = JSON.stringify(schemas)
     const known = made.get(name)
     if (known !== undefined && known.origin !== origin)
-      throw new PythonTypesError(`Two schemas would be the class ${name}: name one in columns.ts.`)
+      throw new Error(`Two schemas would be the class ${name}: name one in columns.ts.`)
     if (known === undefined) {
-      const entry = { origin, text: "", closed: schemas.every(each => each.additionalProperties === false) }
+      const entry = { origin, text: "" }
       made.set(name, entry)
       const { members, required } = mergedMembers(schemas)
       // An `ok` that is always true says nothing.
@@ -55,7 +51,7 @@ export function pythonTypes(mode: Mode, prefix = ""): PythonTypes {
       })
       const head = answers ? `class ${name}(Answer):` : `class ${name}(TypedDict, total=False):`
       entry.text = [head, ...(about.get(name) ?? []), ...lines].join("\n    ")
-      // A class is written behind those that it is made of.
+      // Behind the classes that its members have made.
       made.delete(name)
       made.set(name, entry)
     }
@@ -98,7 +94,6 @@ export function pythonTypes(mode: Mode, prefix = ""): PythonTypes {
 
   return {
     typeOf: (schema, place) => qualified(inside(schema, place), prefix, made),
-    closed: () => [...made].filter(([, { closed }]) => closed).map(([name]) => name),
     classes: () => [...made.values()].map(({ text }) => text).join("\n\n\n"),
   }
 }
@@ -134,7 +129,7 @@ const named = (properties: Schema["properties"]): boolean =>
 
 function nestedName(place: string): string {
   const found = NESTED_NAMES[place] ?? NESTED_NAMES[place.slice(place.indexOf(".") + 1)]
-  if (found === undefined) throw new PythonTypesError(`The object ${place} has no name: give it one in columns.ts.`)
+  if (found === undefined) throw new Error(`The object ${place} has no name: give it one in columns.ts.`)
   return found
 }
 

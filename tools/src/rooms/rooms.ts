@@ -93,7 +93,8 @@ export const ROOMS: readonly Room[] = [
   { path: VERIFY_PAGE, enters: LIBS },
 
   // A client of the public API, which the service serves: the requests that it sends are ordinary ones.
-  { path: HOOKS, enters: LIBS },
+  // Its tests start the service as a process, as those of the gateway do.
+  { path: HOOKS, enters: LIBS, testsEnter: [SDK, "apps/mcp/test"] },
   // A run is verified in the browser by what the verify page has.
   { path: CONSOLE, enters: [...LIBS, `${VERIFY_PAGE}/page`] },
   { path: OTLP, enters: LIBS },

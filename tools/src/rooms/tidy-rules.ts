@@ -24,6 +24,7 @@ const shipped = (path: string): boolean => /^(?:apps|libs)\/[\w-]+\/src\//.test(
  * the client gave. docs/security-model.md, "Addresses that are asked".
  */
 const HTTP_CLIENTS: ReadonlySet<string> = new Set([
+  "apps/hooks/src/service-request.ts",
   "apps/mcp/src/http-gateway.ts",
   "apps/agents/src/claude-agent.ts",
   "apps/console/src/islands/ask-service.ts",

@@ -19,6 +19,8 @@ export const PUBLISHED: readonly (readonly [name: string, file: string])[] = [
   ["@runseal/core", "core.cdx.json"],
   ["@runseal/server", "server.cdx.json"],
   ["@runseal/mcp", "mcp.cdx.json"],
+  ["@runseal/agents", "agents.cdx.json"],
+  ["@runseal/hooks", "hooks.cdx.json"],
 ]
 
 type Component = {

@@ -97,7 +97,8 @@ describe("an install", () => {
   test("on a clean machine is that of the lock file", () => {
     const script = readFileSync(join(ROOT, ".ci/run"), "utf8")
     expect(script).toMatch(/^npm ci$/m)
-    expect(script).not.toMatch(/npm (?:install|i|update)\b/)
+    // Programs of others that doors are tested with are installed into a folder of their own.
+    expect(script.replace('npm install --prefix "$others"', "")).not.toMatch(/npm (?:install|i|update)\b/)
   })
 })
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ..calls import ABSENT, Absent, Call, given, new_key, segment, segments, spread
+from ..calls import ABSENT, Absent, Call, given, new_key, segment, segments, spread, whole
 from . import answers as a
 from . import requests as r
 
@@ -343,7 +343,13 @@ def policies(*, limit: int | None = None, before: int | None = None) -> Call[a.P
 
 def load_policy(policy: r.PolicyDocument, *, extra: Mapping[str, Any] | None = None) -> Call[a.LoadedPolicy]:
     """Put a policy in force, without a restart. Every process of this deployment decides by it within two seconds. An administrative event says who loaded it."""
-    return Call("POST", "/admin/policies", a.LoadedPolicy, spread({"policy": policy}, extra), again=True)
+    return Call(
+        "POST",
+        "/admin/policies",
+        a.LoadedPolicy,
+        spread({"policy": whole(policy, r.PolicyDocument)}, extra),
+        again=True,
+    )
 
 
 def try_policy(
@@ -357,7 +363,7 @@ def try_policy(
         "POST",
         "/admin/policies/dry-run",
         a.DryRunAnswer,
-        spread({"policy": policy, "last": last}, extra),
+        spread({"policy": whole(policy, r.PolicyDocument), "last": last}, extra),
         again=True,
     )
 

@@ -181,7 +181,3 @@ class PolicyDocument(TypedDict, total=False):
     profile_tag: str
     required_attested_fields: Required[Sequence[Literal["attested", "actor_id", "actor_role", "authorization_policy", "actor_signature", "model_provider", "model_name", "model_version", "model_temperature", "prompt_hash", "decision_kind", "decision_result", "decision_note"]]]
     rules: Required[Sequence[PolicyRule]]
-
-
-# No other member may be in these.
-CLOSED = (AttestedContext, ClosingSubstance, ClosePermitRequest, PolicyRule, PolicyDocument)

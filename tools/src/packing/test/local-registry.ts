@@ -1,5 +1,5 @@
 /**
- * A registry on this machine, for the tests: it serves the runtime dependencies of server and gateway from node_modules, and the packages just
+ * A registry on this machine, for the tests: it serves the runtime dependencies of server, gateway and agents from node_modules, and the packages just
  * built. npm resolves them as on an empty machine, without any other network.
  */
 import { spawn } from "node:child_process"
@@ -49,8 +49,11 @@ function describe(name: string, offered: readonly Offered[], origin: string): ob
   return latest === undefined ? undefined : { name, "dist-tags": { latest }, versions: Object.fromEntries(versions) }
 }
 
+/** They have the frameworks of the doors for JavaScript. */
+const EXAMPLES = ["examples/ai-sdk-agent", "examples/langchain-agent", "examples/openai-agent"]
+
 function installedPackages(): readonly Offered[] {
-  const places = ["apps/server", "apps/mcp"].flatMap(workspace => runtimePlaces(readLockfile(), workspace))
+  const places = ["apps/server", "apps/mcp", ...EXAMPLES].flatMap(workspace => runtimePlaces(readLockfile(), workspace))
   return [...new Set(places)]
     .filter(place => isInstalled(place) && existsSync(join(ROOT, place)))
     .map(place => {

@@ -1,0 +1,106 @@
+/** `runseal-hooks event`: one event of an agent, read from standard input, decided at the service, answered in the agent's words. */
+import { type JsonObject, parseStrictJson } from "@runseal/canonical"
+import { isObject } from "@runseal/core/vocabulary/json-members"
+import { hookQuerySchema } from "@runseal/core/wire/hook-requests"
+import * as v from "valibot"
+import { callIdOf } from "./call-ids.ts"
+import { claudeCode } from "./claude-code.ts"
+import { codex } from "./codex.ts"
+import { cursor } from "./cursor.ts"
+import { geminiCli } from "./gemini-cli.ts"
+import { type AgentOf, hooksApp, type ParseHook } from "./hooks-app.ts"
+import { askService } from "./service-request.ts"
+
+/** By the names that `--for` takes. `namesCalls`: its hooks have an id of the call. */
+export const AGENTS = {
+  "claude-code": { agent: claudeCode, namesCalls: true },
+  codex: { agent: codex, namesCalls: true },
+  "gemini-cli": { agent: geminiCli, namesCalls: false },
+  cursor: { agent: cursor, namesCalls: false },
+} as const satisfies Readonly<Record<string, { readonly agent: AgentOf; readonly namesCalls: boolean }>>
+export type AgentName = keyof typeof AGENTS
+
+/** Largest event, in bytes: that of the service's own address for hooks. */
+export const EVENT_MAX_BYTES = 4_194_304
+
+export type Answered = {
+  /** For standard output: the agent's words. */
+  readonly output: string
+  /** For standard error; empty when all is well. */
+  readonly problem: string
+  /** 2 stops a call in each of these agents; with 1 it goes on. */
+  readonly code: 0 | 1 | 2
+}
+
+class Unfit extends Error {
+  override readonly name = "Unfit"
+}
+
+const parse: ParseHook = (schema, body) => {
+  const parsed = v.safeParse(schema, body)
+  if (!parsed.success) throw new Unfit("The hook reports a call in a form that is not known.")
+  return parsed.output
+}
+
+/**
+ * @param url of the service, or of a relay
+ * @param query the settings, as in the address of `POST /hooks/claude-code`
+ */
+export async function answerEvent(
+  name: AgentName,
+  text: string,
+  { url, query, apiKey }: { readonly url: string; readonly query: string; readonly apiKey: string | undefined },
+): Promise<Answered> {
+  const { agent, namesCalls } = AGENTS[name]
+  const settings = Object.fromEntries(new URLSearchParams(query))
+  const goesOn = settings.mode === "observe" || settings.fail === "open"
+  const { isBefore } = agent(parse)
+  let isCall = true
+  const app = hooksApp(
+    {
+      fetch: askService,
+      settings: () => parse(hookQuerySchema, settings),
+      parse,
+      read: async () => {
+        const body = readEvent(text)
+        isCall = isBefore(body)
+        return namesCalls ? body : { ...body, call_id: callIdOf(body, isCall) }
+      },
+      refusal: error => (error instanceof Unfit ? { status: 400, message: error.message } : undefined),
+    },
+    [agent],
+  )
+  let problem = "The event could not be handled."
+  app.onError((error, c) => {
+    if (error instanceof Unfit) problem = error.message
+    return c.body(null, 500)
+  })
+  const headers = apiKey === undefined ? {} : { "X-Service-Key": apiKey }
+  const answer = await app.request(new Request(new URL(`/hooks/${name}`, url), { method: "POST", headers }))
+  const body = await answer.text()
+  if (answer.status === 200) return { output: body, problem: "", code: 0 }
+  const sentence = sentenceOf(body) ?? problem
+  if (isCall && answer.status === 500 && !goesOn) return { output: "", problem: sentence, code: 2 }
+  return { output: "{}", problem: sentence, code: isCall ? 0 : 1 }
+}
+
+/** @throws Unfit for what is no JSON object */
+function readEvent(text: string): JsonObject {
+  try {
+    const body = parseStrictJson(text, { acceptsNegativeZero: true, maxBytes: EVENT_MAX_BYTES })
+    if (isObject(body)) return body
+  } catch {
+    // Below.
+  }
+  throw new Unfit("The event is no JSON object of 4 MiB at most.")
+}
+
+/** The error of an answer of the service. */
+function sentenceOf(body: string): string | undefined {
+  try {
+    const { error } = Object(JSON.parse(body))
+    return typeof error === "string" ? error : undefined
+  } catch {
+    return undefined
+  }
+}

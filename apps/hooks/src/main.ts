@@ -1,0 +1,129 @@
+/** The command `runseal-hooks`. */
+import { existsSync, realpathSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { SETTINGS, settingsFile } from "./agent-settings.ts"
+import { AGENTS, type AgentName, answerEvent, EVENT_MAX_BYTES } from "./event-command.ts"
+import { changedSettings, hookCommand, readSettings, settingsText, writeSettings } from "./installer.ts"
+import { startRelay } from "./relay.ts"
+
+const HELP = `Hooks of agents: each call of a tool is decided before it is made, and sealed after it.
+
+  runseal-hooks install --for <agent> [--url <service>] [options]    writes the hooks into the settings of the agent
+  runseal-hooks uninstall --for <agent> [options]                    takes them out again
+  runseal-hooks relay --url <service> --listen 127.0.0.1:<port>      for a service in another network; holds RUNSEAL_API_KEY
+  runseal-hooks event --for <agent> [--url <service>]                what the agent starts: one event on standard input
+
+  <agent>                claude-code, codex, gemini-cli, cursor
+  --url <address>        the service or a relay; by default RUNSEAL_URL, or http://127.0.0.1:8080
+  --scope <scope>        user (default) or project: the settings in your home, or those of the folder you are in
+  --settings <text>      as in the address of POST /hooks/claude-code: 'mode=observe&capture_content=true'
+  --dry-run              shows what would be written, and writes nothing
+  RUNSEAL_API_KEY        the key for the service, read when a hook runs
+`
+
+const FLAGS = {
+  for: { type: "string" },
+  url: { type: "string" },
+  listen: { type: "string" },
+  scope: { type: "string", default: "user" },
+  settings: { type: "string", default: "" },
+  "dry-run": { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const
+
+const parse = (args: string[]) => parseArgs({ args, options: FLAGS, strict: true, allowPositionals: true })
+type Values = ReturnType<typeof parse>["values"]
+
+const say = (sentence: string): void => void process.stderr.write(`runseal-hooks: ${sentence}\n`)
+const isAgent = (name: string | undefined): name is AgentName => name !== undefined && name in AGENTS
+
+async function main(): Promise<void> {
+  const { values, positionals } = parse(process.argv.slice(2))
+  const [command, ...others] = positionals
+  if (values.help || command === undefined || others.length > 0) {
+    process.stdout.write(HELP)
+    return
+  }
+  switch (command) {
+    case "event":
+      return await event(values)
+    case "install":
+    case "uninstall":
+      return install(values, command)
+    case "relay":
+      return await relay(values)
+    default:
+      throw new Error("the command is install, uninstall, relay or event")
+  }
+}
+
+function agentOf({ for: name }: Values): AgentName {
+  if (isAgent(name)) return name
+  throw new Error(`--for is one of ${Object.keys(AGENTS).join(", ")}`)
+}
+
+function urlOf({ url = process.env.RUNSEAL_URL ?? "http://127.0.0.1:8080" }: Values): string {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return new URL(url).origin
+  throw new Error("--url is an http or https address")
+}
+
+async function event(values: Values): Promise<void> {
+  let text = ""
+  for await (const chunk of process.stdin.setEncoding("utf8")) {
+    text += chunk
+    if (text.length > EVENT_MAX_BYTES) break
+  }
+  const asked = { url: urlOf(values), query: values.settings, apiKey: process.env.RUNSEAL_API_KEY }
+  const { output, problem, code } = await answerEvent(agentOf(values), text, asked)
+  if (problem !== "") say(problem)
+  process.stdout.write(output)
+  process.exitCode = code
+}
+
+function install(values: Values, command: "install" | "uninstall"): void {
+  const name = agentOf(values)
+  const { scope } = values
+  if (scope !== "user" && scope !== "project") throw new Error("--scope is user or project")
+  if (command === "install" && scope === "user" && !existsSync(join(homedir(), SETTINGS[name].folder)))
+    throw new Error(`there is no ${SETTINGS[name].folder} in your home: start the agent once, or use --scope project`)
+  const [, program = ""] = process.argv
+  const file = settingsFile(name, scope, process.cwd())
+  const before = readSettings(file)
+  const own =
+    command === "install" ? hookCommand(realpathSync(program), name, urlOf(values), values.settings) : undefined
+  const after = changedSettings(name, before, own)
+  if (settingsText(after) === settingsText(before)) {
+    say(`${file} needs no change`)
+    return
+  }
+  process.stdout.write(settingsText(after))
+  if (!values["dry-run"]) writeSettings(file, after)
+  say(values["dry-run"] ? `nothing is written; ${file} would have these settings` : `${file} has these settings now`)
+  const note = command === "install" ? SETTINGS[name].note : ""
+  if (note !== "") say(note)
+}
+
+async function relay(values: Values): Promise<void> {
+  const [, host, port] = /^(.+):(\d{1,5})$/.exec(values.listen ?? "") ?? []
+  if (host === undefined || Number(port) > 65_535)
+    throw new Error("--listen is an address of this machine: 127.0.0.1:PORT")
+  const apiKey = process.env.RUNSEAL_API_KEY
+  const started = await startRelay({
+    url: urlOf(values),
+    apiKey,
+    host: host.replace(/^\[(.*)\]$/, "$1"),
+    port: Number(port),
+  })
+  say(`listening on ${started.url}, for ${urlOf(values)}${apiKey === undefined ? ", without a key" : ""}`)
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void started.stop())
+}
+
+try {
+  await main()
+} catch (error) {
+  say(error instanceof Error ? error.message : "a bug")
+  // A call whose hook cannot work is not made.
+  process.exitCode = 2
+}
