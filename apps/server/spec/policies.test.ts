@@ -57,6 +57,10 @@ eachDatabase("a policy that is loaded", open => {
       { version: 2, policy_id: "no-spending", policy: NO_SPENDING, loaded_by: textAt(loaded.body, "loaded_by") },
       { version: 1, policy_id: "open", policy: OPEN, source: "file" },
     ])
+    const first = await admin.get("/admin/policies/1")
+    expect(first.body).toEqual({ ok: true, ...objectAt(body, "policies", 1) })
+    for (const version of ["3", "0", "01", "-1", "x", "9".repeat(20)])
+      expect(await admin.get(`/admin/policies/${version}`)).toMatchObject({ status: 404, body: { code: "not_found" } })
     const paged = await admin.get("/admin/policies?limit=1")
     expect(paged.body).toMatchObject({ next: 2 })
     expect(listAt((await admin.get("/admin/policies?limit=1&before=2")).body, "policies")).toHaveLength(1)

@@ -161,6 +161,7 @@ describe("an administrator", () => {
     expect(await admin.loadPolicy(NO_SPENDING)).toMatchObject({ changed: false, version: 2 })
     expect((await admin.policies({ limit: 1 })).policies).toMatchObject([{ version: 2 }])
     expect((await admin.policies({ before: 2 })).policies).toMatchObject([{ version: 1, source: "built-in" }])
+    expect(await admin.policyVersion(1)).toMatchObject({ version: 1, source: "built-in" })
     expect((await admin.policy()).policy_id).toBe("no-spending")
   })
 

@@ -24,6 +24,8 @@ import {
   type DryRunAnswer,
   type DryRunRequest,
   dryRunAnswerSchema,
+  type FoundPolicy,
+  foundPolicySchema,
   type LoadedPolicy,
   type LoadPolicyRequest,
   loadedPolicySchema,
@@ -66,6 +68,8 @@ export type Administration = {
   readonly policies: (
     options?: CallOptions & { readonly limit?: number | undefined; readonly before?: number | undefined },
   ) => Promise<PoliciesPage>
+  /** One of them. Saved as a file it is what `verifier --decided-by` takes. */
+  readonly policyVersion: (version: number, options?: CallOptions) => Promise<FoundPolicy>
   /** Publishes the bundle of a run that the calling key reads, at an address that needs no key. */
   readonly publish: (runId: number, options?: CallOptions) => Promise<PublishedRun>
   /** Ends a publication. Caches may serve copies for an hour. */
@@ -115,6 +119,10 @@ export const administration = (send: Send): Administration => ({
       as(policiesPageSchema),
       options,
     ),
+  policyVersion: async (version, options) => {
+    const path = `/admin/policies/${integerWithin("The version", version, 1, Number.MAX_SAFE_INTEGER)}`
+    return await send({ path, repeatable: true }, as(foundPolicySchema), options)
+  },
   publish: async (runId, options) => {
     const path = `/admin${runPath(runId)}/publish`
     return await send({ method: "POST", path, repeatable: true }, as(publishedRunSchema), options)

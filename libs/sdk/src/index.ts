@@ -80,6 +80,7 @@ export type {
 export type { PermitState } from "@runseal/core/wire/permit-requests"
 export type {
   DryRunAnswer,
+  FoundPolicy,
   LoadedPolicy,
   PoliciesPage,
   PolicyVersion,

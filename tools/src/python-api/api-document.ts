@@ -56,7 +56,8 @@ export function resolved(schema: Schema): Schema {
 
 /** Whether no value fits: a member that may not be there. */
 export const isNever = ({ not, anyOf = [] }: Schema): boolean =>
-  not !== undefined || (anyOf.length > 0 && anyOf.every(each => each.type === "null" || isNever(each)))
+  (not !== undefined && Object.keys(not).length === 0) ||
+  (anyOf.length > 0 && anyOf.every(each => each.type === "null" || isNever(each)))
 
 /** The first answer of an operation that is no refusal. */
 export function answerOf({ operationId, responses }: Operation): { readonly type: string; readonly schema?: Schema } {

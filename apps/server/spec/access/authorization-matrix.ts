@@ -217,6 +217,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     statuses: { ...readOfAll(at("")).statuses, open: 404 },
   },
   "GET /admin/policies": readOfAll(at("/admin/policies")),
+  "GET /admin/policies/{version}": readOfAll(at("/admin/policies/1")),
   "POST /admin/policies/dry-run": administrative(at("/admin/policies/dry-run", { policy: {} }), {
     open: 400,
     admin: 400,

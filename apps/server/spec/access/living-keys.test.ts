@@ -156,7 +156,7 @@ eachDatabase("keys that live", open => {
       expect(listAt((await auditor.get("/admin/runs")).body, "runs").map(run => objectAt(run).id)).toEqual([own])
       expect(listAt((await auditor.get(`/admin/runs?key=${other.id}`)).body, "runs")).toEqual([])
       expect(listAt((await auditor.get("/admin/usage")).body, "keys")).toHaveLength(1)
-      for (const path of ["audit", "audit/export", "audit/1", "events", "deliveries", "policies"])
+      for (const path of ["audit", "audit/export", "audit/1", "events", "deliveries", "policies", "policies/1"])
         expectRefused(await auditor.get(`/admin/${path}`), 403, "admin_key_required")
     })
   })

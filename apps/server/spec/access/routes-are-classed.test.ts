@@ -76,6 +76,7 @@ const ADMINISTRATIVE: readonly string[] = [
   "PATCH /admin/keys/:id",
   "POST /admin/keys/:id/rotate",
   "GET /admin/policies",
+  "GET /admin/policies/:version",
   "POST /admin/policies",
   "POST /admin/policies/dry-run",
   "GET /admin/runs",

@@ -79,7 +79,11 @@ const FOLDED: readonly ActType[] = ["sum", "max"]
 /** One name: where its value stands in the payload, and what it must be. */
 const actNameRowSchema = v.pipe(
   v.strictObject({
-    at: pointerSchema,
+    at: v.pipe(
+      pointerSchema,
+      v.check(at => at !== "", "must lead into the payload"),
+      v.metadata({ pattern: POINTER.source, minLength: 1 }),
+    ),
     type: v.picklist(ACT_TYPES),
     /** Folds ASCII letters. The texts of `strings` are then of the type `ascii`. */
     case: v.exactOptional(v.picklist(["lower", "upper"])),
@@ -88,7 +92,6 @@ const actNameRowSchema = v.pipe(
     /** A name without it must have a value in every payload. */
     optional: v.exactOptional(v.boolean()),
   }),
-  v.check(({ at }) => at !== "", "must lead into the payload"),
   v.check(row => row.case === undefined || CASED.includes(row.type), "only ascii and strings have a case"),
   v.check(
     row => (row.min === undefined && row.max === undefined) || BOUNDED.includes(row.type),

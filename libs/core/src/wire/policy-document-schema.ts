@@ -72,7 +72,9 @@ export const policyDocumentSchema = v.pipe(
     document => allowsWhatIsNamed(document),
     "has act tables, and an allow rule that names neither an act nor routes: callers choose the route, so say which it admits",
   ),
-  v.description("The act of a rule is one of the tables. Where there are tables, an allow rule names an act or routes."),
+  v.description(
+    "The act of a rule is one of the tables. Where there are tables, an allow rule names an act or routes.",
+  ),
 )
 
 /** One rule: with `when` absent it matches every run. `when` is a Cedar expression over `context`. */

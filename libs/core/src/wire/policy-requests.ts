@@ -66,6 +66,10 @@ const version = {
 export const policyVersionSchema = v.strictObject(version)
 export type PolicyVersion = Shape<typeof policyVersionSchema>
 
+export const foundPolicySchema = v.strictObject({ ...ok, ...version })
+/** `GET /admin/policies/{version}`. */
+export type FoundPolicy = Shape<typeof foundPolicySchema>
+
 export const loadedPolicySchema = v.strictObject({
   ...ok,
   /** False when this document was in force already. */

@@ -352,6 +352,11 @@ def load_policy(policy: r.PolicyDocument, *, extra: Mapping[str, Any] | None = N
     )
 
 
+def policy_version(version: int) -> Call[a.FoundPolicy]:
+    """One policy that was in force. For admin keys, and for auditors who read all keys. Saved as a file it is what `verifier --decided-by` takes."""
+    return Call("GET", f"/admin/policies/{segment(version)}", a.FoundPolicy)
+
+
 def try_policy(
     policy: r.PolicyDocument,
     *,

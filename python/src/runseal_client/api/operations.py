@@ -463,6 +463,10 @@ class Operations(Sender):
         """Put a policy in force, without a restart. Every process of this deployment decides by it within two seconds. An administrative event says who loaded it."""
         return self.send(c.load_policy(policy, extra=extra), timeout=timeout)
 
+    def policy_version(self, version: int, *, timeout: float | None = None) -> a.FoundPolicy:
+        """One policy that was in force. For admin keys, and for auditors who read all keys. Saved as a file it is what `verifier --decided-by` takes."""
+        return self.send(c.policy_version(version), timeout=timeout)
+
     def try_policy(
         self,
         policy: r.PolicyDocument,
@@ -1380,6 +1384,10 @@ class AsyncOperations(AsyncSender):
     ) -> a.LoadedPolicy:
         """Put a policy in force, without a restart. Every process of this deployment decides by it within two seconds. An administrative event says who loaded it."""
         return await self.send(c.load_policy(policy, extra=extra), timeout=timeout)
+
+    async def policy_version(self, version: int, *, timeout: float | None = None) -> a.FoundPolicy:
+        """One policy that was in force. For admin keys, and for auditors who read all keys. Saved as a file it is what `verifier --decided-by` takes."""
+        return await self.send(c.policy_version(version), timeout=timeout)
 
     async def try_policy(
         self,

@@ -168,9 +168,28 @@ class ClosePermitRequest(TypedDict, total=False):
     reproducibility_context: Mapping[str, Any]
 
 
+class ActName(TypedDict, total=False):
+    at: Required[str]
+    type: Required[Literal["ascii", "string", "integer", "decimal", "boolean", "strings", "sum", "max"]]
+    case: Literal["lower", "upper"]
+    min: str
+    max: str
+    optional: bool
+
+
+class ActTable(TypedDict, total=False):
+    name: Required[str]
+    routes: Required[Sequence[str]]
+    closed: Sequence[str]
+    ignored: Sequence[str]
+    names: Required[Mapping[str, ActName]]
+
+
 class PolicyRule(TypedDict, total=False):
     id: Required[str]
     effect: Required[Literal["allow", "deny"]]
+    act: str
+    routes: Sequence[str]
     description: str
     when: str
 
@@ -180,4 +199,5 @@ class PolicyDocument(TypedDict, total=False):
     policy_name: Required[str]
     profile_tag: str
     required_attested_fields: Required[Sequence[Literal["attested", "actor_id", "actor_role", "authorization_policy", "actor_signature", "model_provider", "model_name", "model_version", "model_temperature", "prompt_hash", "decision_kind", "decision_result", "decision_note"]]]
+    acts: Sequence[ActTable]
     rules: Required[Sequence[PolicyRule]]

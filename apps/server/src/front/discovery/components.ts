@@ -117,6 +117,7 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   RevokedShare: shares.revokedShareSchema,
   PolicyDocument: policyDocumentSchema,
   LoadPolicyRequest: loadPolicySchema,
+  FoundPolicy: policies.foundPolicySchema,
   LoadedPolicy: policies.loadedPolicySchema,
   PolicyVersion: policies.policyVersionSchema,
   PoliciesPage: policies.policiesPageSchema,

@@ -5,6 +5,7 @@ import {
   DRY_RUN_DEFAULT,
   type DryRunAnswer,
   dryRunRequestSchema,
+  type FoundPolicy,
   type LoadedPolicy,
   loadPolicyRequestSchema,
   type PoliciesPage,
@@ -12,8 +13,8 @@ import {
 } from "@runseal/core/wire/policy-requests"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
-import { unavailable } from "../../http-error.ts"
-import { listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
+import { notFound, unavailable } from "../../http-error.ts"
+import { findPolicy, listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import { readPolicies } from "../http/admin-query.ts"
@@ -33,6 +34,13 @@ export function policyHistoryRoutes({ db }: Deps): Hono {
     const next = rows.length > limit ? shown.at(-1)?.version : undefined
     const page = { limit, policies: shown.map(versionOf), ...(next === undefined ? {} : { next }) }
     return c.json({ ok: true, ...page } satisfies PoliciesPage)
+  })
+  app.get("/admin/policies/:version", async c => {
+    refuseNamed(c)
+    const text = c.req.param("version")
+    const row = /^[1-9]\d{0,14}$/.test(text) ? await findPolicy(db, Number(text)) : undefined
+    if (row === undefined) throw notFound("There is no policy of this version.")
+    return c.json({ ok: true, ...versionOf(row) } satisfies FoundPolicy)
   })
   return app
 }

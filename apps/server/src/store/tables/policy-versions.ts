@@ -37,6 +37,14 @@ export function newestPolicy(source: Source): Promise<PolicyVersionRow | undefin
   })
 }
 
+/** One of the policies that were in force; undefined for a version that there is not. */
+export function findPolicy(source: Source, version: number): Promise<PolicyVersionRow | undefined> {
+  return source.read(async ({ orm }) => {
+    const [found] = await orm.select().from(policy_version).where(eq(policy_version.version, version)).limit(1)
+    return found
+  })
+}
+
 /** The text of a policy that was in force; undefined when the database has none of this hash. */
 export function policyOfHash(source: Source, hash: string): Promise<string | undefined> {
   const { document, policy_hash } = policy_version

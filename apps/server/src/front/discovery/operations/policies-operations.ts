@@ -3,6 +3,7 @@ import { policyDocumentSchema } from "@runseal/core/wire/policy-document-schema"
 import {
   dryRunAnswerSchema,
   dryRunRequestSchema,
+  foundPolicySchema,
   loadedPolicySchema,
   loadPolicyRequestSchema,
   policiesPageSchema,
@@ -10,7 +11,7 @@ import {
 import * as v from "valibot"
 import { policiesQuerySchema } from "../../http/admin-query.ts"
 import { BODY_MAX_BYTES } from "../../http/json-body.ts"
-import { json, type Operation } from "../operation.ts"
+import { json, type Operation, type PathParameter, RUN_ID } from "../operation.ts"
 
 /** Conditions are Cedar expressions over `context`. */
 const policy = policyDocumentSchema
@@ -18,11 +19,35 @@ export const loadPolicySchema = v.strictObject({ ...loadPolicyRequestSchema.entr
 export const dryRunSchema = v.strictObject({ ...dryRunRequestSchema.entries, policy })
 
 const ADMIN = { tag: "Policies", access: "admin" } as const
+const VERSION: PathParameter = { ...RUN_ID, description: "Version of a policy, from 1 on." }
 const POLICY = {
   policy_id: "regulated-payments",
   policy_name: "Regulated payments",
   required_attested_fields: ["actor_id"],
-  rules: [{ id: "permit-in-region", effect: "allow", when: 'context.verified.region like "eu-*"' }],
+  acts: [
+    {
+      name: "transfer",
+      routes: ["payments/transfer"],
+      closed: ["/arguments"],
+      ignored: ["/arguments/memo"],
+      names: {
+        amount: { at: "/arguments/amount", type: "decimal", min: "0.01", max: "1000000.00" },
+        payee: { at: "/arguments/to/iban", type: "ascii", case: "upper" },
+        reference: { at: "/arguments/reference", type: "string", optional: true },
+      },
+    },
+  ],
+  rules: [
+    { id: "transfers", effect: "allow", act: "transfer", when: 'context.verified.region like "eu-*"' },
+    {
+      id: "large",
+      effect: "deny",
+      description: "Payments above 10,000 are made by people.",
+      act: "transfer",
+      when: 'context.act.amount.greaterThan(decimal("10000.0"))',
+    },
+    { id: "reads", effect: "allow", routes: ["payments/balance"] },
+  ],
 }
 
 export const POLICY_OPERATIONS: readonly Operation[] = [
@@ -36,6 +61,18 @@ export const POLICY_OPERATIONS: readonly Operation[] = [
     refusals: [429],
     query: policiesQuerySchema,
     answers: { 200: json(policiesPageSchema, "A page of policies. The first of all is the one in force.") },
+  },
+  {
+    ...ADMIN,
+    method: "get",
+    path: "/admin/policies/{version}",
+    id: "policy_version",
+    summary: "One policy that was in force",
+    description:
+      "For admin keys, and for auditors who read all keys. Saved as a file it is what `verifier --decided-by` takes.",
+    refusals: [404, 429],
+    path_parameters: { version: VERSION },
+    answers: { 200: json(foundPolicySchema, "The policy with its hash. 404 for a version that there is not.") },
   },
   {
     ...ADMIN,
