@@ -2,7 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import { withhold } from "@runseal/core/artifacts/declared-sections"
 import { type Sections, sectionsSchema } from "@runseal/core/artifacts/sections"
-import { decideAgain } from "@runseal/policy/decide-again"
+import { decidesAgain } from "@runseal/policy/decide-again"
 import { parsePolicyDocument } from "@runseal/policy/policy-document"
 import * as v from "valibot"
 import { expect, test } from "vitest"
@@ -99,7 +99,8 @@ eachDatabase("a policy that reads acts", open => {
   })
 
   test("is decided again from each record alone, and not where the record is retold", async () => {
-    const document = parsePolicyDocument(policyOf("payments", "10000.0"))
+    const decideAgain = decidesAgain([parsePolicyDocument(policyOf("payments", "10000.0"))])
+    const byAnother = decidesAgain([parsePolicyDocument(policyOf("payments", "1.0"))])
     const sealed = async (changes: JsonObject): Promise<{ readonly sections: Sections }> => {
       const { body } = await run(changes)
       const { body: artifacts } = await service().get(`/runs/${numberAt(body, "run_id")}/artifacts`)
@@ -108,18 +109,15 @@ eachDatabase("a policy that reads acts", open => {
     const unreadable = { route_id: "payments/transfer", payload: "no JSON" }
     for (const changes of [transfer(1), transfer(12_500), unreadable, request({ route_id: "elsewhere" })]) {
       const record = await sealed(changes)
-      expect(decideAgain(record, document)).toEqual({ from: "facts" })
-      expect(decideAgain(record, document, textAt(changes, "payload"))).toEqual({ from: "payload" })
-      expect(decideAgain(record, document, "another")).toEqual({ differs: ["payload_hash"] })
-      expect(decideAgain(record, parsePolicyDocument(policyOf("payments", "1.0")))).toEqual({
-        differs: ["policy_hash"],
-      })
+      expect(decideAgain(record)).toEqual({ from: "facts" })
+      expect(decideAgain(record, textAt(changes, "payload"))).toEqual({ from: "payload" })
+      expect(decideAgain(record, "another")).toEqual({ differs: ["payload_hash"] })
+      expect(byAnother(record)).toEqual({ differs: ["policy_hash"] })
     }
     const denied = await sealed(transfer(12_500))
     const { policy_evaluation: evaluation, act } = denied.sections
     if (evaluation === undefined || act === undefined) throw new Error("a denied act has both")
-    const retold = (sections: Partial<Sections>) =>
-      decideAgain({ sections: { ...denied.sections, ...sections } }, document)
+    const retold = (sections: Partial<Sections>) => decideAgain({ sections: { ...denied.sections, ...sections } })
     expect(
       retold({ policy_evaluation: { ...evaluation, decision: "allow", decision_reason_code: "RULE_ALLOWED" } }),
     ).toEqual({ differs: ["decision", "decision_reason_code"] })

@@ -3,7 +3,7 @@ import { escapeControls } from "@runseal/core/presentation/printable"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { Argument, Command, CommanderError, Option } from "commander"
 import type { Answer } from "./exit-answer.ts"
-import { DECIDED_BY, EXPECTATION_FLAGS, type ExpectationOptions } from "./expected-facts.ts"
+import { DECIDED_BY, DECISION_SWITCHES, EXPECTATION_FLAGS, type ExpectationOptions } from "./expected-facts.ts"
 import { formCommands } from "./form-commands.ts"
 import { AUDIT_HELP, EXPORT_HELP, TRUST_HELP, VERIFY_HELP } from "./help-texts.ts"
 import { InputError } from "./input-error.ts"
@@ -287,6 +287,7 @@ function addExpectations(program: Command): void {
   program.addOption(
     new Option(...DECIDED_BY).argParser((file: string, before?: readonly string[]) => [...(before ?? []), file]),
   )
+  for (const [flag, description] of DECISION_SWITCHES) program.addOption(new Option(flag, description))
 }
 
 const appended = (value: string, before: readonly string[]): readonly string[] => [...before, value]

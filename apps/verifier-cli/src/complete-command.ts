@@ -22,9 +22,9 @@ import {
 } from "@runseal/core/verify/completeness"
 import type { Limitation } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-
 import type { Answer } from "./exit-answer.ts"
 import { printed, refused } from "./exit-answer.ts"
+import { type ExportDecisions, exportDecisions } from "./export-decisions.ts"
 
 import { InputError } from "./input-error.ts"
 import { refusedLimitations } from "./judgement.ts"
@@ -44,6 +44,8 @@ type ExportResult = {
   readonly verdict: CompletenessVerdict
   readonly exit: 0 | 1
   readonly strict: readonly Limitation[]
+  /** With `--decided-by`. */
+  readonly decisions: ExportDecisions | undefined
 }
 
 /** Verifies an export line by line; it holds some hundred bytes of each record. Throws InputError. */
@@ -57,9 +59,11 @@ export async function verifyComplete(
 ): Promise<Answer> {
   if (flags.allowUnanchored)
     throw new InputError("--allow-unanchored does not go with --complete: only what is anchored can be complete.")
-  if (flags.expectations !== undefined)
-    throw new InputError("Expectations such as --require-outcome are of one document, not of an export.")
-  const fold = foldExport(trusts, flags.readAtMs, options)
+  const decisions = flags.decide && exportDecisions(flags.decide)
+  const fold = foldExport(trusts, flags.readAtMs, {
+    ...options,
+    ...(decisions === undefined ? {} : { verified: decisions.take }),
+  })
   for await (const { number, bytes } of lines) {
     fold.take(number, bytes)
     progress.show(number)
@@ -67,8 +71,15 @@ export async function verifyComplete(
   const found = fold.end()
   if ("unreadable" in found) return refused(`this is no export that can be verified: ${found.unreadable}`, style)
   const strict = refusedLimitations(found.limitations, flags)
-  const verdict = strict.length > 0 ? COMPLETENESS_VERDICTS.failed : found.verdict
-  const result: ExportResult = { found, verdict, strict, exit: verdict === COMPLETENESS_VERDICTS.failed ? 1 : 0 }
+  const fails = strict.length > 0 || (decisions !== undefined && decisions.notDecided() > 0)
+  const verdict = fails ? COMPLETENESS_VERDICTS.failed : found.verdict
+  const result: ExportResult = {
+    found,
+    verdict,
+    strict,
+    decisions,
+    exit: verdict === COMPLETENESS_VERDICTS.failed ? 1 : 0,
+  }
   if (flags.json) return { stdout: printJson(jsonAnswer(result)), stderr: "", exit: result.exit }
   return {
     ...printed(answerLines(result), style, result.exit),
@@ -77,7 +88,7 @@ export async function verifyComplete(
 }
 
 /** The object of `--json`. Absent facts are absent keys. */
-function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject {
+function jsonAnswer({ found, verdict, exit, strict, decisions }: ExportResult): JsonObject {
   const { statement, service, events, outside, windows } = found
   return {
     schema_version: SCHEMA_VERSION,
@@ -98,6 +109,7 @@ function jsonAnswer({ found, verdict, exit, strict }: ExportResult): JsonObject 
     problem_count: found.problem_count,
     notes: found.notes,
     note_count: found.note_count,
+    ...decisions?.json(),
     ...(strict.length === 0 ? {} : { refused: strict }),
     limitations: found.limitations,
   }
@@ -119,7 +131,7 @@ const jsonStatement = ({ tenant_id, leaf, entry }: ExportStatement): JsonObject 
   return { tenant_id, ...facts, counts, log_index: entry.logIndex, integrated_time: entry.integratedTime }
 }
 
-function answerLines({ found, verdict, strict }: ExportResult): readonly Line[] {
+function answerLines({ found, verdict, strict, decisions }: ExportResult): readonly Line[] {
   const { statement, service, problems, limitations } = found
   const omitted = omittedText(found)
   return [
@@ -130,6 +142,7 @@ function answerLines({ found, verdict, strict }: ExportResult): readonly Line[] 
       ...problems.map(one => problem(problemText(one))),
       ...(omitted === undefined ? [] : [[`  ${omitted}`]]),
     ]),
+    ...(decisions?.lines() ?? []),
     ...(statement !== undefined && service === undefined ? section("What to do", HOW_TO_PIN) : []),
     ...section(
       "Changed on the way",

@@ -1,36 +1,72 @@
-/** `--decided-by FILE`: whether the policy decides as the record says. Loaded only when it is given, and so is the policy engine. */
+/**
+ * `--decided-by FILE`: whether the policy decides as the records say. Loaded only when it is given, and so is the policy engine.
+ * docs/verifier.md, "Decided again".
+ */
 import { parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
-import { parseDocument, readDocument } from "@runseal/core/verify/read-document"
+import { parseDocument, type ReadDocument, readDocument } from "@runseal/core/verify/read-document"
 import { member } from "@runseal/core/vocabulary/json-members"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
-import type { DecidedAgain, SealedDecision } from "@runseal/policy/decide-again"
+import type { DecideAgain, DecidedAgain, SealedDecision } from "@runseal/policy/decide-again"
 import { InputError } from "./input-error.ts"
-import type { Expectation, Expected } from "./judgement.ts"
+import { DECIDED_TEXTS, type DecidedWord, type Expectation, type Expected, SCAN_STATED } from "./judgement.ts"
+import { type Payloads, payloadFiles } from "./payload-files.ts"
 import { DOCUMENT_LIMITS, readFile } from "./read-input.ts"
 
-type Decide = (record: SealedDecision, document: PolicyDocument, payload?: string) => DecidedAgain
-
-/**
- * @param files policy documents, or entries of `GET /admin/policies`, which hold one; the record's hash says which of them it is
- * @param payload file of the payload, from which the act is read again
- */
-export async function decisionExpectation(files: readonly string[], payload: string | undefined): Promise<Expectation> {
-  const { decideAgain } = await engine()
-  const documents = await Promise.all(files.map(readPolicy))
-  const bytes = payload === undefined ? undefined : await readFile(payload, DOCUMENT_LIMITS)
-  const text = bytes && utf8Decode(bytes)
-  if (bytes !== undefined && text === undefined) throw new InputError(`${payload} is no UTF-8 text, as payloads are.`)
-  return (_, document) => decisionExpected(document, documents, text, decideAgain)
+/** What the options say of decisions. */
+export type DecisionOptions = {
+  /** Policy documents, or entries of `GET /admin/policies`, which hold one; a record's hash says which of them is its own. */
+  readonly decidedBy: readonly string[]
+  /** File of the payload, from which the act is read again. */
+  readonly payload?: string | undefined
+  /** Folder of payloads, of which each record's is found by its hash. */
+  readonly payloads?: string | undefined
+  readonly otherPolicies: boolean
+  readonly sameEngine: boolean
 }
 
-async function engine(): Promise<{ readonly decideAgain: Decide }> {
+/** Decides one document again. */
+export type Decider = (read: ReadDocument) => Expected
+
+/**
+ * Reads what the options name. Throws InputError.
+ * @param several whether documents without a decision are among others, which is no fault of them
+ */
+export async function readDecider(options: DecisionOptions, several: boolean): Promise<Decider> {
+  const { decidesAgain } = await engine()
+  const decideAgain = decidesAgain(await Promise.all(options.decidedBy.map(readPolicy)))
+  const payloads = await payloadsOf(options)
+  const without = (why: string): Expected => (several ? made("none", why) : not(why))
+  return read => {
+    const record = recordOf(read)
+    if (record === undefined)
+      return PARTS.has(read.document)
+        ? not("the document is no whole record")
+        : without("the document holds no decision of a policy")
+    const again = decideAgain(record, payloads(record.sections.payload.payload_hash))
+    return "without_policy" in again ? without("the run ended before a policy judged it") : expectedOf(again, options)
+  }
+}
+
+/** The same of a document's bytes. */
+export async function decisionExpectation(options: DecisionOptions, several: boolean): Promise<Expectation> {
+  const decide = await readDecider(options, several)
+  return (_, document) => {
+    const read = readDocument(parseDocument(savedText(document)))
+    return "unreadable" in read ? not("the document cannot be read") : decide(read)
+  }
+}
+
+/** Documents that tell of a decision and do not hold what it was made from. */
+const PARTS: ReadonlySet<ReadDocument["document"]> = new Set(["receipt", "run_statement"])
+
+async function engine(): Promise<{ readonly decidesAgain: (documents: readonly PolicyDocument[]) => DecideAgain }> {
   try {
     const { cedar } = await import("@runseal/policy/cedar-engine.node")
     cedar()
     return await import("@runseal/policy/decide-again")
   } catch {
-    throw new InputError("--decided-by needs the policy engine: npm install @cedar-policy/cedar-wasm")
+    throw new InputError("--decided-by needs the policy engine: npm install @cedar-policy/cedar-wasm@4.13.0")
   }
 }
 
@@ -49,37 +85,44 @@ async function readPolicy(file: string): Promise<PolicyDocument> {
   }
 }
 
-const result = (passes: boolean, message: string): Expected => ({
+async function payloadsOf({ payload, payloads }: DecisionOptions): Promise<Payloads> {
+  if (payloads !== undefined) return await payloadFiles(payloads)
+  if (payload === undefined) return () => undefined
+  const text = utf8Decode(await readFile(payload, DOCUMENT_LIMITS))
+  if (text === undefined) throw new InputError(`${payload} is no UTF-8 text, as payloads are.`)
+  return () => text
+}
+
+const made = (decided: DecidedWord, message: string, passes = decided !== "not"): Expected => ({
   id: "decided_again",
   result: passes ? "pass" : "fail",
   message,
+  decided,
 })
+const not = (why: string): Expected => made("not", `${DECIDED_TEXTS.not}: ${why}`)
 
-function decisionExpected(
-  bytes: Uint8Array,
-  documents: readonly PolicyDocument[],
-  payload: string | undefined,
-  decideAgain: Decide,
+function expectedOf(
+  again: Exclude<DecidedAgain, { without_policy: true }>,
+  { otherPolicies, sameEngine }: DecisionOptions,
 ): Expected {
-  const record = recordOf(bytes)
-  if (record === undefined) return result(false, "NOT DECIDED AGAIN: the document holds no decision of a policy")
-  const found = documents.map(document => decideAgain(record, document, payload))
-  const again = found.find(each => !("differs" in each && each.differs.includes("policy_hash")))
-  if (again === undefined) return result(false, "NOT DECIDED AGAIN: none of the files is the policy of the record")
-  if ("undecided" in again) return result(false, `NOT DECIDED AGAIN: ${again.undecided}`)
-  if ("differs" in again)
-    return result(false, `the policy comes to another decision than the record: ${again.differs.join(", ")}`)
-  const other =
-    again.other_engine === undefined ? "" : `; the record was decided by version ${again.other_engine} of the engine`
-  return again.from === "payload"
-    ? result(true, `DECIDED AGAIN FROM THE PAYLOAD${other}`)
-    : result(true, `DECIDED AGAIN ON FACTS THAT THE SERVICE STATED${other}`)
+  if ("undecided" in again) return not(again.undecided)
+  if ("differs" in again) {
+    if (!again.differs.includes("policy_hash"))
+      return made("not", `the policy comes to another decision than the record: ${again.differs.join(", ")}`)
+    return otherPolicies
+      ? made("other_policy", DECIDED_TEXTS.other_policy)
+      : not("none of the files is the policy of the record")
+  }
+  const { from, other_engine: other } = again
+  if (sameEngine && other !== undefined) return not(`version ${other} of the engine decided, and another one is here`)
+  return made(
+    from,
+    `${DECIDED_TEXTS[from]}; ${SCAN_STATED}${other === undefined ? "" : `; version ${other} of the engine decided then`}`,
+  )
 }
 
 /** The sections of a record or an opening, with the receipt of a run that was not admitted. */
-function recordOf(bytes: Uint8Array): SealedDecision | undefined {
-  const read = readDocument(parseDocument(savedText(bytes)))
-  if ("unreadable" in read) return undefined
+function recordOf(read: ReadDocument): SealedDecision | undefined {
   if (read.document === "opening") return { sections: read.value.sections }
   return read.document === "bundle" ? read.value.bundle : undefined
 }

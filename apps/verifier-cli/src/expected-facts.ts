@@ -6,6 +6,7 @@ import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
 import { unixTime } from "@runseal/core/vocabulary/unix-time"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import type { Decider, DecisionOptions } from "./expected-decision.ts"
 import { openingExpectation } from "./expected-opening.ts"
 import { InputError } from "./input-error.ts"
 import type { Expectation, ExpectationId, Expected } from "./judgement.ts"
@@ -24,6 +25,9 @@ export type ExpectationOptions = {
   readonly maxAge?: string
   readonly opening?: string
   readonly decidedBy?: readonly string[]
+  readonly payloads?: string
+  readonly otherPolicies?: true
+  readonly sameEngine?: true
 }
 
 /** The flag that is given once for each policy. */
@@ -31,6 +35,12 @@ export const DECIDED_BY = [
   "--decided-by <file>",
   "decide again by this policy, and expect the same; with --payload also what was read of it (repeatable)",
 ] as const
+
+/** Flags without a value that go with it. */
+export const DECISION_SWITCHES: readonly (readonly [flag: string, help: string])[] = [
+  ["--other-policies", "with --decided-by: pass what another policy decided than those of the files"],
+  ["--same-engine", "with --decided-by: expect that this version of the policy engine decided"],
+]
 
 /** The options' flags with their help. */
 export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])[] = [
@@ -43,6 +53,10 @@ export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])
   ["--policy-hash <sha256>", "expect a decision under this policy"],
   ["--not-before <time>", "expect a record of this RFC 3339 time or date, or later"],
   ["--max-age <duration>", "expect a record no older than this, such as 90s, 15m, 24h or 7d"],
+  [
+    "--payloads <dir>",
+    "with --decided-by: read each record's act again from the file of this folder with its payload_hash",
+  ],
   ["--opening <file>", "expect the run that closes the permit of this opening"],
 ]
 
@@ -52,25 +66,16 @@ type Fact = "program_id" | "route_id" | "tenant_id" | "policy_hash"
  * The expectations of these options. Reads the files they name. Throws InputError.
  * @param readAtMs clock, milliseconds since the epoch
  * @param trusts keys that an expected opening is held against
+ * @param several whether they are of each of several documents
  */
 export async function readExpectations(
   options: ExpectationOptions,
   readAtMs: number,
   trusts: readonly TrustedKeys[],
+  several = false,
 ): Promise<readonly Expectation[]> {
-  const {
-    requireOutcome,
-    payload,
-    aiOutput,
-    program,
-    route,
-    tenant,
-    policyHash,
-    notBefore,
-    maxAge,
-    opening,
-    decidedBy,
-  } = options
+  const { requireOutcome, payload, aiOutput, program, route, tenant, policyHash, notBefore, maxAge, opening } = options
+  const decision = decisionOptions(options)
   return [
     ...(requireOutcome === undefined ? [] : [outcomeExpectation(requireOutcome)]),
     ...(payload === undefined ? [] : [await fileExpectation("expected_payload", payload, payloadHash)]),
@@ -86,13 +91,35 @@ export async function readExpectations(
       : [timeExpectation("expected_not_before", timeOf(notBefore), `${notBefore} or later was expected`)]),
     ...(maxAge === undefined ? [] : [ageExpectation(maxAge, readAtMs)]),
     ...(opening === undefined ? [] : [await openingExpectation(opening, trusts)]),
-    ...(decidedBy === undefined ? [] : [await decisionOf(decidedBy, payload)]),
+    ...(decision === undefined ? [] : [await decisionOf(decision, several)]),
   ]
 }
 
-const decisionOf = async (files: readonly string[], payload: string | undefined): Promise<Expectation> => {
+/** What the options say of decisions; undefined without `--decided-by`. Throws InputError. */
+function decisionOptions(options: ExpectationOptions): DecisionOptions | undefined {
+  const { decidedBy, payload, payloads, otherPolicies = false, sameEngine = false } = options
+  if (payload !== undefined && payloads !== undefined)
+    throw new InputError("--payload is the payload of one record, and --payloads those of many: give one of them.")
+  if (decidedBy !== undefined) return { decidedBy, payload, payloads, otherPolicies, sameEngine }
+  if (payloads === undefined && !otherPolicies && !sameEngine) return undefined
+  throw new InputError("--payloads, --other-policies and --same-engine go with --decided-by.")
+}
+
+const decisionOf = async (options: DecisionOptions, several: boolean): Promise<Expectation> => {
   const { decisionExpectation } = await import("./expected-decision.ts")
-  return await decisionExpectation(files, payload)
+  return await decisionExpectation(options, several)
+}
+
+/** Decides the documents of a whole export again. Throws InputError, also for options that are of one document. */
+export async function readExportDecider(options: ExpectationOptions): Promise<Decider> {
+  const { decidedBy: _, payloads: __, otherPolicies: ___, sameEngine: ____, ...ofOne } = options
+  const decision = decisionOptions(options)
+  if (decision === undefined || Object.keys(ofOne).length > 0)
+    throw new InputError(
+      "Expectations such as --require-outcome are of one document; of an export only --decided-by is expected.",
+    )
+  const { readDecider } = await import("./expected-decision.ts")
+  return await readDecider(decision, true)
 }
 
 /** The limitations of `--strict=LIST`. Throws InputError. */

@@ -17,7 +17,25 @@ export const EXPECTATION_IDS = [
   "decided_again",
 ] as const
 export type ExpectationId = (typeof EXPECTATION_IDS)[number]
-export type Expected = { readonly id: ExpectationId; readonly result: "pass" | "fail"; readonly message: string }
+/** What became of deciding a document again: from the payload, on facts of the service, not, by a policy of which no file was given, or no decision to make. */
+export const DECIDED_WORDS = ["payload", "facts", "not", "other_policy", "none"] as const
+export const DECIDED_TEXTS: Readonly<Record<(typeof DECIDED_WORDS)[number], string>> = {
+  payload: "DECIDED AGAIN FROM THE PAYLOAD",
+  facts: "DECIDED AGAIN ON FACTS THAT THE SERVICE STATED",
+  not: "NOT DECIDED AGAIN",
+  other_policy: "decided by a policy of which no file was given",
+  none: "without a decision of a policy",
+}
+/** Of every decision that was made again: the search for signatures is not repeated. */
+export const SCAN_STATED = "the signature scan is the service's word"
+export type DecidedWord = (typeof DECIDED_WORDS)[number]
+export type Expected = {
+  readonly id: ExpectationId
+  readonly result: "pass" | "fail"
+  readonly message: string
+  /** Of `decided_again` only. */
+  readonly decided?: DecidedWord
+}
 /** Compares a report, and the document it is about, with one expectation. */
 export type Expectation = (report: Report, document: Uint8Array) => Expected
 

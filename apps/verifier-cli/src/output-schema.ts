@@ -12,7 +12,7 @@ import {
 } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
-import { EXPECTATION_IDS } from "./judgement.ts"
+import { DECIDED_WORDS, EXPECTATION_IDS } from "./judgement.ts"
 import { AUDIT_CHECKS } from "./log-failure.ts"
 import { SCHEMA_VERSION } from "./verify-text.ts"
 
@@ -123,7 +123,12 @@ const DOCUMENT = object(
     service: TEXT,
     ...RUN_FACTS,
     claims: object({}, RUN_FACTS),
-    expectations: list(object({ id: oneOf(EXPECTATION_IDS), result: oneOf(["pass", "fail"]), message: TEXT })),
+    expectations: list(
+      object(
+        { id: oneOf(EXPECTATION_IDS), result: oneOf(["pass", "fail"]), message: TEXT },
+        { decided: oneOf(DECIDED_WORDS) },
+      ),
+    ),
     key_notes: list(object({ role: oneOf(["service", "log"]), key_id: TEXT, code: TEXT, sentence: TEXT })),
     evidence_summary: mapOf(TEXT),
   },
@@ -135,15 +140,21 @@ const UNREADABLE = object(
   { file: TEXT, line: COUNT },
 )
 
+/** With `--decided-by`: how many documents were decided again, by the word for it. */
+const DECIDED = object({}, Object.fromEntries(DECIDED_WORDS.map(word => [word, COUNT])))
+
 /** The last object of several. */
-const SUMMARY = object({
-  schema_version: { const: SCHEMA_VERSION },
-  documents: COUNT,
-  passed: COUNT,
-  exit_code: ANY_EXIT,
-  verdicts: mapOf(COUNT),
-  outcomes: mapOf(COUNT),
-})
+const SUMMARY = object(
+  {
+    schema_version: { const: SCHEMA_VERSION },
+    documents: COUNT,
+    passed: COUNT,
+    exit_code: ANY_EXIT,
+    verdicts: mapOf(COUNT),
+    outcomes: mapOf(COUNT),
+  },
+  { decided_again: DECIDED },
+)
 
 const PROBLEM = object({ sentence: TEXT }, { line: COUNT, tenant_ordinal: COUNT, run_id: COUNT })
 const NUMBER = { type: "integer" }
@@ -166,6 +177,8 @@ const WINDOW = object(
   },
   { exported: object({ last_ordinal: COUNT, total: COUNT }) },
 )
+/** A policy that decided documents of an export, or an admin event that loaded one: in the order of the file. */
+const POLICY_IN_TIME = object({ clock: TEXT }, { policy_hash: TEXT, policy_id: TEXT, event: TEXT, actor: TEXT })
 /** An export with `--complete`. */
 const EXPORT = object(
   {
@@ -188,6 +201,9 @@ const EXPORT = object(
     not_trusted: { const: true },
     service: TEXT,
     events: COUNT,
+    decided_again: DECIDED,
+    policies: list(POLICY_IN_TIME),
+    not_decided_again: list(PROBLEM),
     refused: list(LIMITATION),
     tenant_id: TEXT,
     export_clock: TEXT,

@@ -47,17 +47,19 @@ async function verifyDocuments(
 ): Promise<Answer> {
   const readAtMs = Date.now()
   const trusts = await trustsOf(trust, folder)
-  const flags: VerifyFlags = { ...asked, readAtMs, ...(await flagsOf(more, readAtMs, trusts)) }
   const [document = ""] = documents
+  const isTable = documents.length > 1 || more?.format === "table" || more?.format === "csv" || isFolder(document)
+  const form = complete ? "export" : isTable || ndjson || isStream(document) ? "several" : "one"
+  const flags: VerifyFlags = { ...asked, readAtMs, ...(await flagsOf(more, readAtMs, trusts, form)) }
   if (budgets && !complete)
     throw new InputError("--budgets goes with --complete: the windows of one document are no table.")
   await refuseMisspelt(document)
-  if (documents.length > 1 || more?.format === "table" || more?.format === "csv" || isFolder(document)) {
+  if (isTable) {
     if (complete || ndjson) throw new InputError("--complete and --ndjson take one file.")
     const { verifyMany } = await import("./verify-many.ts")
     return await verifyMany(documents, trusts, flags, more?.format, style, write)
   }
-  if (complete || ndjson || isStream(document))
+  if (form !== "one")
     return await verifyLines(document, complete ? { budgets } : undefined, trusts, flags, style, write)
   const { report, record } = await verifyAny(await readInput(document), trusts)
   return answerOf(report, record, flags, style)
@@ -76,15 +78,20 @@ async function flagsOf(
   more: MoreOptions | undefined,
   readAtMs: number,
   trusts: readonly TrustedKeys[],
+  form: "one" | "several" | "export",
 ): Promise<Partial<VerifyFlags>> {
   if (more === undefined) return {}
   const quiet = more.format === "quiet"
-  const { readExpectations, readStrictList } = await import("./expected-facts.ts")
+  const { readExpectations, readExportDecider, readStrictList } = await import("./expected-facts.ts")
   const { strictList, expectations } = more
   return {
     quiet,
     ...(strictList === undefined ? {} : { refused: readStrictList(strictList) }),
-    ...(expectations === undefined ? {} : { expectations: await readExpectations(expectations, readAtMs, trusts) }),
+    ...(expectations === undefined
+      ? {}
+      : form === "export"
+        ? { decide: await readExportDecider(expectations) }
+        : { expectations: await readExpectations(expectations, readAtMs, trusts, form === "several") }),
   }
 }
 

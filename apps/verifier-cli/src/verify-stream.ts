@@ -8,7 +8,15 @@ import { firstFault, isUntrusted, type Report, VERDICTS } from "@runseal/core/ve
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { ExitCode } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
-import { type Judgement, judge } from "./judgement.ts"
+import {
+  DECIDED_TEXTS,
+  DECIDED_WORDS,
+  type DecidedWord,
+  type Expected,
+  type Judgement,
+  judge,
+  SCAN_STATED,
+} from "./judgement.ts"
 import type { Line, Span, Style } from "./print.ts"
 import { printJsonLine, printLines } from "./print.ts"
 import type { Progress } from "./progress.ts"
@@ -28,6 +36,7 @@ export type DocumentResult = {
   readonly verdict: string
   /** Absent for what is no document. */
   readonly report?: Report
+  readonly decided?: DecidedWord | undefined
   /** Printed for a document that did not pass. */
   readonly problem: string
   /** The object of `--json`. */
@@ -44,6 +53,8 @@ export type Tally = {
   readonly verdicts: Map<string, number>
   readonly outcomes: Map<string, number>
   readonly limits: Set<string>
+  /** With `--decided-by`. */
+  readonly decided: Map<DecidedWord, number>
 }
 
 /** Counters at zero. */
@@ -54,6 +65,7 @@ export const createTally = (): Tally => ({
   verdicts: new Map(),
   outcomes: new Map(),
   limits: new Set(),
+  decided: new Map(),
 })
 
 /**
@@ -100,8 +112,11 @@ export function resultOf(verified: Report | Unreadable, bytes: Uint8Array, flags
   const { verdict, exit } = judgement
   const problem = isUntrusted(report) ? NOT_TRUSTED : problemOf(judgement, report)
   const json = (): JsonObject => jsonAnswer({ report, judgement, evidence: [] })
-  return { exit, verdict, report, problem, json }
+  return { exit, verdict, report, decided: decidedWord(judgement.expected), problem, json }
 }
+
+const decidedWord = (expected: readonly Expected[]): DecidedWord | undefined =>
+  expected.find(({ decided }) => decided !== undefined)?.decided
 
 /** Why a document did not pass, in a sentence. */
 function problemOf({ refused, expected }: Judgement, report: Report): string {
@@ -116,11 +131,12 @@ export function unreadableResult(unreadable: string): DocumentResult {
 }
 
 /** Adds a result to the counters. */
-export function count(tally: Tally, { exit, verdict, report }: DocumentResult): void {
+export function count(tally: Tally, { exit, verdict, report, decided }: DocumentResult): void {
   tally.documents++
   if (exit === 0) tally.passed++
   if (exit > tally.exit) tally.exit = exit
   tally.verdicts.set(verdict, (tally.verdicts.get(verdict) ?? 0) + 1)
+  if (decided !== undefined) tally.decided.set(decided, (tally.decided.get(decided) ?? 0) + 1)
   if (report === undefined) return
   // The outcome of a record that failed is a claim.
   if (report.outcome_kind !== undefined && report.verdict !== VERDICTS.failed)
@@ -134,7 +150,7 @@ function problemLine({ number }: NumberedLine, { verdict, problem }: DocumentRes
 }
 
 /** The counts; the last line is the result of the stream, alone. */
-export function summaryLines({ documents, passed, verdicts, outcomes, limits }: Tally): readonly Line[] {
+export function summaryLines({ documents, passed, verdicts, outcomes, limits, decided }: Tally): readonly Line[] {
   const all = passed === documents
   const noun = documents === 1 ? "DOCUMENT" : "DOCUMENTS"
   const strong = (text: string): Line => [{ text, tone: "strong" }]
@@ -144,6 +160,7 @@ export function summaryLines({ documents, passed, verdicts, outcomes, limits }: 
     ...countLines(verdicts),
     [],
     ...(outcomes.size === 0 ? [] : [strong("Outcomes of verified runs"), ...countLines(outcomes), []]),
+    ...(decided.size === 0 ? [] : [strong("Decided again"), ...decidedLines(decided), []]),
     ...(limits.size === 0
       ? []
       : [strong("Not verified, of some or all"), ...[...limits].map((limit): Line => [`  ${limit}`]), []]),
@@ -154,12 +171,22 @@ export function summaryLines({ documents, passed, verdicts, outcomes, limits }: 
 const countLines = (counts: ReadonlyMap<string, number>): readonly Line[] =>
   [...counts].map(([name, times]) => [`${`${times}`.padStart(COUNT_WIDTH)}  ${name}`])
 
+/** How many documents were decided again, by the words of a single one. */
+export function decidedLines(decided: ReadonlyMap<DecidedWord, number>): readonly Line[] {
+  const counts = DECIDED_WORDS.flatMap(word => {
+    const times = decided.get(word)
+    return times === undefined ? [] : [[DECIDED_TEXTS[word], times] as const]
+  })
+  return [...countLines(new Map(counts)), [`  Of all, ${SCAN_STATED}.`]]
+}
+
 /** The last object of `--json`. */
-export const jsonSummary = ({ documents, passed, exit, verdicts, outcomes }: Tally): JsonObject => ({
+export const jsonSummary = ({ documents, passed, exit, verdicts, outcomes, decided }: Tally): JsonObject => ({
   schema_version: SCHEMA_VERSION,
   documents,
   passed,
   exit_code: exit,
   verdicts: Object.fromEntries(verdicts),
   outcomes: Object.fromEntries(outcomes),
+  ...(decided.size === 0 ? {} : { decided_again: Object.fromEntries(decided) }),
 })

@@ -10,6 +10,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Answer } from "./exit-answer.ts"
 import { printed, refused } from "./exit-answer.ts"
 
+import type { Decider } from "./expected-decision.ts"
 import type { JudgeFlags } from "./judgement.ts"
 import { judge } from "./judgement.ts"
 import type { Style } from "./print.ts"
@@ -24,6 +25,8 @@ export type VerifyFlags = JudgeFlags & {
   readonly quiet?: boolean
   /** This machine's clock, milliseconds since the epoch. */
   readonly readAtMs: number
+  /** Decides the documents of an export again. */
+  readonly decide?: Decider
 }
 
 /**

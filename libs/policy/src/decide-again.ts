@@ -2,12 +2,12 @@
  * Makes a sealed decision again, by the policy document that the record's `policy_hash` names. Who runs it trusts neither the company nor
  * the service: an operator with every key can seal another decision, and not one that the document comes to. docs/verifier.md, "Decided again".
  */
-import { digest, isJsonValue, readStrictJson, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { canonicalize, digest, isJsonValue, readStrictJson, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { readAct } from "@runseal/core/act/read-act"
 import { type ActSection, shownAct } from "@runseal/core/artifacts/act-section"
 import { shown } from "@runseal/core/artifacts/declared-sections"
 import type { AttestationGapReceipt } from "@runseal/core/artifacts/sealed-artifacts"
-import type { SealedSections } from "@runseal/core/artifacts/sealed-sections"
+import type { PolicyEvaluationSection, SealedSections } from "@runseal/core/artifacts/sealed-sections"
 import { sectionsRead } from "@runseal/core/formulas/policy-context"
 import { missingAttestedFields } from "@runseal/core/vocabulary/attested-presence"
 import { DEFAULT_SIGNATURE_SCAN } from "@runseal/core/vocabulary/decision-codes"
@@ -33,34 +33,72 @@ export type DecidedAgain =
   | { readonly differs: readonly string[] }
   /** Why nothing can be decided, as the end of a sentence. */
   | { readonly undecided: string }
+  /** The run ended before a policy judged it: the record holds no decision of one. */
+  | { readonly without_policy: true }
 
-/** @param payload its text, where it is at hand */
-export function decideAgain(record: SealedDecision, document: PolicyDocument, payload?: string): DecidedAgain {
-  const { policy_evaluation: evaluation, envelope, act, mcd_finding } = record.sections
-  const gap = record.attestation_gap_receipt
-  if (evaluation === undefined || envelope === undefined)
-    return gap === undefined
-      ? { undecided: "it did not come to the policy gate" }
-      : requiredAgain(record, gap, document)
-  const { signature_scan, engine_version, policy_hash, facts } = evaluation
-  if (digest(policyPreimage(document, signature_scan, engine_version)) !== policy_hash)
-    return { differs: ["policy_hash"] }
-  if (payload !== undefined && sha256Hex(utf8Encode(payload)) !== record.sections.payload.payload_hash)
+/** Decides one record again. @param payload its text, where it is at hand */
+export type DecideAgain = (record: SealedDecision, payload?: string) => DecidedAgain
+
+/** Policies that are ready. */
+const COMPILED_MAX = 64
+
+/**
+ * Decides records again by whichever of these documents is the policy of each, which is compiled once for all of them. A record of another
+ * policy differs in `policy_hash` alone.
+ */
+export function decidesAgain(documents: readonly PolicyDocument[]): DecideAgain {
+  const compiled = new Map<string, CompiledPolicy>()
+  const policyOf = ({ policy_hash, signature_scan, engine_version }: PolicyEvaluationSection) => {
+    const asked = canonicalize({ policy_hash, signature_scan, engine_version })
+    const known = compiled.get(asked)
+    if (known !== undefined) return known
+    const document = documents.find(
+      each => digest(policyPreimage(each, signature_scan, engine_version)) === policy_hash,
+    )
+    const policy = document && compilePolicy(document, signature_scan)
+    if (policy !== undefined && compiled.size < COMPILED_MAX) compiled.set(asked, policy)
+    return policy
+  }
+  return (record, payload) => {
+    const { policy_evaluation: evaluation, envelope } = record.sections
+    const gap = record.attestation_gap_receipt
+    if (evaluation !== undefined && envelope !== undefined) {
+      const policy = policyOf(evaluation)
+      return policy === undefined
+        ? { differs: ["policy_hash"] }
+        : evaluatedAgain({ ...record.sections, envelope }, evaluation, policy, payload)
+    }
+    return gap === undefined ? { without_policy: true } : requiredAgain(record, gap, documents)
+  }
+}
+
+/** What a record holds that came to the policy gate. */
+type Evaluated = SealedSections & DecidedSections
+
+function evaluatedAgain(
+  sections: Evaluated,
+  evaluation: PolicyEvaluationSection,
+  policy: CompiledPolicy,
+  payload: string | undefined,
+): DecidedAgain {
+  const { envelope, act, mcd_finding, attested_context } = sections
+  const { signature_scan, engine_version, facts } = evaluation
+  if (payload !== undefined && sha256Hex(utf8Encode(payload)) !== sections.payload.payload_hash)
     return { differs: ["payload_hash"] }
-  const policy = compilePolicy(document, signature_scan)
-  const sections: DecidedSections = { ...record.sections, envelope }
-  const missing = missingOf(record.sections, policy)
-  if (missing.length > 0) return { differs: ["required_attested_fields"] }
+  const required = policy.required_attested_fields
+  const context = shown(attested_context)
+  if (context === undefined && required.length > 0) return { undecided: REQUIRED_WITHHELD }
+  if (context !== undefined && missingAttestedFields(context.declared, required).length > 0)
+    return { differs: ["required_attested_fields"] }
+  if (evaluation.engine !== policy.engine) return { differs: ["engine"] }
+  if ((policy.readerOf(envelope.route_id) === undefined) !== (act === undefined)) return { differs: ["act"] }
   const other = engine_version === POLICY_ENGINE_VERSION ? {} : { other_engine: engine_version }
-  const readAgain = payload === undefined ? [] : payloadDifferences(policy, record.sections, payload)
-  // A signature that denies comes before every rule.
+  const readAgain = payload === undefined ? [] : payloadDifferences(policy, sections, payload)
+  // A signature that denies comes before every rule. What it matched is the service's word, also where the payload is at hand.
   if (mcd_finding !== undefined && signature_scan.mode === "enforce")
-    return readAgain.length > 0
-      ? { differs: readAgain }
-      : { from: payload === undefined ? "facts" : "payload", ...other }
+    return readAgain.length > 0 ? { differs: readAgain } : { from: "facts", ...other }
   const hidden = withheldSources(policy, sections)[0]
   if (hidden !== undefined) return { undecided: `${hidden} is withheld, and ${readerOf(policy, hidden)} reads it` }
-  if ((policy.readerOf(envelope.route_id) === undefined) !== (act === undefined)) return { differs: ["act"] }
   const { decision, context_hash } = decide(policy, sections, facts)
   const differs = [
     ...readAgain,
@@ -73,35 +111,37 @@ export function decideAgain(record: SealedDecision, document: PolicyDocument, pa
   return differs.length > 0 ? { differs } : { from: payload === undefined ? "facts" : "payload", ...other }
 }
 
-/** That a run was not admitted: the document requires these fields, and the attested context lacks them. */
+const REQUIRED_WITHHELD = "attested_context is withheld, and the required fields are read from it"
+
+/** That a run was not admitted: a document requires these fields, and the attested context lacks them. */
 function requiredAgain(
   { sections }: SealedDecision,
   gap: AttestationGapReceipt,
-  document: PolicyDocument,
+  documents: readonly PolicyDocument[],
 ): DecidedAgain {
+  const document = documents.find(each => digest(policyPreimage(each, DEFAULT_SIGNATURE_SCAN)) === gap.policy_hash)
+  if (document === undefined)
+    // Its hash is also of the signature scan, and the record of a run that was not admitted does not say how that was set.
+    return documents.some(({ policy_id }) => policy_id === gap.policy_id)
+      ? { undecided: "its policy has another hash, or a signature scan that the record does not describe" }
+      : { differs: ["policy_hash"] }
   const required = document.required_attested_fields.toSorted()
-  const context = shown(sections.attested_context)
   if (!isSameJson([...required], [...gap.required_fields])) return { differs: ["required_fields"] }
-  if (digest(policyPreimage(document, DEFAULT_SIGNATURE_SCAN)) !== gap.policy_hash)
-    return { undecided: "its policy has another hash, or a signature scan that the record does not describe" }
-  if (context === undefined)
-    return { undecided: "attested_context is withheld, and the required fields are read from it" }
+  const context = shown(sections.attested_context)
+  if (context === undefined) return { undecided: REQUIRED_WITHHELD }
   const missing = missingAttestedFields(context.declared, required)
   return isSameJson([...missing], [...gap.missing_fields]) ? { from: "facts" } : { differs: ["missing_fields"] }
-}
-
-const missingOf = ({ attested_context }: SealedSections, { required_attested_fields }: CompiledPolicy) => {
-  const context = shown(attested_context)
-  return context === undefined ? [] : missingAttestedFields(context.declared, required_attested_fields)
 }
 
 /** What of the act, and of the facts of the payload, the payload does not give. */
 function payloadDifferences(policy: CompiledPolicy, sections: SealedSections, payload: string): readonly string[] {
   const { envelope, act, policy_evaluation: evaluation } = sections
   const reader = policy.readerOf(envelope?.route_id ?? "")
-  const stated = evaluation?.facts.payload_is_json
+  const payload_is_json = evaluation?.facts.payload_is_json
   return [
-    ...(stated === undefined || stated === (readStrictJson(payload) !== undefined) ? [] : ["payload_is_json"]),
+    ...(payload_is_json === undefined || payload_is_json === (readStrictJson(payload) !== undefined)
+      ? []
+      : ["payload_is_json"]),
     ...(reader === undefined || act === undefined || isRead(act, readAct(reader, payload)) ? [] : ["act"]),
   ]
 }

@@ -105,6 +105,8 @@ type OpenExport = {
 export type FoldOptions = {
   /** Gives the budget windows with their movements, of which at most `LISTED_MOVEMENTS_MAX` are listed. */
   readonly budgets?: boolean
+  /** Is called with each document of a chain that verifies by itself. */
+  readonly verified?: (line: number, document: ReadDocument) => void
 }
 
 /**
@@ -115,7 +117,7 @@ export type FoldOptions = {
 export function foldExport(
   trusts: readonly TrustedKeys[],
   readAtMs?: number,
-  { budgets = false }: FoldOptions = {},
+  { budgets = false, verified }: FoldOptions = {},
 ): CompletenessFold {
   const problems = boundedList()
   const notes = boundedList()
@@ -156,7 +158,8 @@ export function foldExport(
     const place = document.kind === "record" ? { line, run_id: document.value.run.run_id } : { line }
     const failure = failureOf(verifyRead(read, held, read.known), CHAIN_VERDICTS[document.kind])
     const name = document.kind === "record" ? `run ${document.value.run.run_id}` : longName(document)
-    if (failure !== undefined) problems.add({ ...place, sentence: `${name} ${failure}` })
+    if (failure === undefined) verified?.(line, read)
+    else problems.add({ ...place, sentence: `${name} ${failure}` })
     const found = documents.take(document, failure === undefined)
     for (const problem of found.problems) problems.add({ ...place, ...problem })
     for (const note of found.notes) notes.add({ ...place, ...note })
