@@ -64,7 +64,7 @@ type PermitParts = {
   readonly mint: ReturnType<typeof createMomentSource>
   /** What an opening or a close is held against that is admitted now. */
   readonly pipeline: () => PermitContext
-  /** A close is decided by the policy of its opening: one that is loaded meanwhile must not turn an act that was done into a refusal. */
+  /** A close is decided by the policy of its opening: one that is loaded meanwhile must not make a refusal of an act that was done. */
   readonly policyOf: Policies["ofEvaluation"]
   /** Undefined where this service opens no permits. */
   readonly signOpening: SignOpening | undefined

@@ -1,4 +1,4 @@
-/** Policies that were in force: a close is decided by that of its opening, so that no load turns an act that was done into a refusal. */
+/** Policies that were in force: a close is decided by that of its opening, so that no load makes a refusal of an act that was done. */
 import { digest, parseStrictJson } from "@runseal/canonical"
 import type { PolicyEvaluationSection } from "@runseal/core/artifacts/sealed-sections"
 import { type CompiledPolicy, compilePolicy, policyPreimage } from "@runseal/policy/load-policy"

@@ -19,7 +19,9 @@ export {
   type JsonTree,
   type JsonValue,
   MAX_DEPTH,
-  NumberText,
+  type NumberText,
+  numberText,
+  textOfNumber,
 } from "./json-value.ts"
 export {
   DEFAULT_MAX_BYTES,

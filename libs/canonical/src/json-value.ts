@@ -9,17 +9,16 @@ export interface JsonObject {
 /** A JSON value whose numbers are read as `N`. */
 export type JsonTree<N> = null | boolean | N | string | readonly JsonTree<N>[] | { readonly [key: string]: JsonTree<N> }
 
-/** A number as its characters stand in a JSON text (RFC 8259 §6): readers of other languages may take `1e3` and `1000` for two values. */
-export class NumberText {
-  readonly #text: string
+/** No member of a JSON object has this key: those are texts. */
+const NUMBER_TEXT: unique symbol = Symbol("number text")
 
-  constructor(text: string) {
-    this.#text = text
-  }
-
-  get text(): string {
-    return this.#text
-  }
+/** A number as its characters in a JSON text (RFC 8259 §6): readers of other languages may take `1e3` and `1000` for two values. */
+export type NumberText = { readonly [NUMBER_TEXT]: string }
+export const numberText = (text: string): NumberText => ({ [NUMBER_TEXT]: text })
+/** @returns undefined for a value that is no number */
+export function textOfNumber(value: JsonTree<NumberText>): string | undefined {
+  const text = typeof value === "object" && value !== null && NUMBER_TEXT in value ? value[NUMBER_TEXT] : undefined
+  return typeof text === "string" ? text : undefined
 }
 
 /** Deepest nesting that is read or written. A service that wraps a request before sealing it allows less in requests. */

@@ -10,7 +10,7 @@ import {
   type Source,
   skipWhitespace,
 } from "./json-tokens.ts"
-import { addMember, type JsonTree, type JsonValue, MAX_DEPTH, NumberText } from "./json-value.ts"
+import { addMember, type JsonTree, type JsonValue, MAX_DEPTH, type NumberText, numberText } from "./json-value.ts"
 import { positionOf, StrictJsonError } from "./strict-json-error.ts"
 import { utf8Decode, utf8Encode, utf8Length, utf8Salvage } from "./utf8.ts"
 
@@ -46,7 +46,7 @@ export const parseStrictJson = (input: string | Uint8Array, limits: StrictJsonLi
 
 /** The same text, refused for the same reasons, with each number as it is written. */
 export const parseNumberTexts = (input: string | Uint8Array, limits: StrictJsonLimits = {}): JsonTree<NumberText> =>
-  parse(input, limits, text => new NumberText(text))
+  parse(input, limits, numberText)
 
 function parse<N>(input: string | Uint8Array, limits: StrictJsonLimits, numberOf: Source<N>["numberOf"]): JsonTree<N> {
   const source = open(input, limits, numberOf)

@@ -1,6 +1,6 @@
 /**
  * Decides a run from the sections that its record holds. Pipeline, dry run and verifiers call this one function, so that a decision is made
- * again exactly as it was made. docs/pipeline.md, "PEPG".
+ * again exactly as it was made. docs/pipeline.md, "Gates".
  */
 import type { JsonObject } from "@runseal/canonical"
 import { type ActSection, shownAct } from "@runseal/core/artifacts/act-section"

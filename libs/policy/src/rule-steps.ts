@@ -7,7 +7,7 @@ import { PolicyError } from "./policy-document.ts"
 
 /** Most steps of all rules together: some hundred comparisons, or a list of some thousand values. */
 export const MAX_STEPS = 4096
-/** Of an attribute of the context, however deep it stands. */
+/** Of an attribute of the context, however deep it is. */
 const ATTRIBUTE_STEPS = 2
 /** Of an operation whose time grows with a text or a set that the caller declares, which may be as large as a body. */
 const LONG_STEPS = 128

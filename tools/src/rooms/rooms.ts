@@ -15,12 +15,14 @@ export const CANONICAL = "libs/canonical"
 export const LOG = "libs/log/src"
 const CORE = "libs/core/src"
 const VOCABULARY = `${CORE}/vocabulary`
+const ACT = `${CORE}/act`
 const ARTIFACTS = `${CORE}/artifacts`
 export const FORMULAS = `${CORE}/formulas`
 const DERIVATION = `${CORE}/derivation`
 const VERIFY = `${CORE}/verify`
 const WIRE = `${CORE}/wire`
 export const PDF = "libs/pdf/src"
+const POLICY = "libs/policy"
 const PERMIT = "libs/permit"
 const SDK = "libs/sdk"
 const SERVER = "apps/server/src"
@@ -37,7 +39,7 @@ const LIBS = [CANONICAL, LOG, CORE]
 export const server = (name: string): string => `${SERVER}/${name}`
 const SHARED = ["deps.ts", "followed-steps.ts", "http-error.ts", "telemetry.ts"]
 /** What every room of the server may know: the libraries, its options, and the files that all of them share. */
-const GIVEN = [...LIBS, PERMIT, ...["options", ...SHARED].map(server)]
+const GIVEN = [...LIBS, PERMIT, POLICY, ...["options", ...SHARED].map(server)]
 /** The one HTTP client of the service. */
 const ABROAD = server("abroad")
 
@@ -60,18 +62,19 @@ export const ROOMS: readonly Room[] = [
   { path: "libs/core", enters: [CANONICAL, LOG, CORE], testsEnter: ["libs/log/test"] },
   { path: CORE, enters: [], flat: true },
   { path: VOCABULARY, enters: [CANONICAL] },
-  { path: ARTIFACTS, enters: [CANONICAL, VOCABULARY, LOG] },
-  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ARTIFACTS] },
+  { path: ACT, enters: [CANONICAL, VOCABULARY] },
+  { path: ARTIFACTS, enters: [CANONICAL, VOCABULARY, ACT, LOG] },
+  { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ACT, ARTIFACTS] },
   // What proves an entry names its leaf hash.
   { path: DERIVATION, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, `${LOG}/merkle/rfc6962`] },
-  { path: VERIFY, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, DERIVATION, LOG] },
+  { path: VERIFY, enters: [CANONICAL, VOCABULARY, ACT, ARTIFACTS, FORMULAS, DERIVATION, LOG] },
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
   // Its first line says how a run ended, in the words of the table of outcomes.
   { path: `${CORE}/presentation`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
   // Forms of an event for systems of others.
   { path: `${CORE}/event-forms`, enters: [CANONICAL, `${WIRE}/event-messages.ts`] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
-  { path: WIRE, enters: [CANONICAL, VOCABULARY, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
+  { path: WIRE, enters: [CANONICAL, VOCABULARY, ACT, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 
   // Of a run it knows nothing; where a file is signed and how, its writer and its verifier say in one module.
   { path: "libs/pdf", enters: [CANONICAL, `${CORE}/report-pdf/signature-object`, PDF] },
@@ -86,7 +89,9 @@ export const ROOMS: readonly Room[] = [
   // Their tests judge the records that core's own fixtures seal.
   { path: PERMIT, enters: LIBS, testsEnter: ["libs/core/test", EXECUTOR] },
   { path: SDK, enters: [...LIBS, PERMIT], testsEnter: ["libs/core/test"] },
-  { path: "apps/verifier-cli", enters: LIBS, testsEnter: ["libs/core/test", "libs/log/test"] },
+  // The service decides by it, and verifiers decide again.
+  { path: POLICY, enters: LIBS },
+  { path: "apps/verifier-cli", enters: [...LIBS, POLICY], testsEnter: ["libs/core/test", "libs/log/test"] },
   // A checkout's alone: what is built is held against its sources in one way for verifier and service.
   ...["bin", "build"].map(folder => ({ path: `apps/verifier-cli/${folder}`, enters: ["tools/src/packing"] })),
 
@@ -102,7 +107,7 @@ export const ROOMS: readonly Room[] = [
   // Its tests send the service what the fuzzer keeps.
   {
     path: "apps/server",
-    enters: [...LIBS, PERMIT, SERVER, HOOKS, CONSOLE, OTLP],
+    enters: [...LIBS, PERMIT, POLICY, SERVER, HOOKS, CONSOLE, OTLP],
     testsEnter: [
       "libs/pdf",
       SDK,
@@ -115,7 +120,7 @@ export const ROOMS: readonly Room[] = [
   },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
-  { path: SERVER, enters: [...LIBS, PERMIT, SERVER, HOOKS, CONSOLE, OTLP], testsEnter: [SDK], flat: true },
+  { path: SERVER, enters: [...LIBS, PERMIT, POLICY, SERVER, HOOKS, CONSOLE, OTLP], testsEnter: [SDK], flat: true },
   { path: server("options"), enters: [...LIBS] },
   { path: ABROAD, enters: [] },
   { path: server("front/http"), enters: GIVEN },
@@ -198,6 +203,7 @@ export const ROOMS: readonly Room[] = [
     enters: [
       ...LIBS,
       PERMIT,
+      POLICY,
       PDF,
       SDK,
       SERVER,
@@ -210,7 +216,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     path: "tools",
-    enters: [`${CONSOLE}/src/assets`, ...LIBS, PERMIT, PDF, SDK, SERVER, "apps/server/cluster", EXECUTOR],
+    enters: [`${CONSOLE}/src/assets`, ...LIBS, PERMIT, POLICY, PDF, SDK, SERVER, "apps/server/cluster", EXECUTOR],
   },
 ]
 

@@ -1,5 +1,5 @@
 /** An act as another table would have read it, from values that were sealed: the payload itself is stored nowhere. */
-import { NumberText } from "@runseal/canonical"
+import { numberText } from "@runseal/canonical"
 import type { ActRow, ActTable } from "./act-table.ts"
 import { type ActScalar, readValue } from "./act-value.ts"
 import type { ActFault, ActValue, ReadAct } from "./read-act.ts"
@@ -33,7 +33,7 @@ export function actFromValues(table: ActTable, sealed: readonly ActValue[], seal
 
 /** A sealed value under the bounds and the case of another row. A sum is sealed as the decimal that it came to. */
 function readAgain(row: ActRow, value: ActScalar): ReturnType<typeof readValue> {
-  const tree = typeof value === "number" ? new NumberText(String(value)) : value
+  const tree = typeof value === "number" ? numberText(String(value)) : value
   if (row.type === "sum" || row.type === "max") return readValue({ ...row, type: "decimal" }, [tree])
   return readValue(row.type === "strings" ? { ...row, at: "/sealed" } : row, [tree])
 }

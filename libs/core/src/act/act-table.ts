@@ -76,7 +76,7 @@ const BOUNDED: readonly ActType[] = ["integer", "decimal", "sum", "max"]
 const CASED: readonly ActType[] = ["ascii", "strings"]
 const FOLDED: readonly ActType[] = ["sum", "max"]
 
-/** One name: where its value stands in the payload, and what it must be. */
+/** One name: where its value is in the payload, and what it must be. */
 const actNameRowSchema = v.pipe(
   v.strictObject({
     at: v.pipe(

@@ -1,5 +1,5 @@
-/** One value of an act, read from what stands in the payload. Nothing is rounded, trimmed or guessed: what is not exactly of the type is unreadable. */
-import { type JsonTree, NumberText } from "@runseal/canonical"
+/** One value of an act, read from a value of the payload. Nothing is rounded, trimmed or guessed: what is not exactly of the type is unreadable. */
+import { type JsonTree, type NumberText, numberText, textOfNumber } from "@runseal/canonical"
 import { type ActRow, EVERY_ITEM, stepsOf } from "./act-table.ts"
 import { decimalText, decimalUnits } from "./decimal-text.ts"
 
@@ -36,7 +36,7 @@ const problem = (code: ActProblem): Read => ({ problem: code })
 /** Printable ASCII without the blank. */
 const ASCII = /^[\x21-\x7e]+$/
 /**
- * Controls, format characters and line ends, which change how a text looks and not what it is (Cc, Cf, Zl and Zp of Unicode 16). A fixed
+ * Controls, format characters and line ends, which change how a text is shown and not what it is (Cc, Cf, Zl and Zp of Unicode 16). A fixed
  * list: engines know different versions of Unicode.
  */
 const UNSEEN =
@@ -46,7 +46,7 @@ const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/
 
 /**
  * A list without items is as absent, whether `*` goes over it or a name of type `strings` leads to it.
- * @param found what stands at the name's pointer: one value, or one for each item of the list that `*` goes over
+ * @param found what is at the name's pointer: one value, or one for each item of the list that `*` goes over
  * @returns undefined for an absent value
  */
 export function readValue(row: ActRow, found: readonly JsonTree<NumberText>[]): Read | undefined {
@@ -102,15 +102,16 @@ function stringsOf(row: ActRow, found: readonly JsonTree<NumberText>[]): Read {
 }
 
 function integerOf(row: ActRow, value: JsonTree<NumberText>): Read {
-  if (!(value instanceof NumberText)) return problem("wrong_type")
-  if (!INTEGER.test(value.text)) return problem("not_exact")
-  const number = Number(value.text)
+  const text = textOfNumber(value)
+  if (text === undefined) return problem("wrong_type")
+  if (!INTEGER.test(text)) return problem("not_exact")
+  const number = Number(text)
   return isWithin(row, BigInt(number) * 10_000n) ? { value: number } : problem("out_of_bounds")
 }
 
 /** A number or a text, both read from their characters. */
 function unitsOf(value: JsonTree<NumberText>): bigint | ActProblem {
-  const text = value instanceof NumberText ? value.text : value
+  const text = textOfNumber(value) ?? value
   if (typeof text !== "string") return "wrong_type"
   return decimalUnits(text) ?? "not_exact"
 }
@@ -145,7 +146,7 @@ function isWithin({ min, max }: ActRow, units: bigint): boolean {
 
 /** Whether a sealed value is one that its type can have been read as. */
 export function isValueOf(type: ActRow["type"], value: ActScalar): boolean {
-  const tree = typeof value === "number" ? new NumberText(String(value)) : value
+  const tree = typeof value === "number" ? numberText(String(value)) : value
   const folded = type === "sum" || type === "max" ? "decimal" : type
   const read = readValue({ at: "/sealed", type: folded }, [tree])
   if (read === undefined || "problem" in read) return false

@@ -2,7 +2,7 @@
  * Reads an act from the bytes that a permit binds, by the act table of its route. Pure: service and verifier read the same values from the
  * same payload. The payload is the word of the agent, which is hostile here: each way to be read otherwise by an executor is unreadable.
  */
-import { type JsonTree, NumberText, parseNumberTexts, StrictJsonError } from "@runseal/canonical"
+import { type JsonTree, type NumberText, parseNumberTexts, StrictJsonError, textOfNumber } from "@runseal/canonical"
 import { type ActRow, type ActTable, EVERY_ITEM, stepsOf } from "./act-table.ts"
 import { type ActProblem, type ActScalar, MAX_ITEMS, readValue } from "./act-value.ts"
 import { foldName } from "./fold-name.ts"
@@ -193,4 +193,4 @@ function failNames(place: Place, problem: ActProblem, met: Met): void {
 
 const isList = (value: Value): value is readonly Value[] => Array.isArray(value)
 const isObject = (value: Value): value is Members =>
-  typeof value === "object" && value !== null && !(value instanceof NumberText) && !isList(value)
+  typeof value === "object" && value !== null && textOfNumber(value) === undefined && !isList(value)

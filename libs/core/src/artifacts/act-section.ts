@@ -23,7 +23,7 @@ const shownActSchema = v.strictObject({
     v.array(
       v.strictObject({
         name: v.string(),
-        /** Where the value stands in the payload: a JSON pointer of the act table. */
+        /** Where the value is in the payload: a JSON pointer of the act table. */
         at: v.string(),
         type: v.picklist(ACT_TYPES),
         value: v.union([v.string(), v.pipe(v.number(), v.safeInteger()), v.boolean(), v.array(v.string())]),

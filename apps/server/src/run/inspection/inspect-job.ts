@@ -2,7 +2,7 @@
 import { readStrictJson } from "@runseal/canonical"
 import type { ActTable } from "@runseal/core/act/act-table"
 import { actReader, readAct } from "@runseal/core/act/read-act"
-import type { PayloadFacts } from "../pipeline/gates/pepg.ts"
+import type { PayloadFacts } from "../policy/payload-facts.ts"
 import type { ScanText, SignatureMatch } from "../policy/scan.ts"
 import type { ReviewResult } from "../review/reviewer.ts"
 

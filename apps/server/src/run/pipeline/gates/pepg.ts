@@ -1,7 +1,6 @@
 /** Gate PEPG: signature scan, then policy. A deny stops the run before any kernel, and so does a match unless the scan only observes. */
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import type { ActTable } from "@runseal/core/act/act-table"
-import type { ReadAct } from "@runseal/core/act/read-act"
 import type { ActSection } from "@runseal/core/artifacts/act-section"
 import {
   type ContentName,
@@ -29,7 +28,7 @@ import { placePointer } from "@runseal/core/vocabulary/declared-places"
 import type { Submission } from "@runseal/core/wire/submission"
 import { type DecidedSections, type DecisionFacts, decide } from "@runseal/policy/decide"
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
-
+import type { PayloadFacts, ReadPayload } from "../../policy/payload-facts.ts"
 import type { Scan, ScanText } from "../../policy/scan.ts"
 import { declaredTexts } from "../../policy/scan.ts"
 import type { SignatureLibrary } from "../../policy/signature-library.ts"
@@ -47,9 +46,6 @@ export type PepgContext = {
   /** Bound on the declared strings scanned: the largest body the server accepts. */
   readonly max_scan_units: number
 }
-/** What rules see of a payload: the act, by a table, and whether the payload is JSON. Rejects with StageFailure or HttpError as a scan does. */
-export type ReadPayload = (payload: string, table: ActTable | undefined) => Promise<PayloadFacts>
-export type PayloadFacts = { readonly act?: ReadAct; readonly payload_is_json: boolean }
 
 export type PepgPass = {
   /** The finding is one that was observed. */
