@@ -41,7 +41,7 @@ type Verification = {
 }
 
 /** Runs the command `verifier` as a child process. The trust store is empty, so that the user's own pinned keys are not used. */
-function verify({ root, noTrust }: Folders, args: readonly string[]): Promise<Verification> {
+export function verify({ root, noTrust }: Folders, args: readonly string[]): Promise<Verification> {
   const env = { ...plainEnvironment(), RUNSEAL_TRUST_DIR: join(root, noTrust), NO_COLOR: "1" }
   const options = { cwd: root, env, timeout: VERIFY_TIMEOUT_MS }
   return new Promise(resolve => {

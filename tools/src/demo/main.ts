@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util"
 import { followChain, refuseForgeries, verifyAll } from "./audit.ts"
+import { decideAgain } from "./decided-again.ts"
 import { executeActs } from "./execute-acts.ts"
 import { type Folders, makeFolders, removeFolders } from "./folders.ts"
 import { openConsole } from "./open-console.ts"
@@ -25,6 +26,7 @@ const PROVED = [
   "A change shows: one byte was changed in each document, and none of them verified.",
   "Every record was signed by this service and is in its log, within 600 s of its own clock.",
   "Refused runs are recorded like allowed ones, and none can be left out between two others.",
+  "Each decision follows from its policy: the verifier made it again, and a refusal that was retold as an allow failed.",
   "The kernels' findings follow from the declared data: the verifier ran the kernels again.",
 ]
 const NOT_PROVED = [
@@ -42,6 +44,8 @@ async function tour(folders: Folders, story: Story): Promise<readonly SavedRun[]
   await refuseForgeries(runs, folders, story)
   story.chapter("Nothing between them is left out")
   await followChain(runs, folders, story)
+  story.chapter("Each decision is made again, and one is retold")
+  await decideAgain(folders, story)
   return runs
 }
 
