@@ -221,7 +221,7 @@ describe("the operator's guide", () => {
 
   test("has examples that load as it shows them, and names every attribute and reason of a policy", () => {
     const [, example = ""] = /```json\n([\s\S]*?)```/.exec(guide) ?? []
-    expect(loadPolicy(JSON.parse(example)).policy_id).toBe("regulated-payments")
+    expect(loadPolicy(JSON.parse(example)).policy_id).toBe("payments")
     const names = Object.values(CONTEXT_ROWS).flatMap(rows => Object.keys(rows))
     expect(names.length).toBeGreaterThan(20)
     for (const name of names) expect(guide).toContain(`\`${name}\``)

@@ -62,7 +62,7 @@ export const BUNDLE_DICTIONARY_2: Uint8Array = Buffer.from(
     'ue,"LeakageBundleHash":"","LedgerBackend":"embedded","LedgerLeafHash":"","LedgerLogID":"","LogEntryID":"","M',
     'anifestHash":"","MigrationTokenHash":"","PayloadHash":"","PolicyHash":"","PoteProofHash":"","RegistryArtifac',
     'tCount":24,"ReplayFingerprint":"","SequenceID":"","TokOrderingHash":"","TranscriptHash":"","TransportHash":"',
-    '","ZkspBindingHash":""},"run":{"created_at":"","derivation":"vfa.derivation.v2","duration_us":,"execution_re',
+    '","ZkspBindingHash":""},"run":{"created_at":"","derivation":"vfa.derivation.v1","duration_us":,"execution_re',
     'gion":"","formula_version":"manifest.v1","leaf_version":"vfa.leaf.v7","outcome_kind":"ok","program_id":"","r',
     'oute_id":"","run_id":,"tenant_id":"anonymous","tenant_salt":""},"sections":{"attested_context":{"declared":{',
     '"actor_id":"","actor_role":"","actor_signature":"","attested":true,"authorization_policy":"","decision_kind"',

@@ -159,7 +159,7 @@ const PAYLOAD_IS_JSON = "verified.payload_is_json"
  * @param seen what `payloadAsked` asked for
  */
 export function requestGrounds(
-  { route_id, declared_tokens: tokens }: Pick<Submission, "route_id" | "declared_tokens">,
+  { route_id, declared_tokens }: Pick<Submission, "route_id" | "declared_tokens">,
   { asked, seen }: { readonly asked?: AskedPermit | undefined; readonly seen: PayloadFacts | undefined },
   moment: Pick<Moment, "seed">,
   policy: CompiledPolicy,
@@ -169,7 +169,7 @@ export function requestGrounds(
   return {
     ...(table === undefined || seen?.act === undefined ? {} : { act: seal(actSection(moment, table.name, seen.act)) }),
     facts: {
-      tokens,
+      tokens: asked?.reserve_tokens ?? declared_tokens,
       ...(seen !== undefined && policy.reads.has(PAYLOAD_IS_JSON) ? { payload_is_json: seen.payload_is_json } : {}),
       ...(asked && termsOf(asked)),
     },
