@@ -4,12 +4,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { digest, type JsonValue } from "@runseal/canonical"
 import { withholdSections } from "@runseal/core/derivation/derive"
+import { leafDigest } from "@runseal/core/formulas/leaves"
 import { CONTEXT_ROWS } from "@runseal/core/formulas/policy-context"
 import { policyPreimage } from "@runseal/policy/load-policy"
 import { parsePolicyDocument } from "@runseal/policy/policy-document"
 import { afterAll, describe, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { asJson, type Json, membersOf } from "../../../libs/core/test/fixtures/json-values.ts"
+import { ROTATION, sealEvent } from "../../../libs/core/test/fixtures/sample-admin-events.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
 import { FULL_DECLARED } from "../../../libs/core/test/fixtures/samples.ts"
 import { commandLineAnswer } from "../src/command-line.ts"
@@ -196,6 +198,35 @@ describe("several documents", () => {
       { clock: records[0]?.run.created_at, policy_id: "payments", policy_hash: digest(policyPreimage(policy)) },
       { clock: later.run.created_at, policy_id: "payments", policy_hash: digest(policyPreimage(changed)) },
     ])
+  })
+
+  test("an export of admin events lists the policies that were loaded, with who did it", async () => {
+    const own = makeDeployment({ seed: "decided again" })
+    const policy_hash = digest(policyPreimage(policy))
+    const loaded = sealEvent(own, {
+      ...ROTATION,
+      action: "policy.load",
+      subject: { kind: "policy", id: "payments" },
+      after: { version: 2, policy_id: "payments", policy_hash, source: "api" },
+    })
+    const statement = stateExport(own, [], {
+      tenant: "deployment",
+      alter: {
+        records: 0,
+        events: 1,
+        first_ordinal: 1,
+        last_ordinal: 1,
+        previous_record: loaded.leaf.previous_record,
+        last_record: leafDigest(loaded.leaf),
+      },
+    })
+    const file = write("events.ndjson", `${exportText(statement)}${JSON.stringify(loaded)}\n`)
+    const { stdout, exit } = await verifier(file, "--complete", "--json", "--decided-by", policyFile)
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      decided_again: { none: 1 },
+      policies: [{ event: "policy.load", actor: "api-key-1", policy_id: "payments", policy_hash }],
+    })
   })
 
   test("a stream with a refusal that was retold as an allow exits 1, and names its line", async () => {

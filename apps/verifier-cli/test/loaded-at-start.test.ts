@@ -27,11 +27,11 @@ async function loadedAtStart(): Promise<readonly string[]> {
   return [...chunks].flatMap(chunk => Object.keys(metafile.outputs[chunk]?.inputs ?? {}))
 }
 
-test("what reads PDFs, what exports, what holds records together and what reads other command lines is loaded only by who asks for it", async () => {
+test("what reads PDFs, what exports, what decides again, what holds records together and what reads other command lines is loaded only by who asks for it", async () => {
   const loaded = await loadedAtStart()
   expect(loaded).toContain("src/verify-command.ts")
   expect(loaded).toContain("../../libs/core/src/verify/document.ts")
   const late =
-    /report-file|^src\/export-|command-line|trust-command|expected-facts|verify-many|output-schema|shell-completion|help-texts|commander|complete|export-records|sigstore|report-pdf\/(?!is-pdf)/
+    /report-file|^src\/export-|command-line|trust-command|expected-|payload-files|libs\/policy|verify-many|output-schema|shell-completion|help-texts|commander|complete|export-records|sigstore|report-pdf\/(?!is-pdf)/
   expect(loaded.filter(path => late.test(path))).toEqual([])
 })

@@ -21,6 +21,7 @@ from .trust import Trust, read_trust
 _SIGNS = {"pass": "\u2713", "fail": "\u2717", "absent": "\u2013"}
 NOT_CHECKED = (
     "That what the caller declared is true: it is sealed as declared.",
+    "That the policy comes to the sealed decision: `verifier --decided-by` makes it again.",
     "That the log time is correct, and that everybody is shown the same log.",
     "That no later record of the tenant was left out: use `--complete` with an export of today.",
 )
@@ -28,7 +29,7 @@ NOT_CHECKED = (
 NOT_CHECKED_OF_EXPORTS = (
     "That nothing was sealed after the statement, and that the tenant has one chain alone.",
     "Of a piece by time: that no document outside of it was admitted in that time. The service states it.",
-    *NOT_CHECKED[:2],
+    *NOT_CHECKED[:3],
 )
 
 

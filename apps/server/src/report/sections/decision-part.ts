@@ -25,7 +25,7 @@ import { rowsBeside } from "./receipt-part.ts"
 import { stepStates, timeline } from "./timeline.ts"
 
 const DECIDED =
-  "Decided by the service. A verifier checks that evaluation, token and receipt agree; it evaluates no policy again."
+  "Decided by the service. A verifier checks that evaluation, token and receipt agree. Who has the policy makes the decision again: verifier --decided-by."
 
 /** What the policy gate decided, and the decision that the caller declared. */
 export const decision: Part = ({ bundle }) => {
