@@ -12,7 +12,7 @@ export const RUN_TOKEN_BUDGET = 1000
 export const WINDOW_TOKEN_BUDGET = 500
 export const WINDOW_SECONDS = 3600
 
-const SEVEN_STATES_POLICY: JsonObject = {
+export const SEVEN_STATES_POLICY: JsonObject = {
   policy_id: "seven-states",
   policy_name: "Every state can be reached",
   profile_tag: "spec",
