@@ -29,9 +29,8 @@ const SLOW_PATTERNS: Readonly<Record<string, string>> = {
   "/^ +at .*\\/(?:apps|libs|@runseal)\\/([\\w-]+)\\/(?:src|dist)\\/(?!bundle\\/drizzle-orm\\/)([\\w./-]+):(\\d+):\\d+\\)?$/":
     "A line that the runtime wrote behind an error's message: a name and a path.",
   "/.{1,24}?(?:[-/_.:@\\s]+|$)|.{24}/gsu": "Nothing follows what ends a word, and a try passes over 24 characters.",
-  "/(\\w+)\\??: /g": "A schema of our own.",
-  "/attribute `((?:attested\\.)?)(\\w{1,64})` in context .* not found/":
-    "What the engine says of a condition, which has 4,096 characters at most and is an administrator's.",
+  "/attribute `((?:\\w{1,64}\\.){0,2})(\\w{1,64})` in context .* not found/":
+    "What the engine says of a condition, which has 8,192 characters at most and is an administrator's.",
   "/ \\(\\d+\\)$/": "A label of our own page.",
   '/"url":"(http:[^"]+)".*"msg":"listening"/': "Output of the service that the gateway itself starts.",
   "/^([\\w-]+):\\s*(.*)$/": "An option of the user's own command line.",

@@ -67,9 +67,13 @@ describe("what we ask for", () => {
     ["libs/core", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "valibot"]],
     ["libs/permit", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "jose", "valibot"]],
     ["libs/sdk", ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "jose", "valibot"]],
+    // The policy engine is an optional peer of the published package: `--decided-by` alone loads it.
     [
       "apps/verifier-cli",
-      ["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "commander", "valibot"],
+      [
+        "@cedar-policy/cedar-wasm",
+        ...["@noble/ciphers", "@noble/curves", "@noble/hashes", "@noble/post-quantum", "commander", "valibot"],
+      ],
     ],
   ])("%s is made of itself and %j", (workspace, packages) => {
     expect(runtimePackages(lockfile, workspace)).toEqual(packages)
