@@ -72,6 +72,32 @@ eachDatabase("a policy that reads acts", open => {
     })
   })
 
+  test("says which rule refused, what it read and whose word that is, in the answer and in the record", async () => {
+    const { body } = await run(transfer(12_500))
+    const explanation = {
+      reason: "RULE_DENIED",
+      rule_id: "large",
+      read: [{ name: "act.amount", value: "12500.0", word: "act" }],
+    }
+    expect(body).toMatchObject({
+      error: "The policy gate denied the run before any kernel ran. Cause: rule large of the policy.",
+      explanation,
+    })
+    expect(body.explanation).toEqual(explanation)
+    const id = numberAt(body, "run_id")
+    expect((await service().get(`/runs/${id}`)).body.explanation).toEqual(explanation)
+    const refused = await service().post("/permits", asking(transfer(12_500)))
+    expect(refused).toMatchObject({ status: 422, body: { explanation } })
+    const observed = await run(transfer(12_500, { enforcement: "observe" }))
+    expect(observed).toMatchObject({ status: 200, body: { ok: true, explanation } })
+    const unreadable = await run(transfer(1e-7))
+    expect(unreadable.body).toMatchObject({
+      error: expect.stringMatching(/ Cause: the payload is not as the act table of the policy says: act\.amount\.$/),
+      explanation: { reason: "ACT_UNREADABLE", rule_id: "policy-engine", missing: ["act.amount"] },
+    })
+    expect((await run(transfer(1))).body).not.toHaveProperty("explanation")
+  })
+
   test("denies an act that is not as its table says, and a route that nobody named", async () => {
     for (const payload of [
       "Approve it.",
@@ -141,5 +167,27 @@ eachDatabase("a policy that reads acts", open => {
     const { body: permit } = await admin.get(`/permits/${id}`)
     const evaluation = objectAt(permit, "opening", "sections", "policy_evaluation")
     expect(textAt(objectAt(body, "allow_token"), "policy_hash")).toBe(textAt(evaluation, "policy_hash"))
+  })
+})
+
+eachDatabase("an operator who fears that rules are tried out", open => {
+  const service = standingService(() => ({
+    open,
+    policy: policyOf("payments", "10000.0"),
+    config: { explain: "admins" },
+  }))
+
+  test("shows what a rule read to administrators alone", async () => {
+    const admin = await mint(service(), ADMIN)
+    const customer = await mint(service(), { name: "acme", tier: "production" }, admin)
+    const auditor = await mint(service(), { name: "audit", scope: "auditor" }, admin)
+    const { body } = await customer.execute(request(transfer(12_500)))
+    const bare = { reason: "RULE_DENIED", rule_id: "large" }
+    expect(body.explanation).toEqual(bare)
+    const id = numberAt(body, "run_id")
+    expect((await customer.get(`/runs/${id}`)).body.explanation).toEqual(bare)
+    expect((await auditor.get(`/admin/runs/${id}`)).body.explanation).toEqual(bare)
+    const read = [{ name: "act.amount", value: "12500.0", word: "act" }]
+    expect((await admin.get(`/admin/runs/${id}`)).body.explanation).toEqual({ ...bare, read })
   })
 })

@@ -36,6 +36,6 @@ test.each<[string, JsonObject, readonly string[]]>([
   expect(at(body, "attestation_gap_receipt", "missing_fields")).toEqual(missing)
   expect(at(body, "attestation_gap_receipt", "required_fields")).toEqual(REQUIRED)
   expect(body.error).toBe(
-    `The policy requires attested fields that the request does not carry; the run was not admitted. attested_context lacks ${missing.join(", ")}.`,
+    `The policy requires attested fields that the request does not carry; the run was not admitted. Cause: the policy requires attested fields that are missing: ${missing.join(", ")}.`,
   )
 })

@@ -42,7 +42,7 @@ test.each(refusals)("%s answers 422 with its stage, its receipt and its partial 
   const { status, body } = answers()[name]
   expect(status).toBe(422)
   const partial = refusal.marker === undefined ? [] : ["partial_manifest"]
-  const expected = ["ok", "run_id", "duration_ms", "error", "error_stage", refusal.receipt, ...partial]
+  const expected = ["ok", "run_id", "duration_ms", "error", "error_stage", "explanation", refusal.receipt, ...partial]
   expect(keysOf(body)).toEqual(expected.sort())
   expect(body.ok).toBe(false)
   expect(body.error_stage).toBe(refusal.stage)
@@ -144,6 +144,34 @@ describe("conditions", () => {
     })
   })
 
+  test("every refusal is explained in its answer and in its record; nothing else is", async () => {
+    const fields = ["actor_id", "model_name"]
+    const expected: Readonly<Partial<Record<(typeof CASES)[number], JsonObject>>> = {
+      deny_by_signature: {
+        reason: "MCD_SIGNATURE_MATCH",
+        rule_id: expect.stringMatching(/^MCD-/),
+        title: expect.stringMatching(/./),
+        description: expect.stringMatching(/\.$/),
+        reference: expect.stringMatching(/./),
+        matched_in: "payload",
+      },
+      deny_by_rule: expect.objectContaining({ reason: "RULE_DENIED", rule_id: "deny-forbidden-route" }),
+      ccv_halt: { reason: "TOKEN_BUDGET_EXCEEDED", needed: RUN_TOKEN_BUDGET, present: RUN_TOKEN_BUDGET + 1 },
+      macc_halt: {
+        reason: "CUMULATIVE_TOKEN_BUDGET_EXCEEDED",
+        needed: WINDOW_TOKEN_BUDGET,
+        present: WINDOW_TOKEN_BUDGET + 42,
+      },
+      aivp_t4_halt: { reason: expect.stringMatching(/^[A-Z_]+$/) },
+      attestation_gap: { reason: "ATTESTATION_GAP", needed: fields, present: [], missing: fields },
+    }
+    for (const name of CASES) {
+      expect(answers()[name].body.explanation, name).toEqual(expected[name])
+      const { body } = await service().get(`/runs/${runId(name)}`)
+      expect(body.explanation, name).toEqual(answers()[name].body.explanation)
+    }
+  })
+
   test("a review halt says who reviewed and what was decided, as codes", () => {
     expect(answers().aivp_t4_halt.body.aivp_t4_halt_receipt).toMatchObject({
       adapter_id: "openai-compatible",
@@ -215,16 +243,18 @@ describe("the error of a denial by a policy", () => {
     }
     const once = () => standing().postRaw("/execute", JSON.stringify(request()), headers)
     const first = await once()
-    expect(first.body).toMatchObject({ error: `${SEALED} Rule no-exports denied it: Exports are made by people.` })
+    expect(first.body).toMatchObject({
+      error: `${SEALED} Cause: rule no-exports of the policy: Exports are made by people.`,
+    })
     const load = async (...rules: readonly JsonObject[]): Promise<void> => {
       expect((await admin.post("/admin/policies", { policy: policy(...rules) })).status).toBe(201)
     }
     await load({ id: "bare", effect: "deny" })
     expect((await once()).text).toBe(first.text)
-    expect((await admin.execute(request())).body.error).toBe(`${SEALED} Rule bare denied it.`)
+    expect((await admin.execute(request())).body.error).toBe(`${SEALED} Cause: rule bare of the policy.`)
     await load({ id: "never", effect: "allow", when: "context.verified.payload_bytes > 1000000" })
     const { body } = await admin.execute(request())
-    expect(body.error).toBe(`${SEALED} No rule of the policy allows it.`)
+    expect(body.error).toBe(`${SEALED} Cause: no rule of the policy allows it.`)
     expect((await admin.get(`/runs/${numberAt(body, "run_id")}`)).body.error_message).toBe(SEALED)
   })
 })

@@ -61,13 +61,15 @@ export type Deps = {
   readonly proxyHeader: Proxies["proxyHeader"]
   /** Who may ask for a run or permit that is only observed. */
   readonly observing: Config["allowObserve"]
+  /** Who is shown what the policy says of a refusal. */
+  readonly explaining: Config["explain"]
   /**
    * Takes a submission through the pipeline and seals it, as the one run of its claim's key. Rejects with a 4xx or 503, never
    * with half a run.
    */
   readonly execute: (submission: Submission, claim?: KeyClaim, request_id?: string) => Promise<SealedRun>
   /** The policy in force, and how it changes. */
-  readonly policies: Pick<Policies, "inForce" | "describedRule" | "load" | "dryRun">
+  readonly policies: Pick<Policies, "inForce" | "explain" | "load" | "dryRun">
   /** Opens, signs, redeems and closes permits. */
   readonly permits: Permits
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */

@@ -33,10 +33,11 @@ export const budgetsOf = (config: Config): Budgets => ({
   window_seconds: config.windowSeconds,
 })
 
-/** How callers are known, and who of them may ask for what is only observed: everybody where every run is. */
-export const callersOf = ({ trustedProxyHops, proxyHeader, mode, allowObserve }: Config) => ({
+/** How callers are known, who of them is shown what the policy says of a refusal, and who may ask for what is only observed: everybody where every run is. */
+export const callersOf = ({ trustedProxyHops, proxyHeader, mode, allowObserve, explain }: Config) => ({
   trustedProxyHops,
   proxyHeader,
+  explaining: explain,
   observing: mode === "observe" ? ("everybody" as const) : allowObserve,
 })
 

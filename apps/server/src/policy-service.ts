@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from "node:util"
 import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
-import type { PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import type { DryRunAnswer } from "@runseal/core/wire/policy-requests"
 import { type CompiledPolicy, loadPolicy } from "@runseal/policy/load-policy"
-import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
+import { BUILT_IN_POLICY, PolicyError } from "@runseal/policy/policy-document"
+import { type ExplainRefusal, explainsRefusals } from "./explained-refusals.ts"
 import { badRequest, HttpError } from "./http-error.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { type PolicyOfEvaluation, policiesOfBefore } from "./policies-of-before.ts"
@@ -21,7 +21,6 @@ import {
   addPolicy,
   newestPolicy,
   type PolicyVersionRow,
-  policyOfHash,
   type Settled,
   startPolicy,
 } from "./store/tables/policy-versions.ts"
@@ -38,8 +37,7 @@ export type Policies = {
   readonly inForce: () => PolicyInForce
   /** What decided before, whatever is in force meanwhile. */
   readonly ofEvaluation: PolicyOfEvaluation
-  /** How the author of a policy that was in force describes a rule of it; undefined where nobody did. */
-  readonly describedRule: (policyHash: string, ruleId: string) => Promise<string | undefined>
+  readonly explain: ExplainRefusal
   /** Puts a document in force, as an act of an administrator. Rejects with a 400 for one that cannot be used, and then nothing changed. */
   readonly load: (acts: Acts, document: JsonValue, source: "file" | "api", who: EventFacts["who"]) => Promise<Settled>
   /** Rejects as `load`. Undefined: another one is under way. */
@@ -112,15 +110,12 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
     await refresh()
     return settled
   }
+  const ofEvaluation = policiesOfBefore(db, () => current.compiled)
   let rehearsing = false
   return {
     inForce: () => current,
-    ofEvaluation: policiesOfBefore(db, () => current.compiled),
-    describedRule: async (policyHash, ruleId) => {
-      const { row, compiled } = current
-      const text = compiled.policy_hash === policyHash ? row.document : await policyOfHash(db, policyHash)
-      return text === undefined ? undefined : ruleOf(text, ruleId)?.description
-    },
+    ofEvaluation,
+    explain: explainsRefusals(ofEvaluation),
     load,
     reloader: (acts, readText) => async () => {
       try {
@@ -147,9 +142,6 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
     },
   }
 }
-
-const ruleOf = (document: string, ruleId: string): PolicyRule | undefined =>
-  parsePolicyDocument(parseStrictJson(document)).rules.find(({ id }) => id === ruleId)
 
 /** A policy that was in force under another release may not be one that this release understands. */
 function atStart(compile: () => PolicyInForce): PolicyInForce {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net"
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { parseStrictJson } from "@runseal/canonical"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { explainReceipt } from "@runseal/core/artifacts/explanation"
 import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
 import { exitCode } from "@runseal/core/verify/report"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
@@ -159,7 +160,8 @@ export function executeAnswer(bundle: Bundle): Answer {
   const found = receiptOf(bundle)
   const refused = { ok: false, ...base, error: run.error_message ?? sentence, error_stage: run.error_stage ?? "" }
   const sealed = { ...(partial_manifest && { partial_manifest }), ...(found && { [found.key]: found.receipt }) }
-  return { status, body: { ...refused, ...sealed } }
+  const explained = found && { explanation: explainReceipt(found.receipt, bundle.sections) }
+  return { status, body: { ...refused, ...explained, ...sealed } }
 }
 
 function summary(bundle: Bundle): JsonObject {

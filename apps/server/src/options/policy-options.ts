@@ -10,6 +10,9 @@ const MODES = ["enforce", "observe"] as const
 /** Who may ask for what is only observed. */
 const ALLOW_OBSERVE = ["keys", "everybody", "nobody"] as const
 
+/** Who is shown what the policy says of a refusal. */
+const EXPLAIN = ["owner", "admins"] as const
+
 export const POLICY_OPTIONS = {
   mode: option(
     "--mode <mode>",
@@ -22,6 +25,12 @@ export const POLICY_OPTIONS = {
     "who may ask for a run or permit that is [only observed](concepts.md#observed-run): `keys` made with `observe` (and everybody in open mode), `everybody`, or `nobody`; with `--mode observe` every run is one",
     v.optional(v.picklist(ALLOW_OBSERVE), "keys"),
     { choices: ALLOW_OBSERVE },
+  ),
+  explain: option(
+    "--explain <who>",
+    "who is shown how a rule that refused is described and what it read ([explanation](api.md#explanation)): `owner` (the key that made the run, auditors and admins), or `admins`, where an agent could find out the limits of rules by trying",
+    v.optional(v.picklist(EXPLAIN), "owner"),
+    { choices: EXPLAIN },
   ),
   policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
     otherwise: "the built-in policy that admits every run",

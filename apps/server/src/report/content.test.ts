@@ -246,12 +246,14 @@ describe("a signature that matched", () => {
   const bundle = sealed("pepg_deny", { denied_by: "mcd" })
   const id = bundle.sections.mcd_finding?.matched_signature_id ?? ""
 
-  test("is shown in every format, with its name and source when the shipped library is the record's", () => {
+  test("is shown in every format, with its name and reference when the shipped library is the record's", () => {
     for (const format of REPORT_FORMATS) {
-      const context = contextOf(bundle, { signature: { name: "A known attack", source: "CWE-78" } })
+      const context = contextOf(bundle, {
+        signature: { title: "A known attack", description: "It attacks.", reference: "CWE-78" },
+      })
       const facts = new Map(factsIn(makeReport(bundle, context, format).blocks))
       expect(facts.get("Signature")).toBe(`${id} A known attack`)
-      expect(facts.get("Source")).toBe("CWE-78")
+      expect(facts.get("Reference")).toBe("CWE-78")
       expect(facts.get("Matched in")).toBe("the payload")
       expect(new Map(factsIn(makeReport(bundle, contextOf(bundle), format).blocks)).get("Signature")).toBe(id)
     }

@@ -9,7 +9,7 @@ import { decimalText, decimalUnits } from "../act/decimal-text.ts"
 import type { ActValue } from "../act/read-act.ts"
 import type { DeclaredName, WithholdableName } from "../artifacts/declared-sections.ts"
 import { isVisible } from "../vocabulary/attested-presence.ts"
-import type { AttestedField } from "../vocabulary/decision-codes.ts"
+import { type AttestedField, CONTEXT_WORDS } from "../vocabulary/decision-codes.ts"
 import { isObject, member, textMember } from "../vocabulary/json-members.ts"
 
 /** What a permit is asked for, as rules read it. */
@@ -49,9 +49,6 @@ type CedarType = "String" | "Long" | "Bool" | "decimal" | "datetime" | "Set<Stri
 
 /** Where an attribute comes from: a declared section, whose withholding hides it, or what the service established. */
 export type ContextSource = DeclaredName | "service"
-/** Whose word a member of the context is. */
-export const CONTEXT_WORDS = ["act", "bound", "verified", "declared"] as const
-export type ContextWord = (typeof CONTEXT_WORDS)[number]
 
 type Row = {
   readonly type: CedarType

@@ -2,13 +2,13 @@
 import { isSha256Hex } from "@runseal/canonical"
 import type { AdminEvent } from "../artifacts/admin-event.ts"
 import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
+import { causeOf, type ExplainedSections, explainReceipt } from "../artifacts/explanation.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import { type EndReason, type PermitEnd, redemptionOf, reservedBy } from "../artifacts/permit-end.ts"
 import type { ActFailureCode, ActOutcome } from "../artifacts/permit-sections.ts"
 import type { RunStatement } from "../artifacts/run-statement.ts"
-import type { DenyReceipt, Receipt } from "../artifacts/sealed-artifacts.ts"
+import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import { declaredView } from "../derivation/v2/declared-view.ts"
-import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { member, textMember } from "../vocabulary/json-members.ts"
 import type { Enforcement } from "../vocabulary/scalars.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
@@ -148,7 +148,7 @@ export function bundleFacts(bundle: Bundle): RecordFacts {
   const declared_output_hash = declaredOutputHash(sections)
   const permit = closeFacts(bundle)
   return {
-    ...(receipt === undefined ? {} : receiptFacts(receipt)),
+    ...(receipt === undefined ? {} : receiptFacts(receipt, sections)),
     ...(run.outcome_kind === "stage_error" ? { cause: failureCause(bundle) } : {}),
     ...enforcementOf(sections.envelope),
     ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash }),
@@ -200,38 +200,20 @@ export const enforcementOf = ({
 
 const failureCause = (bundle: Bundle): string => refusalBeforeFailure(bundle) ?? `stage ${bundle.run.error_stage}`
 
-/** The facts of a receipt without its bundle. */
-export function receiptFacts(receipt: Receipt): RecordFacts {
+/** The facts of a receipt. @param sections of its bundle; none without it */
+export function receiptFacts(receipt: Receipt, sections?: ExplainedSections): RecordFacts {
+  const cause = causeOf(receipt, explainReceipt(receipt, sections))
   switch (receipt.version) {
     case "vfa.deny_receipt.v1":
-      return { cause: DENIALS[receipt.decision_reason_code](receipt), policy_hash: receipt.policy_hash }
-    case "vfa.ccv_halt.v1":
-      return { cause: `${receipt.consumed_at_halt} tokens declared, ${receipt.budget_limit} allowed for one run` }
-    case "vfa.macc_halt.v1":
-      return {
-        cause: `${receipt.cumulative_at_halt} tokens in the tenant's window, whose cap is ${receipt.budget_limit}`,
-        tenant_id: receipt.tenant_id,
-      }
-    case "vfa.aivp_t4_halt.v1":
-      return {
-        cause: `${receipt.decision_reason}, by the governance review of the AI output`,
-        ai_output_hash: receipt.ai_output_hash,
-      }
     case "vfa.attestation_gap_receipt.v1":
-      return {
-        cause: `the policy requires attested fields that are missing: ${receipt.missing_fields.join(", ")}`,
-        policy_hash: receipt.policy_hash,
-      }
+      return { cause, policy_hash: receipt.policy_hash }
+    case "vfa.macc_halt.v1":
+      return { cause, tenant_id: receipt.tenant_id }
+    case "vfa.aivp_t4_halt.v1":
+      return { cause, ai_output_hash: receipt.ai_output_hash }
+    case "vfa.ccv_halt.v1":
+      return { cause }
   }
-}
-
-const DENIALS: Readonly<Record<PepgReasonCode, (receipt: DenyReceipt) => string>> = {
-  MCD_SIGNATURE_MATCH: ({ fired_rule_id: signature }) => `${signature}, a signature of malicious code`,
-  RULE_DENIED: ({ fired_rule_id: rule }) => `rule ${rule} of the policy`,
-  RULE_ALLOWED: ({ fired_rule_id: rule }) => `rule ${rule} of the policy`,
-  DEFAULT_DENY: () => "no rule of the policy allows it",
-  ACT_UNREADABLE: () => "the payload is not as the act table of the policy says",
-  POLICY_EVALUATION_ERROR: () => "the policy could not be evaluated",
 }
 
 /** The facts of a run statement, which states no cause. */

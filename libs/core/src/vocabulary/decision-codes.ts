@@ -74,6 +74,10 @@ export const PEPG_REASONS: Readonly<Record<PepgReasonCode, ReasonRow>> = {
   MCD_SIGNATURE_MATCH: { decision: "deny", fires: isSignatureId, determined: false },
 }
 
+/** Whose word a value is that a rule reads, by the member of the context that it is in. docs/policy-and-review.md, "What a rule reads". */
+export const CONTEXT_WORDS = ["act", "bound", "verified", "declared"] as const
+export type ContextWord = (typeof CONTEXT_WORDS)[number]
+
 export const MCD_CATEGORIES = ["prompt_injection", "dangerous_api", "supply_chain", "filesystem_escape"] as const
 export type McdCategory = (typeof MCD_CATEGORIES)[number]
 export const MCD_SEVERITIES = ["low", "medium", "high", "critical"] as const

@@ -1,5 +1,6 @@
 /** Schemas of what `POST /execute` answers, one for each state. docs/api.md, "POST /execute". */
 import * as v from "valibot"
+import { explanationSchema } from "../artifacts/explanation.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { recordFindingsSchema } from "../artifacts/record-findings.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
@@ -16,7 +17,9 @@ const answered = {
   ignored: ignoredSchema,
 }
 const refused = { ok: v.literal(false), ...answered, error: nonEmptySchema }
-const halted = { ...refused, partial_manifest: partialManifestSchema }
+/** Of every run that a gate refused; a failed stage has none. */
+const explained = { ...refused, explanation: explanationSchema }
+const halted = { ...explained, partial_manifest: partialManifestSchema }
 
 /** Status 200. */
 export const okAnswerSchema = v.strictObject({
@@ -54,7 +57,7 @@ export const aivpT4AnswerSchema = v.strictObject({
 })
 
 export const gapAnswerSchema = v.strictObject({
-  ...refused,
+  ...explained,
   error_stage: v.literal("PEPG_ADMISSION"),
   attestation_gap_receipt: RECEIPT_SCHEMAS.attestation_gap_receipt,
 })

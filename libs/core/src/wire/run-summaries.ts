@@ -7,6 +7,7 @@ import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anch
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
 import { bundleSchema, sealedBundleSchema } from "../artifacts/bundle-schema.ts"
 import { WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
+import { explanationSchema } from "../artifacts/explanation.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { ACT_OUTCOMES } from "../artifacts/permit-sections.ts"
 import { recordFindingsSchema } from "../artifacts/record-findings.ts"
@@ -126,6 +127,8 @@ export const runRecordSchema = v.strictObject({
   payload_hash: sha256Schema,
   duration_us: countSchema,
   error_message: v.string(),
+  /** Of a run that a gate refused, or would have refused. */
+  explanation: opt(explanationSchema),
   manifest: opt(manifestSchema),
   partial_manifest: opt(partialManifestSchema),
 })

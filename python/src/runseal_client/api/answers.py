@@ -15,6 +15,25 @@ class Finding(Answer):
     count: int
 
 
+class ReadValue(Answer):
+    name: str
+    value: str
+    word: Literal["act", "bound", "verified", "declared"] | str
+
+
+class Explanation(Answer):
+    reason: str
+    rule_id: str | None = None
+    description: str | None = None
+    title: str | None = None
+    reference: str | None = None
+    matched_in: str | None = None
+    needed: list[str] | int | None = None
+    present: list[str] | int | None = None
+    missing: list[str] | None = None
+    read: list[ReadValue] | None = None
+
+
 class RunAnswer(Answer):
     """The answer of POST /execute and POST /permits/{id}/close."""
 
@@ -28,6 +47,7 @@ class RunAnswer(Answer):
     manifest: Document | None = None
     allow_token: Document | None = None
     error: str | None = None
+    explanation: Explanation | None = None
     partial_manifest: Document | None = None
     error_stage: Literal["PEPG", "CCV", "MACC", "AIVP_T4", "PEPG_ADMISSION", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | str | None = None
     deny_receipt: Document | None = None
@@ -190,6 +210,7 @@ class RunRecord(Answer):
     payload_hash: str
     duration_us: int
     error_message: str
+    explanation: Explanation | None = None
     manifest: Document | None = None
     partial_manifest: Document | None = None
 
@@ -537,6 +558,7 @@ class AdminRunRecord(Answer):
     payload_hash: str
     duration_us: int
     error_message: str
+    explanation: Explanation | None = None
     manifest: Document | None = None
     partial_manifest: Document | None = None
     key_id: int

@@ -25,6 +25,7 @@ import { noSuchKey } from "../http/path-ids.ts"
 import { noSuchPermit, readPermitId } from "../http/permit-query.ts"
 import { asRange, readQuery } from "../http/query.ts"
 import { publicBundleUrl } from "./addresses.ts"
+import { explained } from "./explained.ts"
 import { sendExport } from "./export-routes.ts"
 import { anyRun, readsOwner } from "./own-run.ts"
 import { permitRecord, permitSummary } from "./permit-views.ts"
@@ -55,7 +56,8 @@ export function adminRunRoutes(deps: Deps): Hono {
   })
   app.get(`${BASE}/:id`, async c => {
     const row = await anyRun(c, deps)
-    return c.json({ ...runRecord(row), key_id: row.owner } satisfies AdminRunRecord)
+    const record = await runRecord(row, sealed => explained(c, deps, sealed))
+    return c.json({ ...record, key_id: row.owner } satisfies AdminRunRecord)
   })
   return app.route("/", runParts(deps, BASE, anyRun))
 }

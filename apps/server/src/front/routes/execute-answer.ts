@@ -4,18 +4,19 @@ import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/ar
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { DeterminismAnswer } from "@runseal/core/wire/run-summaries"
-import type { Deps } from "../../deps.ts"
+import type { ShownRefusal } from "./explained.ts"
 
 /**
  * The answer of a run. An observed run that enforcement would have refused is answered with the same members, and with what says that it was
  * not: status 200, `ok` true and the mark.
+ * @param refusal why a gate refused the run; behind the sealed sentence, so that a caller who sees `error` alone knows what to change
  * @param ignored unknown members of the body, which the answer names: a misspelt `ai_output_text` is reviewed by nobody
  */
-export async function executeAnswer(
-  { policies }: Pick<Deps, "policies">,
+export function executeAnswer(
   bundle: Bundle,
+  refusal: ShownRefusal,
   ignored: { readonly ignored?: string[] } = {},
-): Promise<{ readonly status: 200 | 422 | 500; readonly body: JsonObject }> {
+): { readonly status: 200 | 422 | 500; readonly body: JsonObject } {
   const { run, sections, manifest, partial_manifest, allow_token } = bundle
   const { http_status: status, sentence } = OUTCOMES[run.outcome_kind]
   const findings = recordFindings(sections)
@@ -33,30 +34,13 @@ export async function executeAnswer(
   const refused = {
     ok: enforcement !== undefined,
     ...base,
-    error: [run.error_message ?? sentence, ...(await causeOf(policies, bundle))].join(" "),
+    error: [run.error_message ?? sentence, ...(refusal === undefined ? [] : [`Cause: ${refusal.cause}.`])].join(" "),
     error_stage: run.error_stage ?? "",
     ...(partial_manifest === undefined ? {} : { partial_manifest }),
+    ...(refusal === undefined ? {} : { explanation: refusal.explanation }),
     ...(found === undefined ? {} : { [found.key]: found.receipt }),
   }
   return { status: enforcement === undefined ? status : 200, body: refused }
-}
-
-/**
- * Why a policy refused the run, in a sentence behind the sealed one, so that a caller who sees the error alone knows what to change. It follows
- * from the bundle and the policy that it names: a repetition gets the same.
- */
-async function causeOf(
-  policies: Pick<Deps["policies"], "describedRule">,
-  { sections: { policy_evaluation: evaluation }, attestation_gap_receipt: gap, run }: Bundle,
-): Promise<readonly string[]> {
-  if (gap !== undefined) return [`attested_context lacks ${gap.missing_fields.join(", ")}.`]
-  if (evaluation === undefined || run.outcome_kind !== "pepg_deny") return []
-  const { policy_hash, fired_rule_id: rule, decision_reason_code: reason } = evaluation
-  if (reason === "DEFAULT_DENY") return ["No rule of the policy allows it."]
-  if (reason === "POLICY_EVALUATION_ERROR") return [`The policy could not be evaluated: ${rule}.`]
-  if (reason !== "RULE_DENIED") return []
-  const description = await policies.describedRule(policy_hash, rule)
-  return [description === undefined ? `Rule ${rule} denied it.` : `Rule ${rule} denied it: ${description}`]
 }
 
 const manifestOf = ({ manifest, partial_manifest, attestation_gap_receipt }: Bundle): JsonObject =>

@@ -28,6 +28,7 @@ import {
 } from "../http/json-body.ts"
 import { readExecuteBody } from "../http/request-bodies.ts"
 import { determinismAnswer, executeAnswer } from "./execute-answer.ts"
+import { explained } from "./explained.ts"
 import { refusalOfJob } from "./job-refusal.ts"
 import { callersRun } from "./own-run.ts"
 import { storedBundle } from "./run-views.ts"
@@ -52,7 +53,11 @@ async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: Ke
   const settled = await deps.idempotencyKeys.once(claim, () => executeBody(c, deps, object, claim))
   const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
   await untilRecorded(deps, bundle)
-  const { status, body } = await executeAnswer(deps, bundle, ignoredOf(object, executeRequestSchema))
+  const { status, body } = executeAnswer(
+    bundle,
+    await explained(c, deps, bundle),
+    ignoredOf(object, executeRequestSchema),
+  )
   return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
 }
 
@@ -97,7 +102,11 @@ export function executeRoutes(deps: Deps): Hono {
     if (claim !== undefined) return await executeOnce(c, deps, object, claim)
     const bundle = await executeBody(c, deps, object)
     await untilRecorded(deps, bundle)
-    const { status, body } = await executeAnswer(deps, bundle, ignoredOf(object, executeRequestSchema))
+    const { status, body } = executeAnswer(
+      bundle,
+      await explained(c, deps, bundle),
+      ignoredOf(object, executeRequestSchema),
+    )
     return c.json(body, status)
   })
   app.post("/execute/verify-determinism", async c => {

@@ -23,6 +23,7 @@ import { noSuchPermit, readPermitId, readPermitsQuery } from "../http/permit-que
 import { type PermitRequest, readClosePermitBody, readOpenPermitBody } from "../http/request-bodies.ts"
 import { readablePage } from "./claim-routes.ts"
 import { executeAnswer } from "./execute-answer.ts"
+import { explained } from "./explained.ts"
 import { callersRun } from "./own-run.ts"
 import { closedPermit, permitRecord, permitSummary, storedOpening } from "./permit-views.ts"
 import { storedBundle } from "./run-views.ts"
@@ -78,7 +79,7 @@ async function open(c: Context, deps: Deps): Promise<Response> {
   const headers = { "Content-Type": "application/json", ...replayedField(settled) }
   if ("refused" in opened) {
     await untilRecorded(deps, opened.refused)
-    const { status, body } = await executeAnswer(deps, opened.refused, ignored)
+    const { status, body } = executeAnswer(opened.refused, await explained(c, deps, opened.refused), ignored)
     return c.body(canonicalize(body), status, headers)
   }
   const { opening, isOpen } = opened
@@ -127,7 +128,7 @@ async function close(c: Context, deps: Deps): Promise<Response> {
   const settled = await deps.idempotencyKeys.once(claim, () => closeBody(c, deps, permitId, object, claim))
   const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
   await untilRecorded(deps, bundle)
-  const { status, body } = await executeAnswer(deps, bundle)
+  const { status, body } = executeAnswer(bundle, await explained(c, deps, bundle))
   return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
 }
 

@@ -10,6 +10,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/run-summaries"
 import type { RunRow, RunSummaryRow } from "../../store/tables/runs-table.ts"
+import type { ShownRefusal } from "./explained.ts"
 
 /** A run in a list. */
 export const runSummary = (row: RunSummaryRow): RunSummary => ({
@@ -55,15 +56,21 @@ function storedRecord(row: RunRow): SealedBundle {
 
 const unreadable = ({ run_id }: RunRow): Error => new Error(`the stored bundle of run ${run_id} is unreadable`)
 
-/** The full run record. */
-export function runRecord(row: RunRow): RunRecord {
-  const { run, sections, manifest, partial_manifest } = storedRecord(row)
+/** The full run record. @param refusalOf why a gate refused it, as far as the reader may see that */
+export async function runRecord(
+  row: RunRow,
+  refusalOf: (record: SealedBundle) => Promise<ShownRefusal>,
+): Promise<RunRecord> {
+  const record = storedRecord(row)
+  const { run, sections, manifest, partial_manifest } = record
+  const refusal = await refusalOf(record)
   return {
     ok: true,
     ...runSummary(row),
     payload_hash: sections.payload.payload_hash,
     duration_us: row.duration_us,
     error_message: run.error_message ?? "",
+    ...(refusal === undefined ? {} : { explanation: refusal.explanation }),
     ...(manifest === undefined ? {} : { manifest }),
     ...(partial_manifest === undefined ? {} : { partial_manifest }),
   }

@@ -14,6 +14,7 @@ import { callerOf } from "../access/caller.ts"
 import { readBundleQuery } from "../http/bundle-query.ts"
 import { type Page, readPage, readSearch } from "../http/query.ts"
 import { readablePage } from "./claim-routes.ts"
+import { explained } from "./explained.ts"
 import { ownRun, type RunOfPath } from "./own-run.ts"
 import { reportOf } from "./report-routes.ts"
 import { runStatementOf } from "./run-statement-route.ts"
@@ -43,7 +44,7 @@ export function runRoutes(deps: Deps): Hono {
     const { filters, page } = readSearch(c.req.url)
     return sendPage(c, deps, page, (source, owner, some) => searchRuns(source, owner, filters, some))
   })
-  app.get("/runs/:id", async c => c.json(runRecord(await ownRun(c, deps))))
+  app.get("/runs/:id", async c => c.json(await runRecord(await ownRun(c, deps), record => explained(c, deps, record))))
   return app.route("/", runParts(deps, "/runs", ownRun))
 }
 

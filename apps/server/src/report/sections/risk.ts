@@ -57,8 +57,8 @@ export const signatureMatch: Part = ({ bundle: { sections }, context: { signatur
   const { mcd_finding: finding } = sections
   if (finding === undefined) return []
   const rows = [
-    fact("Signature", mono(finding.matched_signature_id), signature === undefined ? [] : ` ${signature.name}`),
-    ...(signature === undefined ? [] : [fact("Source", signature.source)]),
+    fact("Signature", mono(finding.matched_signature_id), signature === undefined ? [] : ` ${signature.title}`),
+    ...(signature === undefined ? [] : [fact("Reference", signature.reference)]),
     fact("Category", mono(finding.category)),
     fact("Severity", mono(finding.severity)),
     fact(

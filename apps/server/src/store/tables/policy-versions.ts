@@ -45,15 +45,6 @@ export function findPolicy(source: Source, version: number): Promise<PolicyVersi
   })
 }
 
-/** The text of a policy that was in force; undefined when the database has none of this hash. */
-export function policyOfHash(source: Source, hash: string): Promise<string | undefined> {
-  const { document, policy_hash } = policy_version
-  return source.read(async ({ orm }) => {
-    const [found] = await orm.select({ document }).from(policy_version).where(eq(policy_hash, hash)).limit(1)
-    return found?.document
-  })
-}
-
 /** Most versions of one policy that an older decision is looked for in. */
 const VERSIONS_LOOKED_AT = 256
 
