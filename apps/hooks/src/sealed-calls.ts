@@ -3,7 +3,7 @@
  * same idempotency key, so that the events may reach different processes of the service.
  */
 import type { JsonObject } from "@runseal/canonical"
-import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
+import { textMember } from "@runseal/core/vocabulary/json-members"
 import type { HookSettings } from "@runseal/core/wire/hook-requests"
 import type { Ending, ToolCall } from "./agent-events.ts"
 import { callKey, closeBody, type Late, openBody } from "./permit-bodies.ts"
@@ -98,8 +98,8 @@ function decisionOf(reply: Reply, permitId?: string): Decision {
 
 /** Which rule refused, and where the receipt is. */
 function reasonOf(body: JsonObject, runId: number): string {
-  const receipt = Object.values(body).find(value => isObject(value) && typeof value.evaluator_version === "string")
+  const { explanation } = body
   const rule =
-    textMember(receipt, "fired_rule_id") ?? textMember(receipt, "halt_reason_code") ?? textMember(body, "error_stage")
+    textMember(explanation, "rule_id") ?? textMember(explanation, "reason") ?? textMember(body, "error_stage")
   return `Refused by Runseal, rule ${rule}: ${textMember(body, "error")} The receipt is that of run ${runId}.`
 }

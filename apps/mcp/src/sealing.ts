@@ -120,26 +120,16 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : "an unknown error"
 }
 
-/** The rule that refused a run. */
+/** What refused a run, with its code. */
 function ruleOf(run: RefusedRun): string {
-  switch (run.outcome_kind) {
-    case "pepg_deny":
-      return `${run.deny_receipt.fired_rule_id} (${run.deny_receipt.decision_reason_code})`
-    case "ccv_halt":
-      return run.ccv_halt_receipt.halt_reason_code
-    case "macc_halt":
-      return run.macc_halt_receipt.halt_reason_code
-    case "aivp_t4_halt":
-      return `${run.aivp_t4_halt_receipt.halt_reason_code} (${run.aivp_t4_halt_receipt.decision_reason})`
-    case "attestation_gap":
-      return `ATTESTATION_GAP (${run.attestation_gap_receipt.missing_fields.join(", ")})`
-    case "stage_error":
-      return `stage ${run.error_stage} failed`
-  }
+  if (run.outcome_kind === "stage_error") return `stage ${run.error_stage}`
+  const { rule_id, reason } = run.explanation
+  return rule_id === undefined ? reason : `${rule_id} (${reason})`
 }
 
-/** By what a run was refused, as the agent reads it. */
-export const refusedBy = (sealing: Sealing, run: RefusedRun): string => `by ${ruleOf(run)}. ${whereIs(sealing, run)}`
+/** By what a run was refused and why, as the agent reads it. */
+export const refusedBy = (sealing: Sealing, run: RefusedRun): string =>
+  `by ${ruleOf(run)}. ${run.error} ${whereIs(sealing, run)}`
 
 export const whereIs = ({ address }: Sealing, { run_id }: ExecuteResult): string =>
   `Receipt: run ${run_id}, ${address()}/runs/${run_id}`

@@ -81,7 +81,13 @@ describe("server-filesystem", () => {
     const result = await agent.client.callTool({ name: "write_file", arguments: { path, content: POISON } })
     expect(result).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining("refused before it was made") }],
+      content: [
+        {
+          text: expect.stringMatching(
+            /refused before it was made, by MCD-\S+ .* Cause: MCD-\S+, a signature .*Receipt: run \d+/,
+          ),
+        },
+      ],
     })
     expect(await read(agent, path)).toMatchObject({ isError: true })
   })

@@ -70,7 +70,7 @@ test("a long declared text is cut, and opens", async () => {
   expect(await pageOf(`/console/runs/${run}`)).toContain("all 10,000 characters")
 })
 
-test("a run that a rule denied shows what the rule says", async () => {
+test("a run that a rule denied shows how the rule is described, and what it read", async () => {
   const rules = [
     { id: "all", effect: "allow" },
     {
@@ -85,7 +85,7 @@ test("a run that a rule denied shows what the rule says", async () => {
   const run = numberAt((await customer.execute(request({ route_id: "export" }))).body, "run_id")
   const page = await pageOf(`/console/runs/${run}`)
   expect(page).toContain("Exports stay at home.")
-  expect(page).toContain("context.bound.route_id == &quot;export&quot;")
+  expect(page).toContain("<li><code>bound.route_id</code> <code>export</code>, bound by the run or permit</li>")
 })
 
 test("admin audit leads to the actions of one kind and of one subject, and to the export", async () => {

@@ -115,7 +115,7 @@ describe("a call of a tool", () => {
   test("that the policy refuses is denied with the rule and the receipt", async () => {
     const reason = deniedReason(await hook(service(), pre(call({ tool_name: "WebFetch" }))))
     const id = await newestId(service())
-    expect(reason).toMatch(/^Refused by Runseal, rule no-web: /)
+    expect(reason).toMatch(/^Refused by Runseal, rule no-web: .* Cause: rule no-web of the policy/)
     expect(reason).toContain(`run ${id}.`)
     expect((await service().get(`/runs/${id}/deny-receipt`)).status).toBe(200)
   })

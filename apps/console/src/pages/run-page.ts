@@ -1,20 +1,18 @@
 /** *Run*: what happened first, then why, what was declared, and the proof, which the visitor's own browser checks. */
 
-import type { JsonObject } from "@runseal/canonical"
-import { type Bundle, bundleSchema, durationMs } from "@runseal/core/artifacts/bundle-schema"
+import { type Bundle, bundleSchema, durationMs, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
+import type { Explanation } from "@runseal/core/artifacts/explanation"
 import { endingOf } from "@runseal/core/presentation/account"
 import { failureText } from "@runseal/core/presentation/permit-account"
 import { bundleFacts, declaredOutputHash } from "@runseal/core/verify/record-facts"
-import { isObject } from "@runseal/core/vocabulary/json-members"
+import type { ContextWord } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
-import { type Publication, publicationsPageSchema } from "@runseal/core/wire/admin-answers"
+import { adminRunRecordSchema, type Publication, publicationsPageSchema } from "@runseal/core/wire/admin-answers"
 import { publishedRunSchema } from "@runseal/core/wire/key-requests"
 import type { WitnessesAnswer } from "@runseal/core/wire/log-answers"
-import { policiesPageSchema } from "@runseal/core/wire/policy-requests"
-import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
+import { REPORT_FORMATS, runRecordSchema } from "@runseal/core/wire/run-summaries"
 import { madeShareSchema, type Share, sharesPageSchema } from "@runseal/core/wire/share-messages"
-import { isRefusal } from "../api.ts"
 import { duration } from "../parts/duration.ts"
 import { address, plural, shortHash, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
@@ -37,7 +35,7 @@ export async function runPage(visit: Visit): Promise<Response> {
   const [published, shared] = await Promise.all([publicationOf(visit, run_id), sharesOf(visit, run_id)])
   const { checkpoint: log } = await witnessesOf(visit)
   const title = titleOf(bundle)
-  const body = html`${outcome(bundle, title, await denyingRule(visit, bundle))}
+  const body = html`${outcome(bundle, title, await explanationOf(visit, bundle))}
 ${visit.news ?? ""}
 <div class="columns"><div>
 ${section("Stages and gates", timeline(bundle))}
@@ -63,23 +61,26 @@ function titleOf(bundle: Bundle): string {
 const section = (title: string, content: Markup): Markup =>
   html`<section class="card"><h2>${title}</h2>${content}</section>`
 
-/** The rule that denied a run, as the policy of its record has it; undefined where the visitor may not read policies. */
-async function denyingRule(visit: Visit, { run, sections }: Bundle): Promise<JsonObject | undefined> {
-  const decided = sections.policy_evaluation
-  if (run.outcome_kind !== "pepg_deny" || decided === undefined || !seesAll(visit)) return undefined
-  const found = await visit.api.ask(address("/admin/policies", { limit: POLICIES_READ }), policiesPageSchema)
-  if (isRefusal(found)) return undefined
-  const rules = found.policies.find(({ policy_hash }) => policy_hash === decided.policy_hash)?.policy.rules
-  if (!Array.isArray(rules)) return undefined
-  return rules.filter(isObject).find(({ id }) => id === decided.fired_rule_id)
+/** Why a gate refused the run, as far as the visitor may see it. */
+async function explanationOf(visit: Visit, bundle: Bundle): Promise<Explanation | undefined> {
+  if (receiptOf(bundle) === undefined) return undefined
+  const { run_id } = bundle.run
+  return seesAll(visit)
+    ? (await visit.api.get(`/admin/runs/${run_id}`, adminRunRecordSchema)).explanation
+    : (await visit.api.get(`/runs/${run_id}`, runRecordSchema)).explanation
 }
-/** Newest policies in which the rule of a run is looked for. */
-const POLICIES_READ = 20
 
-const ruleText = ({ description, when }: JsonObject): Markup =>
-  html`${typeof description === "string" ? html`<p>${description}</p>` : ""}${typeof when === "string" ? html`<p>The rule: <code>${when}</code></p>` : ""}`
+const WHOSE: Readonly<Record<ContextWord, string>> = {
+  act: "read from the payload",
+  bound: "bound by the run or permit",
+  verified: "established by the service",
+  declared: "declared by the caller",
+}
 
-function outcome(bundle: Bundle, title: string, rule: JsonObject | undefined): Markup {
+const why = ({ title, reference, description, read = [] }: Explanation): Markup =>
+  html`${title === undefined ? "" : html`<p>${title} (${reference ?? ""})</p>`}${description === undefined ? "" : html`<p>${description}</p>`}${read.length === 0 ? "" : html`<p>The rule read:</p><ul>${read.map(({ name, value, word }) => html`<li><code>${name}</code> <code>${value}</code>, ${WHOSE[word]}</li>`)}</ul>`}`
+
+function outcome(bundle: Bundle, title: string, explanation: Explanation | undefined): Markup {
   const { run } = bundle
   const { cause, permit, enforcement } = bundleFacts(bundle)
   const sentence = withMark(OUTCOMES[run.outcome_kind].sentence, { enforcement })
@@ -88,7 +89,7 @@ function outcome(bundle: Bundle, title: string, rule: JsonObject | undefined): M
   const tone = isWeak && toneOf(run.outcome_kind) === "good" ? "warn" : toneOf(run.outcome_kind)
   return html`<div class="outcome ${tone}"><p class="back"><a href="/console/runs">Runs</a></p>
 <h1><span aria-hidden="true">${SIGNS[tone]}</span> ${title}</h1>
-${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${rule === undefined ? "" : ruleText(rule)}${run.outcome_kind === "ok" ? "" : html`<p>${sentence}</p>`}</div>`
+${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${explanation === undefined ? "" : why(explanation)}${run.outcome_kind === "ok" ? "" : html`<p>${sentence}</p>`}</div>`
 }
 
 /** Number of the key that made a run; 0 for open mode. */

@@ -1,5 +1,6 @@
 /** Part 1: the Executive Summary, exactly two paragraphs: this run, then what its outcome means and where it is anchored. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { explainReceipt } from "@runseal/core/artifacts/explanation"
 import { type RecordFinding, recordFindings } from "@runseal/core/artifacts/record-findings"
 import { declaredOutputHash } from "@runseal/core/verify/record-facts"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
@@ -105,18 +106,22 @@ function failed(bundle: Bundle): Line {
   return stage === undefined ? [] : line("The step that failed is ", mono(stage), ` (${STEP_LABELS[stage]}).`)
 }
 
+/** What of the act was not as its table says, where that refused the run. */
+const unreadableNames = (names: readonly string[] | undefined): string =>
+  names === undefined || names.length === 0 ? "." : `: not as the act table says: ${names.join(", ")}.`
+
 /** What each receipt gives as its reason; a bundle holds one receipt at most. */
 const REASONS: readonly ((bundle: Bundle) => Line | undefined)[] = [
-  ({ deny_receipt: receipt, sections: { mcd_finding: finding } }) =>
+  ({ deny_receipt: receipt, sections }) =>
     receipt &&
     line(
       "The reason is ",
       mono(receipt.decision_reason_code),
       ", by ",
       mono(receipt.fired_rule_id),
-      finding === undefined || receipt.decision_reason_code !== MCD_REASON_CODE
-        ? "."
-        : `: the signature matched in ${placeOf(finding.matched_in)}.`,
+      sections.mcd_finding === undefined || receipt.decision_reason_code !== MCD_REASON_CODE
+        ? unreadableNames(explainReceipt(receipt, sections).missing)
+        : `: the signature matched in ${placeOf(sections.mcd_finding.matched_in)}.`,
     ),
   ({ ccv_halt_receipt: receipt }) =>
     receipt &&
