@@ -93,9 +93,9 @@ async function payloadsOf({ payload, payloads }: DecisionOptions): Promise<Paylo
   return () => text
 }
 
-const made = (decided: DecidedWord, message: string, passes = decided !== "not"): Expected => ({
+const made = (decided: DecidedWord, message: string): Expected => ({
   id: "decided_again",
-  result: passes ? "pass" : "fail",
+  result: decided === "not" ? "fail" : "pass",
   message,
   decided,
 })

@@ -126,6 +126,18 @@ describe("a record", () => {
     expect(await judged(older, "--decided-by", policyFile, "--same-engine")).toMatchObject({ exit: 1, decided: "not" })
   })
 
+  test("is not decided again where the engine does not load its policy", async () => {
+    const document = documentOf("payments", [{ id: "all", effect: "allow", act: "transfer", when: "context.gone" }])
+    const policy_hash = digest(policyPreimage(parsePolicyDocument(document), undefined, "9.0.0"))
+    const record = decidedRun(deployment, policy, paying("250"), {
+      alter: { policy_evaluation: part => ({ ...membersOf(part), engine_version: "9.0.0", policy_hash }) },
+    })
+    expect(await judged(record, "--decided-by", write("newer.json", document))).toMatchObject({
+      exit: 1,
+      message: "NOT DECIDED AGAIN: this version of the engine does not load its policy",
+    })
+  })
+
   test("of a signature that denied is decided again on the service's word, also with the payload", async () => {
     const matched = sealRun(deployment, {
       outcome: "pepg_deny",

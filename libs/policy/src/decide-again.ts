@@ -15,6 +15,7 @@ import { isSameJson } from "@runseal/core/vocabulary/json-members"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
 import { type DecidedSections, decide, withheldSources } from "./decide.ts"
 import { type CompiledPolicy, compilePolicy, POLICY_ENGINE_VERSION, policyPreimage } from "./load-policy.ts"
+import { PolicyError } from "./policy-document.ts"
 
 /** A record or an opening, as far as its decision goes. */
 export type SealedDecision = {
@@ -62,13 +63,16 @@ export function decidesAgain(documents: readonly PolicyDocument[]): DecideAgain 
   return (record, payload) => {
     const { policy_evaluation: evaluation, envelope } = record.sections
     const gap = record.attestation_gap_receipt
-    if (evaluation !== undefined && envelope !== undefined) {
+    if (evaluation === undefined || envelope === undefined)
+      return gap === undefined ? { without_policy: true } : requiredAgain(record, gap, documents)
+    try {
       const policy = policyOf(evaluation)
-      return policy === undefined
-        ? { differs: ["policy_hash"] }
-        : evaluatedAgain({ ...record.sections, envelope }, evaluation, policy, payload)
+      if (policy === undefined) return { differs: ["policy_hash"] }
+      return evaluatedAgain({ ...record.sections, envelope }, evaluation, policy, payload)
+    } catch (error) {
+      if (error instanceof PolicyError) return { undecided: "this version of the engine does not load its policy" }
+      throw error
     }
-    return gap === undefined ? { without_policy: true } : requiredAgain(record, gap, documents)
   }
 }
 
