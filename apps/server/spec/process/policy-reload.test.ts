@@ -43,6 +43,96 @@ test("SIGHUP puts the changed file in force; one that cannot be used changes not
   }
 })
 
+const PAYMENTS = {
+  policy_id: "payments",
+  policy_name: "Payments",
+  required_attested_fields: [],
+  acts: [
+    {
+      name: "transfer",
+      routes: ["payments/transfer"],
+      names: { amount: { at: "/amount", type: "decimal", min: "0.01" }, note: { at: "/note", type: "string" } },
+    },
+  ],
+  rules: [
+    { id: "transfers", effect: "allow", act: "transfer" },
+    { id: "large", effect: "deny", act: "transfer", when: 'context.act.amount.greaterThan(decimal("10000.0"))' },
+    {
+      id: "long",
+      effect: "deny",
+      routes: ["payments/*"],
+      when: "context.bound has valid_for_seconds && context.bound.valid_for_seconds > 60",
+    },
+  ],
+}
+const TWO = {
+  id: "two-people",
+  effect: "deny",
+  act: "transfer",
+  when: 'context.act.amount.greaterThan(decimal("500.0")) && context.declared.approver_count < 2',
+}
+
+test("policy check says whose word each rule rests on, tries each act, and warns of what declarations alone decide", async () => {
+  const checked = await runToEnd([
+    "policy",
+    "check",
+    file("payments.json", { ...PAYMENTS, rules: [...PAYMENTS.rules, TWO] }),
+  ])
+  expect(checked).toMatchObject({ code: 0 })
+  expect(checked.stdout).toContain("large (deny): act.amount (read by the service from the payload)")
+  expect(checked.stdout).toContain("declared.approver_count (declared by the caller)")
+  expect(checked.stdout).toContain("warning: two-people does not deny a caller that declares otherwise")
+  expect(checked.stdout).toMatch(
+    /a run of payments\/transfer with the least payload of transfer.*: admitted by transfers/,
+  )
+  expect(checked.stdout).not.toContain("has no condition")
+})
+
+test("policy check times a rule of an act with a large request of that act, and says where it cannot", async () => {
+  const patterns = Array.from({ length: 25 }, () => 'context.declared.attested.decision_note like "*example*z*"')
+  const when = `context.declared has attested && context.declared.attested has decision_note && (${patterns.join(" || ")})`
+  const slow = { id: "notes", effect: "deny", act: "transfer", when }
+  const { stdout } = await runToEnd([
+    "policy",
+    "check",
+    file("slow-act.json", { ...PAYMENTS, rules: [...PAYMENTS.rules, slow] }),
+  ])
+  expect(stdout).toMatch(/warning: notes takes \d+\.\d ms for a large request/)
+  const names = { one: { at: "/a", type: "boolean" }, other: { at: "/a", type: "integer" } }
+  const acts = [{ ...PAYMENTS.acts[0], names }]
+  const rules = [{ id: "r", effect: "allow", act: "transfer", when: "context.act.one" }]
+  const unfit = await runToEnd(["policy", "check", file("unfit.json", { ...PAYMENTS, acts, rules })])
+  expect(unfit.stdout).toContain("warning: r was not timed: no example of a payload fits its act table")
+})
+
+test("policy test judges openings by their terms, and says what of an act cannot be read", async () => {
+  const payments = file("payments.json", PAYMENTS)
+  const payment = { route_id: "payments/transfer", payload: { amount: 12, note: "rent" } }
+  const cases = [
+    { name: "small", request: payment, expect: { decision: "admitted" } },
+    { name: "short", opening: { ...payment, valid_for_seconds: 60 }, expect: { decision: "admitted" } },
+    { name: "long", opening: payment, expect: { decision: "denied", rule_id: "long" } },
+    {
+      name: "exponent",
+      request: { ...payment, payload: '{"amount":1e4,"note":"rent"}' },
+      expect: { decision: "denied", rule_id: "policy-engine", reason: "ACT_UNREADABLE" },
+    },
+    {
+      name: "other",
+      request: { ...payment, payload: undefined, payload_text: "{}", route_id: "other" },
+      expect: { decision: "denied", reason: "RULE_DENIED" },
+    },
+  ]
+  const tested = await runToEnd(["policy", "test", payments, file("cases.json", cases)])
+  expect(tested.code).toBe(1)
+  expect(tested.stdout).toContain("ok      exponent: denied by policy-engine (ACT_UNREADABLE: amount not_exact)")
+  expect(tested.stdout).toContain("FAILED  other: denied by default-deny (DEFAULT_DENY); expected denied (RULE_DENIED)")
+  expect(tested.stdout).toContain("4 of 5 cases as expected")
+  const both = [{ name: "both", request: payment, opening: payment, expect: { decision: "admitted" } }]
+  const refused = await runToEnd(["policy", "test", payments, file("both.json", both)])
+  expect(refused.stderr).toContain("must have a request or an opening")
+})
+
 test("policy check shows hash, warnings and decisions, and refuses what a start refuses", async () => {
   const good = await runToEnd(["policy", "check", file("good.json", FRUGAL)])
   expect(good).toMatchObject({ code: 0 })

@@ -7,14 +7,17 @@ import { declaredTokens } from "@runseal/core/vocabulary/declared-tokens"
 import { dropNullMembers, isObject } from "@runseal/core/vocabulary/json-members"
 import { executeRequestSchema } from "@runseal/core/wire/execute-request"
 import {
+  CLOSE_SECONDS_DEFAULT,
   type ClosePermitRequest,
   closePermitRequestSchema,
   type OpenPermitRequest,
   openPermitRequestSchema,
+  VALID_SECONDS_DEFAULT,
 } from "@runseal/core/wire/permit-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import { badRequest } from "../../http-error.ts"
+import type { AskedPermit } from "../../run/pipeline/permits/permit-terms.ts"
 
 /**
  * Validates a body that was just parsed, and drops its members that are null. Those inside it are dropped once their names were
@@ -109,6 +112,15 @@ export function readOpenPermitBody(body: JsonObject): {
     permit,
   }
 }
+
+/** What a permit is asked for, with the terms of a request that names none. */
+export const askedPermit = ({ audience, reserve_tokens, ...request }: PermitRequest): AskedPermit => ({
+  audience,
+  reserve_tokens,
+  valid_for_seconds: request.valid_for_seconds ?? VALID_SECONDS_DEFAULT,
+  close_within_seconds: request.close_within_seconds ?? CLOSE_SECONDS_DEFAULT,
+  redeem_required: request.redeem_required === true,
+})
 
 /** @throws HttpError 400 naming the field that is wrong, never its value */
 export function readClosePermitBody(body: JsonObject): ClosePermitRequest {

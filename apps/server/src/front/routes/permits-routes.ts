@@ -4,23 +4,17 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { OpenPermitAnswer, PermitsPage } from "@runseal/core/wire/permit-answers"
-import {
-  CLOSE_SECONDS_DEFAULT,
-  type ClosePermitRequest,
-  openPermitRequestSchema,
-  VALID_SECONDS_DEFAULT,
-} from "@runseal/core/wire/permit-requests"
+import { type ClosePermitRequest, openPermitRequestSchema } from "@runseal/core/wire/permit-requests"
 import { type Context, Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import type { ReportedAct } from "../../run/pipeline/permits/closing-run.ts"
-import type { AskedPermit } from "../../run/pipeline/permits/permit-terms.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { type FoundPermit, findPermit, listPermits } from "../../store/tables/permit-reads.ts"
 import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import { queueWork, readJsonBody, roomForAnswer } from "../http/json-body.ts"
 import { noSuchPermit, readPermitId, readPermitsQuery } from "../http/permit-query.ts"
-import { type PermitRequest, readClosePermitBody, readOpenPermitBody } from "../http/request-bodies.ts"
+import { askedPermit, readClosePermitBody, readOpenPermitBody } from "../http/request-bodies.ts"
 import { readablePage } from "./claim-routes.ts"
 import { executeAnswer } from "./execute-answer.ts"
 import { explained } from "./explained.ts"
@@ -103,14 +97,6 @@ async function openBody(c: Context, deps: Deps, object: JsonObject, claim: KeyCl
   )
   return "refused" in opened ? { refused: opened.refused.bundle } : { opening: opened.opening, isOpen: true }
 }
-
-const askedPermit = ({ audience, reserve_tokens, ...request }: PermitRequest): AskedPermit => ({
-  audience,
-  reserve_tokens,
-  valid_for_seconds: request.valid_for_seconds ?? VALID_SECONDS_DEFAULT,
-  close_within_seconds: request.close_within_seconds ?? CLOSE_SECONDS_DEFAULT,
-  redeem_required: request.redeem_required === true,
-})
 
 /** What a first request made: a permit by its id, or a run by its number. */
 async function storedOutcome(c: Context, deps: Deps, recordId: string): Promise<Opened> {

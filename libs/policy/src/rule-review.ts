@@ -1,0 +1,269 @@
+/**
+ * What a rule rests on, and mistakes that people make in rules, for the author of a policy. It reads the form of a condition, not its
+ * values: a warning is about what callers can do, whatever they do today. docs/policy-and-review.md, "Mistakes that people make";
+ * decision 0324.
+ */
+import { type ActTable, isRouteOf } from "@runseal/core/act/act-table"
+import { CONTEXT_WORDS, type ContextReads, type ContextWord } from "@runseal/core/formulas/policy-context"
+import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
+import { cedar } from "./cedar-engine.node.ts"
+import { contextPath, contextReads } from "./context-reads.ts"
+import type { CompiledPolicy } from "./load-policy.ts"
+
+/** One rule: what it reads, by whose word that is, and what is seldom meant so. */
+export type RuleReview = {
+  readonly rule_id: string
+  readonly effect: PolicyRule["effect"]
+  readonly rests_on: readonly { readonly word: ContextWord; readonly attributes: readonly string[] }[]
+  /** Each is a sentence without its full stop that begins with the rule's id. */
+  readonly warnings: readonly string[]
+}
+
+/** A node of a condition in Cedar's JSON form: an object `{operator: operands}`. */
+type Expression = unknown
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The operator and its operands. */
+const nodeOf = (expression: Expression): readonly [operator: string, operands: Readonly<Record<string, unknown>>] => {
+  const [[operator, operands] = ["", {}]] = isRecord(expression) ? Object.entries(expression) : []
+  return [operator, isRecord(operands) ? operands : {}]
+}
+
+const readsOf = (expression: Expression): ContextReads => contextReads([expression]) ?? new Set()
+/** The same without the record that is asked for before its attributes. */
+function attributesOf(expression: Expression): readonly string[] {
+  const paths = [...readsOf(expression)].toSorted()
+  return paths.filter(path => !paths.some(other => other.startsWith(`${path}.`)))
+}
+const isDeclared = (path: string): boolean => path.startsWith("declared.")
+
+/** Whether declarations alone can make an expression true, and whether they can make it false, whatever act, permit and service say. */
+type Declarable = { readonly yes: boolean; readonly no: boolean }
+
+function declarable(expression: Expression): Declarable {
+  const [operator, operands] = nodeOf(expression)
+  const of = (side: string): Declarable => declarable(operands[side])
+  switch (operator) {
+    case "Value": {
+      const value = isRecord(expression) ? expression.Value : undefined
+      return { yes: value === true, no: value === false }
+    }
+    case "!": {
+      const { yes, no } = of("arg")
+      return { yes: no, no: yes }
+    }
+    case "&&":
+      return { yes: of("left").yes && of("right").yes, no: of("left").no || of("right").no }
+    case "||":
+      return { yes: of("left").yes || of("right").yes, no: of("left").no && of("right").no }
+    case "if-then-else": {
+      const [asked, then, otherwise] = [of("if"), of("then"), of("else")]
+      const can = (which: "yes" | "no"): boolean =>
+        (asked.yes && then[which]) || (asked.no && otherwise[which]) || (then[which] && otherwise[which])
+      return { yes: can("yes"), no: can("no") }
+    }
+    default: {
+      const can = [...readsOf(expression)].some(isDeclared)
+      return { yes: can, no: can }
+    }
+  }
+}
+
+/** A comparison in a condition. `isFor`: that it is true makes the condition rather true; that of a `!` rather false. */
+type Comparison = {
+  readonly operator: string
+  readonly operands: Readonly<Record<string, unknown>>
+  readonly isFor: boolean
+  /** The attribute that it compares, as `act.path`; undefined for none or several. */
+  readonly attribute: string | undefined
+}
+
+function comparisonsOf(expression: Expression, isFor = true): readonly Comparison[] {
+  const [operator, operands] = nodeOf(expression)
+  const { left, right } = operands
+  switch (operator) {
+    case "!":
+      return comparisonsOf(operands.arg, !isFor)
+    case "&&":
+    case "||":
+      return [...comparisonsOf(left, isFor), ...comparisonsOf(right, isFor)]
+    case "if-then-else":
+      return [
+        ...[true, false].flatMap(asked => comparisonsOf(operands.if, asked)),
+        ...[operands.then, operands.else].flatMap(branch => comparisonsOf(branch, isFor)),
+      ]
+    default: {
+      const paths = attributesOf(expression)
+      return [{ operator, operands, isFor, attribute: paths.length === 1 ? paths[0] : undefined }]
+    }
+  }
+}
+
+/** A rule as it is reviewed. */
+type Reviewed = {
+  readonly rule: PolicyRule
+  readonly condition: Expression
+  readonly table: ActTable | undefined
+  readonly comparisons: readonly Comparison[]
+}
+
+function reviewed(rule: PolicyRule, { document, texts }: CompiledPolicy): Reviewed {
+  const parsed = cedar().policyToJson(texts[rule.id] ?? "")
+  const condition = parsed.type === "success" ? parsed.json.conditions.at(-1)?.body : undefined
+  const table = document.acts?.find(({ name }) => name === rule.act)
+  return { rule, condition, table, comparisons: comparisonsOf(condition) }
+}
+
+/** Whether a run passes the rule rather where the comparison is true. */
+const letsThrough = ({ rule }: Reviewed, { isFor, operator }: Comparison): boolean =>
+  (rule.effect === "allow") === (operator === "!=" ? !isFor : isFor)
+
+const listed = (names: Iterable<string | undefined>): string =>
+  [...new Set([...names].filter(name => name !== undefined))].toSorted().join(", ")
+
+function declaredAlone({ rule: { id, effect }, condition }: Reviewed): readonly string[] {
+  const read = listed(attributesOf(condition).filter(isDeclared))
+  if (read === "") return []
+  const { yes, no } = declarable(condition)
+  if (effect === "allow" && yes)
+    return [`${id} allows what a caller only has to declare: declarations alone make it true (${read})`]
+  if (effect === "deny" && no)
+    return [`${id} does not deny a caller that declares otherwise: declarations alone make it false (${read})`]
+  return []
+}
+
+type PatternPart = "Wildcard" | { readonly Literal: string }
+const isPattern = (value: unknown): value is readonly PatternPart[] => Array.isArray(value)
+const likesOf = (each: Reviewed): readonly (Comparison & { readonly pattern: readonly PatternPart[] })[] =>
+  each.comparisons.flatMap(comparison => {
+    const { pattern } = comparison.operands
+    return comparison.operator === "like" && isPattern(pattern) ? [{ ...comparison, pattern }] : []
+  })
+const textOf = (pattern: readonly PatternPart[]): string =>
+  pattern.map(part => (part === "Wildcard" ? "*" : part.Literal)).join("")
+
+function openPatterns(each: Reviewed): readonly string[] {
+  const open = likesOf(each).filter(
+    like => letsThrough(each, like) && like.pattern[0] === "Wildcard" && !like.attribute?.startsWith("verified."),
+  )
+  const { id } = each.rule
+  return open.length === 0
+    ? []
+    : [
+        `${id} lets through whatever ends as a pattern says (${listed(open.map(({ attribute }) => attribute))}): begin the pattern with a text, or list what is allowed`,
+      ]
+}
+
+/** A pattern like `/srv/*` also fits `/srv/../etc`. */
+function climbingPaths(each: Reviewed, all: readonly Reviewed[]): readonly string[] {
+  const stopped = new Set(
+    all.flatMap(other =>
+      likesOf(other)
+        .filter(like => !letsThrough(other, like) && textOf(like.pattern).includes(".."))
+        .map(({ attribute }) => attribute),
+    ),
+  )
+  const open = likesOf(each).filter(
+    like =>
+      letsThrough(each, like) &&
+      textOf(like.pattern).endsWith("/*") &&
+      like.attribute?.startsWith("act.") === true &&
+      !stopped.has(like.attribute),
+  )
+  return open.length === 0
+    ? []
+    : [
+        `${each.rule.id} lets through paths that climb out with .. (${listed(open.map(({ attribute }) => attribute))}): deny what is like "*..*"`,
+      ]
+}
+
+/** Whether a text of the act can be written in more than one way that a reader takes for the same. */
+function isFree({ table }: Reviewed, attribute: string | undefined): boolean {
+  const row = table?.names[attribute?.replace("act.", "") ?? ""]
+  return row?.type === "string" || (row?.type === "strings" && row.case === undefined)
+}
+const EQUALITIES: readonly string[] = ["==", "!=", "contains", "containsAll", "containsAny"]
+
+function evadedTexts(each: Reviewed): readonly string[] {
+  const evaded = each.comparisons.filter(
+    comparison =>
+      EQUALITIES.includes(comparison.operator) && !letsThrough(each, comparison) && isFree(each, comparison.attribute),
+  )
+  return evaded.length === 0
+    ? []
+    : [
+        `${each.rule.id} stops a text in one spelling only (${listed(evaded.map(({ attribute }) => attribute))}): another case, a blank or a letter that resembles another passes; allow what is known, or give the name the type ascii with a case`,
+      ]
+}
+
+/** A number that may be left out stops nothing where it is. */
+function absentNumbers(each: Reviewed, all: readonly Reviewed[]): readonly string[] {
+  const asksFor = (other: Reviewed, isFor: boolean): readonly (string | undefined)[] =>
+    other.comparisons
+      .filter(has => has.operator === "has" && (other.rule.effect === "deny") === (has.isFor === isFor))
+      .map(has => contextPath({ has: has.operands })?.join("."))
+  const refused = new Set(all.filter(({ rule }) => rule.act === each.rule.act).flatMap(other => asksFor(other, false)))
+  const open = asksFor(each, true).filter(name => {
+    const row = each.table?.names[name?.replace("act.", "") ?? ""]
+    return (row?.type === "decimal" || row?.type === "integer") && !refused.has(name)
+  })
+  return open.length === 0
+    ? []
+    : [`${each.rule.id} stops nothing where the number is left out (${listed(open)}): make the name required`]
+}
+
+/** An allow of routes among which some are read by a table, and others by none. */
+function unreadRoutes({ rule: { id, effect, act, routes = [] } }: Reviewed, { acts = [] }: PolicyDocument) {
+  if (effect !== "allow" || act !== undefined) return []
+  const read = acts.flatMap(table => table.routes)
+  const wide = routes.filter(
+    route => !read.includes(route) && read.some(known => known !== route && isRouteOf(route, known)),
+  )
+  return wide.length === 0
+    ? []
+    : [
+        `${id} allows routes beside those of a table, and nothing of their payloads is read (${listed(wide)}): name the act`,
+      ]
+}
+
+function everyRoute({ rule: { id, effect, act, routes, when } }: Reviewed, all: readonly Reviewed[]) {
+  if (effect !== "allow" || (act ?? routes ?? when) !== undefined) return []
+  const byRoute = all.filter(
+    ({ rule, condition }) => rule.routes !== undefined || readsOf(condition).has("bound.route_id"),
+  )
+  return byRoute.length === 0
+    ? []
+    : [
+        `${id} allows every route, and callers choose it: ${listed(byRoute.map(({ rule }) => rule.id))} can be passed by under another name`,
+      ]
+}
+
+function restsOn({ rule, condition }: Reviewed): RuleReview["rests_on"] {
+  const byRoute = rule.act !== undefined || rule.routes !== undefined
+  const reads = [...new Set([...attributesOf(condition), ...(byRoute ? ["bound.route_id"] : [])])]
+  return CONTEXT_WORDS.flatMap(word => {
+    const attributes = reads.filter(path => path.startsWith(`${word}.`))
+    return attributes.length === 0 ? [] : [{ word, attributes }]
+  })
+}
+
+/** @returns each rule, in the order of the document */
+export function reviewRules(policy: CompiledPolicy): readonly RuleReview[] {
+  const all = policy.document.rules.map(rule => reviewed(rule, policy))
+  return all.map(each => ({
+    rule_id: each.rule.id,
+    effect: each.rule.effect,
+    rests_on: restsOn(each),
+    warnings: [
+      ...declaredAlone(each),
+      ...openPatterns(each),
+      ...climbingPaths(each, all),
+      ...evadedTexts(each),
+      ...absentNumbers(each, all),
+      ...unreadRoutes(each, policy.document),
+      ...everyRoute(each, all),
+    ],
+  }))
+}
