@@ -12,7 +12,7 @@ import { askedPermit, readExecuteBody, readOpenPermitBody } from "./front/http/r
 import { HttpError } from "./http-error.ts"
 import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
-import { inWords, type Judging, PLAIN, type PolicyOutput, tryRun } from "./policy-trial.ts"
+import { inWords, type Judging, PLAIN, type PolicyOutput, tryRun } from "./tried-run.ts"
 
 /** Most cases of a file. */
 const CASES_MAX = 10_000

@@ -9,7 +9,7 @@ import { examplePayload } from "@runseal/policy/example-payload"
 import { type CompiledPolicy, compilePolicy } from "@runseal/policy/load-policy"
 import { type RuleReview, reviewRules } from "@runseal/policy/rule-review"
 import type { Config } from "./options/config.ts"
-import { inWords, PLAIN, type PolicyOutput, tryRun } from "./policy-trial.ts"
+import { inWords, PLAIN, type PolicyOutput, tryRun } from "./tried-run.ts"
 
 const ATTESTED: JsonObject = Object.fromEntries(
   ATTESTED_FIELDS.map(field => {

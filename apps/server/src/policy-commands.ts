@@ -10,8 +10,8 @@ import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { testCases } from "./policy-cases.ts"
 import { check } from "./policy-check.ts"
-import type { PolicyOutput } from "./policy-trial.ts"
 import { compileSignatureLibrary } from "./run/policy/signature-library.ts"
+import type { PolicyOutput } from "./tried-run.ts"
 
 /** @throws StartupError for a file that cannot be used */
 export function doWithPolicy(config: Config, command: PolicyCommand): PolicyOutput {

@@ -114,6 +114,13 @@ test.each<readonly [rules: readonly Rule[]]>([
   expect(warningsOf(...rules)).toEqual([])
 })
 
+test("a long condition is reviewed at once", () => {
+  const since = performance.now()
+  expect(warningsOf(deny(Array.from({ length: 180 }, () => TWO).join(" || ")))).toHaveLength(1)
+  expect(warningsOf(deny(`${"if ".repeat(60)}${LARGE}${" then true else false".repeat(60)}`))).toEqual([])
+  expect(performance.now() - since).toBeLessThan(5000)
+})
+
 test("what a rule rests on is named with whose word it is", () => {
   const [review] = reviewRules(loadPolicy(policyOf(deny(`${LARGE} && ${TWO} && context.verified.region == "local"`))))
   expect(review?.rests_on).toEqual([

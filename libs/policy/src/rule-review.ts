@@ -44,22 +44,24 @@ type Declarable = { readonly yes: boolean; readonly no: boolean }
 
 function declarable(expression: Expression): Declarable {
   const [operator, operands] = nodeOf(expression)
-  const of = (side: string): Declarable => declarable(operands[side])
   switch (operator) {
     case "Value": {
       const value = isRecord(expression) ? expression.Value : undefined
       return { yes: value === true, no: value === false }
     }
     case "!": {
-      const { yes, no } = of("arg")
+      const { yes, no } = declarable(operands.arg)
       return { yes: no, no: yes }
     }
     case "&&":
-      return { yes: of("left").yes && of("right").yes, no: of("left").no || of("right").no }
-    case "||":
-      return { yes: of("left").yes || of("right").yes, no: of("left").no && of("right").no }
+    case "||": {
+      const [left, right] = [declarable(operands.left), declarable(operands.right)]
+      return operator === "&&"
+        ? { yes: left.yes && right.yes, no: left.no || right.no }
+        : { yes: left.yes || right.yes, no: left.no && right.no }
+    }
     case "if-then-else": {
-      const [asked, then, otherwise] = [of("if"), of("then"), of("else")]
+      const [asked, then, otherwise] = [declarable(operands.if), declarable(operands.then), declarable(operands.else)]
       const can = (which: "yes" | "no"): boolean =>
         (asked.yes && then[which]) || (asked.no && otherwise[which]) || (then[which] && otherwise[which])
       return { yes: can("yes"), no: can("no") }
@@ -71,32 +73,36 @@ function declarable(expression: Expression): Declarable {
   }
 }
 
-/** A comparison in a condition. `isFor`: that it is true makes the condition rather true; that of a `!` rather false. */
+/** A comparison in a condition. */
 type Comparison = {
   readonly operator: string
   readonly operands: Readonly<Record<string, unknown>>
-  readonly isFor: boolean
+  /** What the condition rather is where the comparison is true: of one in a `!` false, of one behind an `if` either. */
+  readonly makes: readonly boolean[]
   /** The attribute that it compares, as `act.path`; undefined for none or several. */
   readonly attribute: string | undefined
 }
 
-function comparisonsOf(expression: Expression, isFor = true): readonly Comparison[] {
+function comparisonsOf(expression: Expression, makes: readonly boolean[] = [true]): readonly Comparison[] {
   const [operator, operands] = nodeOf(expression)
   const { left, right } = operands
   switch (operator) {
     case "!":
-      return comparisonsOf(operands.arg, !isFor)
+      return comparisonsOf(
+        operands.arg,
+        makes.map(made => !made),
+      )
     case "&&":
     case "||":
-      return [...comparisonsOf(left, isFor), ...comparisonsOf(right, isFor)]
+      return [...comparisonsOf(left, makes), ...comparisonsOf(right, makes)]
     case "if-then-else":
       return [
-        ...[true, false].flatMap(asked => comparisonsOf(operands.if, asked)),
-        ...[operands.then, operands.else].flatMap(branch => comparisonsOf(branch, isFor)),
+        ...comparisonsOf(operands.if, [true, false]),
+        ...[operands.then, operands.else].flatMap(branch => comparisonsOf(branch, makes)),
       ]
     default: {
       const paths = attributesOf(expression)
-      return [{ operator, operands, isFor, attribute: paths.length === 1 ? paths[0] : undefined }]
+      return [{ operator, operands, makes, attribute: paths.length === 1 ? paths[0] : undefined }]
     }
   }
 }
@@ -116,9 +122,11 @@ function reviewed(rule: PolicyRule, { document, texts }: CompiledPolicy): Review
   return { rule, condition, table, comparisons: comparisonsOf(condition) }
 }
 
-/** Whether a run passes the rule rather where the comparison is true. */
-const letsThrough = ({ rule }: Reviewed, { isFor, operator }: Comparison): boolean =>
-  (rule.effect === "allow") === (operator === "!=" ? !isFor : isFor)
+/** Whether a run is let through rather where the comparison is true, and whether it is stopped; behind an `if` both. */
+const passes = ({ rule }: Reviewed, { makes, operator }: Comparison, passed: boolean): boolean =>
+  makes.some(made => ((rule.effect === "allow") === (operator === "!=" ? !made : made)) === passed)
+const letsThrough = (each: Reviewed, comparison: Comparison): boolean => passes(each, comparison, true)
+const stops = (each: Reviewed, comparison: Comparison): boolean => passes(each, comparison, false)
 
 const listed = (names: Iterable<string | undefined>): string =>
   [...new Set([...names].filter(name => name !== undefined))].toSorted().join(", ")
@@ -161,7 +169,7 @@ function climbingPaths(each: Reviewed, all: readonly Reviewed[]): readonly strin
   const stopped = new Set(
     all.flatMap(other =>
       likesOf(other)
-        .filter(like => !letsThrough(other, like) && textOf(like.pattern).includes(".."))
+        .filter(like => stops(other, like) && textOf(like.pattern).includes(".."))
         .map(({ attribute }) => attribute),
     ),
   )
@@ -189,7 +197,7 @@ const EQUALITIES: readonly string[] = ["==", "!=", "contains", "containsAll", "c
 function evadedTexts(each: Reviewed): readonly string[] {
   const evaded = each.comparisons.filter(
     comparison =>
-      EQUALITIES.includes(comparison.operator) && !letsThrough(each, comparison) && isFree(each, comparison.attribute),
+      EQUALITIES.includes(comparison.operator) && stops(each, comparison) && isFree(each, comparison.attribute),
   )
   return evaded.length === 0
     ? []
@@ -200,12 +208,14 @@ function evadedTexts(each: Reviewed): readonly string[] {
 
 /** A number that may be left out stops nothing where it is. */
 function absentNumbers(each: Reviewed, all: readonly Reviewed[]): readonly string[] {
-  const asksFor = (other: Reviewed, isFor: boolean): readonly (string | undefined)[] =>
+  const asksFor = (other: Reviewed, how: typeof stops): readonly (string | undefined)[] =>
     other.comparisons
-      .filter(has => has.operator === "has" && (other.rule.effect === "deny") === (has.isFor === isFor))
+      .filter(has => has.operator === "has" && how(other, has))
       .map(has => contextPath({ has: has.operands })?.join("."))
-  const refused = new Set(all.filter(({ rule }) => rule.act === each.rule.act).flatMap(other => asksFor(other, false)))
-  const open = asksFor(each, true).filter(name => {
+  const refused = new Set(
+    all.filter(({ rule }) => rule.act === each.rule.act).flatMap(other => asksFor(other, letsThrough)),
+  )
+  const open = asksFor(each, stops).filter(name => {
     const row = each.table?.names[name?.replace("act.", "") ?? ""]
     return (row?.type === "decimal" || row?.type === "integer") && !refused.has(name)
   })

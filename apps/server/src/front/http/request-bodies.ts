@@ -17,7 +17,6 @@ import {
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import * as v from "valibot"
 import { badRequest } from "../../http-error.ts"
-import type { AskedPermit } from "../../run/pipeline/permits/permit-terms.ts"
 
 /**
  * Validates a body that was just parsed, and drops its members that are null. Those inside it are dropped once their names were
@@ -114,7 +113,7 @@ export function readOpenPermitBody(body: JsonObject): {
 }
 
 /** What a permit is asked for, with the terms of a request that names none. */
-export const askedPermit = ({ audience, reserve_tokens, ...request }: PermitRequest): AskedPermit => ({
+export const askedPermit = ({ audience, reserve_tokens, ...request }: PermitRequest): Required<PermitRequest> => ({
   audience,
   reserve_tokens,
   valid_for_seconds: request.valid_for_seconds ?? VALID_SECONDS_DEFAULT,
