@@ -1,7 +1,7 @@
 /** `policy check FILE`: what a policy rests on, what it decides on examples, how long its rules take, and mistakes that people make. */
 import type { JsonObject } from "@runseal/canonical"
 import type { ActTable } from "@runseal/core/act/act-table"
-import type { ContextWord } from "@runseal/core/formulas/policy-context"
+import type { ContextWord } from "@runseal/core/vocabulary/decision-codes"
 import { ATTESTED_FIELDS } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import type { SubmittedRun } from "@runseal/core/wire/submission"

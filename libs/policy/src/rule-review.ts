@@ -4,7 +4,8 @@
  * decision 0324.
  */
 import { type ActTable, isRouteOf } from "@runseal/core/act/act-table"
-import { CONTEXT_WORDS, type ContextReads, type ContextWord } from "@runseal/core/formulas/policy-context"
+import type { ContextReads } from "@runseal/core/formulas/policy-context"
+import { CONTEXT_WORDS, type ContextWord } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.node.ts"
 import { contextPath, contextReads } from "./context-reads.ts"
