@@ -15,11 +15,13 @@ const RECORD = [...SUMMARY, "ok", "payload_hash", "duration_us", "error_message"
 describe.each(CASES)("the record of %s", name => {
   const record = async () => (await service().get(`/runs/${runId(name)}`)).body
 
-  test("has exactly its fields, with the full manifest or partial manifest where there is one", async () => {
-    const sealed = ["manifest", "partial_manifest"].filter(part => Object.hasOwn(answers()[name].body, part))
+  test("has exactly its fields, with the manifest, partial manifest and explanation that the answer has", async () => {
+    const answered = ["manifest", "partial_manifest", "explanation"].filter(part =>
+      Object.hasOwn(answers()[name].body, part),
+    )
     const body = await record()
-    expect(keysOf(body)).toEqual([...RECORD, ...sealed].sort())
-    for (const part of sealed) expect(body[part]).toEqual(answers()[name].body[part])
+    expect(keysOf(body)).toEqual([...RECORD, ...answered].sort())
+    for (const part of answered) expect(body[part]).toEqual(answers()[name].body[part])
   })
 
   test("has a status that equals its outcome_kind, and agrees with its summary", async () => {
