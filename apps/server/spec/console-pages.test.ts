@@ -83,9 +83,13 @@ test("a run that a rule denied shows how the rule is described, and what it read
   const policy = { policy_id: "exports", policy_name: "Exports", required_attested_fields: [], rules }
   expect((await admin.send("POST", "/admin/policies", { policy })).status).toBe(201)
   const run = numberAt((await customer.execute(request({ route_id: "export" }))).body, "run_id")
-  const page = await pageOf(`/console/runs/${run}`)
-  expect(page).toContain("Exports stay at home.")
-  expect(page).toContain("<li><code>bound.route_id</code> <code>export</code>, bound by the run or permit</li>")
+  for (const page of [
+    await pageOf(`/console/runs/${run}`),
+    await pageOf(`/console/runs/${run}`, await signIn(customer)),
+  ]) {
+    expect(page).toContain("Exports stay at home.")
+    expect(page).toContain("<li><code>bound.route_id</code> <code>export</code>, bound by the run or permit</li>")
+  }
 })
 
 test("admin audit leads to the actions of one kind and of one subject, and to the export", async () => {
