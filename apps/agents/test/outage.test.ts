@@ -31,6 +31,9 @@ async function silent() {
   return { baseUrl: `http://127.0.0.1:${port}`, asked: () => asked }
 }
 
+/** What the shortest wait for a decision would take. */
+const DECISION_MS = 2_000
+
 /** Calls beside a silent service: `RUNSEAL_TEST_ACTS=1000000 npx vitest run --project doors apps/agents/test/outage.test.ts`. */
 const ACTS = Number(process.env.RUNSEAL_TEST_ACTS ?? 100_000)
 
@@ -94,8 +97,8 @@ test.each<[string, Call]>([
     for (let at = 0; at < 20; at++) expect(await call(client, at)).toBe(at)
     await new Promise(resolve => setTimeout(resolve, 100))
   })
-  expect(took).toBeLessThan(1_000)
-  expect(stalled).toBeLessThan(500)
+  expect(took).toBeLessThan(DECISION_MS)
+  expect(stalled).toBeLessThan(DECISION_MS)
 })
 
 test("what it observed is sealed all the same, with what became of it", async () => {
@@ -126,7 +129,7 @@ test("calls beside a silent service: memory is bounded, each is counted once, th
   const grown = usedBytes() - before
   expect(unsealed).toBe(ACTS)
   expect(grown).toBeLessThan(20_000_000)
-  expect(stalled).toBeLessThan(500)
+  expect(stalled).toBeLessThan(DECISION_MS)
   if (process.env.RUNSEAL_TEST_ACTS !== undefined)
     console.log(`${ACTS} calls: heap ${Math.round(grown / 1024)} KiB more, longest pause ${Math.round(stalled)} ms`)
   silentNow = false

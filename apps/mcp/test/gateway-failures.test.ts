@@ -218,7 +218,8 @@ test("an observing gateway waits for nothing: a service that never answers delay
   const agent = await startAgent(words("--mode", "observe"), { RUNSEAL_URL: `http://127.0.0.1:${port}` })
   const since = performance.now()
   for (let at = 0; at < 6; at++) expect(await act(agent)).not.toHaveProperty("isError")
-  expect(performance.now() - since).toBeLessThan(1_000)
+  // The shortest wait for one decision would be 2 s.
+  expect(performance.now() - since).toBeLessThan(2_000)
   expect(acts()).toHaveLength(6)
   await agent.close()
   silent.close().closeAllConnections()
