@@ -14,6 +14,7 @@ export const HELP = `Runseal in front of an MCP server: a permit before each too
   runseal-mcp [options] --config <file> --server <name>   a server of a file in the mcpServers shape
   runseal-mcp [options] --config <file> --listen <host:port>   all HTTP servers of the file, each at /<name>
   runseal-mcp --config <file> --print-config          the file with every server behind the gateway
+  runseal-mcp --print-acts -- <command> [arguments]   act tables for the tools of a server: the beginning of a policy
 
   --name <name>          the server's name in routes, records and pins; by default from its command or address
   --header <name: value> header for the upstream; repeatable; \${NAME} is replaced by the variable
@@ -34,6 +35,7 @@ const FLAGS = {
   config: { type: "string" },
   server: { type: "string" },
   "print-config": { type: "boolean", default: false },
+  "print-acts": { type: "boolean", default: false },
   name: { type: "string" },
   header: { type: "string", multiple: true },
   mode: { type: "string" },
@@ -72,6 +74,8 @@ export type Options = v.InferOutput<typeof settingsSchema> & {
   readonly runAs: string | undefined
   /** The file whose servers are printed, each behind the gateway. */
   readonly printed: string | undefined
+  /** Whether act tables of the server's tools are printed, and no gateway starts. */
+  readonly printsActs: boolean
 }
 
 /** @returns undefined when help is asked for. @throws Error with a sentence for the user */
@@ -90,14 +94,15 @@ export function readOptions(words: readonly string[], env: NodeJS.ProcessEnv): O
   const servers = serversOf(values, words.slice(end + 1))
   const listen = values.listen === undefined ? undefined : addressOf(values.listen)
   const printed = values["print-config"] ? resolve(values.config ?? "") : undefined
-  if (printed === undefined && listen === undefined && servers.length !== 1)
+  const printsActs = values["print-acts"]
+  if (printed === undefined && (listen === undefined || printsActs) && servers.length !== 1)
     throw new Error("--server names one server of the file")
   const dataHome = env.XDG_DATA_HOME ?? join(homedir(), ".local", "share")
   const dataDir = resolve(values["data-dir"] ?? join(dataHome, "runseal", "mcp"))
   const runAs = values["run-as"]
   if (runAs !== undefined && !servers.some(({ how }) => "command" in how))
     throw new Error("--run-as is for a server that is a command")
-  return { ...settings.output, servers, listen, dataDir, printed, runAs }
+  return { ...settings.output, servers, listen, dataDir, printed, printsActs, runAs }
 }
 
 const parse = (args: string[]) => parseArgs({ args, options: FLAGS, strict: true })

@@ -9,6 +9,7 @@ import { HELP, type Options, readOptions } from "./gateway-options.ts"
 import { type Route, runHttpGateway } from "./http-gateway.ts"
 import { connectHttpServer } from "./http-server.ts"
 import { otherUser } from "./other-user.ts"
+import { printActs } from "./print-acts.ts"
 import type { Sealing } from "./sealing.ts"
 import type { Server } from "./servers.ts"
 import { type Gateway, runStdioGateway } from "./stdio-gateway.ts"
@@ -50,6 +51,8 @@ async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2), process.env)
   if (options === undefined) return void process.stdout.write(HELP)
   if (options.printed !== undefined) return printConfig(options.servers, options.printed)
+  const [only] = options.servers
+  if (options.printsActs && only !== undefined) return await printActs(only, userOf(options), say)
   const service = findService(options.dataDir)
   saySettings(options)
   const counts = createCounts()
@@ -82,6 +85,9 @@ async function sealRest(observed: Observed): Promise<void> {
   over.abort()
 }
 
+const userOf = ({ runAs, dataDir }: Pick<Options, "runAs" | "dataDir">) =>
+  runAs === undefined ? undefined : otherUser(runAs, dataDir)
+
 async function start({ servers, pin, listen, dataDir, runAs }: Options, sealing: Sealing): Promise<Gateway> {
   const partsOf = ({ name }: Server) => {
     const pins = openToolPins(join(dataDir, "pins"), name)
@@ -91,7 +97,7 @@ async function start({ servers, pin, listen, dataDir, runAs }: Options, sealing:
   if (first === undefined) throw new Error("there is no server")
   if (listen === undefined) {
     const { how } = first
-    const user = runAs === undefined ? undefined : otherUser(runAs, dataDir)
+    const user = userOf({ runAs, dataDir })
     if ("command" in how && user === undefined)
       say(`the server runs as the user of the gateway: it can read what is in ${dataDir}, and change its pins there`)
     const connect = (receive: (text: string) => void): Upstream =>

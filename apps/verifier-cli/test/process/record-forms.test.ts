@@ -47,6 +47,8 @@ const NAMES = [
   "stage-error-zksp",
   "one-section-withheld",
   "deny-unanchored",
+  "ok-act",
+  "act-withheld",
 ]
 
 test("the records below are of every outcome", () => {
@@ -96,6 +98,12 @@ test.each(DECLARED_NAMES)("no text of %s is in the record that withholds it", na
   const own = texts(section.declared).filter(text => text.length > 3 && !elsewhere.includes(text))
   expect(own.length).toBeGreaterThan(0)
   expect(own.filter(text => withheld(name).includes(text))).toEqual([])
+})
+
+test("an act is withheld as a declared section is", () => {
+  expect(verifier(["withhold", "-", "--section", "act", ...TRUST], stored("ok-act")).stdout.trimEnd()).toBe(
+    stored("act-withheld"),
+  )
 })
 
 test("sections withheld one after the other, in any order, are those withheld at once", () => {
