@@ -172,7 +172,7 @@ describe("a result", () => {
       isImage: false,
       stdout: body.reason,
     })
-    expect(textAt(body, "reason")).toContain("AIVP")
+    expect(textAt(body, "reason")).toContain("by the governance review of the AI output")
     expect(JSON.stringify(body)).not.toContain(SECRET)
   })
 

@@ -203,7 +203,15 @@ function expectAttested({ name }: Sent, { body }: Answer, { attestations }: Memo
 
 /** The run exists, and every document of its answer is in the record. */
 function expectStored({ name }: Sent, { body }: Answer, bundle: Bundle | undefined): void {
-  const { run_id, ok: _ok, duration_ms: _duration, error: _error, error_stage: _stage, findings, ...documents } = body
+  const { run_id, findings, ...answered } = body
+  const {
+    ok: _ok,
+    duration_ms: _duration,
+    error: _error,
+    error_stage: _stage,
+    explanation: _why,
+    ...documents
+  } = answered
   if (bundle === undefined || bundle.run.run_id !== run_id)
     throw new Error(`${name} was acknowledged as run ${run_id} and is not there`)
   expect(bundle, name).toMatchObject(documents)

@@ -12,6 +12,7 @@ import { readPart } from "../fixtures/resealed-part.ts"
 import type { RunSpec } from "../fixtures/run-spec.ts"
 import { sealCorpus } from "../fixtures/sample-corpus.ts"
 import { FULL_DECLARED } from "../fixtures/samples.ts"
+import { TRANSFER } from "../fixtures/vectors/act-vectors.ts"
 
 // The operator holds every key and seals what he likes. What a verifier can recompute he cannot lie about; nor can he about one
 // of several values that exclude each other: a rule that fired, its reason and the rules that matched are his word together, and
@@ -21,25 +22,41 @@ import { FULL_DECLARED } from "../fixtures/samples.ts"
 const within = (section: SectionName, names: readonly string[]): readonly string[] =>
   names.map(name => `${section}/${name}`)
 const DECLARED = DECLARED_NAMES.flatMap(name => within(name, ["declared"]))
-const ADMITTED = [
-  ...within("payload", ["payload_hash", "payload_bytes", "ai_output_hash", "ai_output_bytes"]),
-  ...DECLARED,
+const RECEIVED = [
+  ...within("payload", ["payload_hash", "payload_bytes"]),
   ...within("request_substance", ["origin/source_ip_hash", "origin/user_agent_hash"]),
   ...within("request_substance", ["origin/authentication/api_key_name"]),
   ...within("system_provenance", ["service", "service_version", "orchestrator_version", "runtime_version", "platform"]),
 ]
+const ADMITTED = [...RECEIVED, ...within("payload", ["ai_output_hash", "ai_output_bytes"]), ...DECLARED]
+// Who has the policy document finds a lie about all of these: `verifier --decided-by`.
 const EVALUATED = [
   ...within("policy_evaluation", ["policy_id", "policy_name", "profile_tag", "policy_hash"]),
+  ...within("policy_evaluation", ["engine", "engine_version"]),
   ...within("policy_evaluation", ["signature_scan/scope"]),
 ]
-const DECIDED = [...EVALUATED, ...within("policy_evaluation", ["signature_library_hash", "signature_scan/mode"])]
+const DECIDED = [
+  ...EVALUATED,
+  ...within("policy_evaluation", ["signature_library_hash", "signature_scan/mode", "context_hash"]),
+]
 const CHARGED = within("budget_snapshot", ["run_limit", "window/cap", "window/ordinal"])
 const HALTED = within("governance_review", ["adapter_id", "model", "decision_kind"])
+
+/** Who has the payload finds a lie about its act. */
+const ACTED = [
+  ...RECEIVED,
+  ...DECIDED,
+  ...CHARGED,
+  ...within("act", ["table", "values"]),
+  "governance_review/adapter_id",
+]
+const TRANSFER_PAYLOAD = '{"arguments":{"amount":12.5,"currency":"EUR","cc":["a"],"to":{"iban":"de02"}}}'
 
 /** Everything declared, but a field the policy requires. */
 const GAP = { ...FULL_DECLARED, attested_context: { actor_id: "clerk-17" } }
 
 const WORDS: readonly (readonly [spec: RunSpec, words: readonly string[]])[] = [
+  [{ outcome: "ok", minimal: true, payload: TRANSFER_PAYLOAD, act_table: TRANSFER }, ACTED],
   [{ outcome: "ok" }, [...ADMITTED, ...DECIDED, ...CHARGED]],
   [{ outcome: "pepg_deny" }, [...ADMITTED, ...EVALUATED, ...within("mcd_finding", ["severity"])]],
   [{ outcome: "pepg_deny", denied_by: "rule" }, [...ADMITTED, ...DECIDED]],
@@ -74,9 +91,9 @@ function unseenChanges(spec: RunSpec): readonly string[] {
   return [...unseen].sort()
 }
 
-/** `section/value`: items of a list and the inside of declared content are one place. */
+/** `section/value`: items of a list, the inside of declared content and the values of an act are one place. */
 const placeOf = (section: string, pointer: string): string =>
-  `${section}${pointer}`.replace(/\/\d+$/, "").replace(/(?<=^[a-z_]+\/declared)\/.*/, "")
+  `${section}${pointer}`.replace(/\/\d+$/, "").replace(/(?<=^[a-z_]+\/(?:declared|values))\/.*/, "")
 
 function differs(name: string, changed: Json, hash: string): boolean {
   const part = isSection(name) ? readPart(name, changed) : undefined
