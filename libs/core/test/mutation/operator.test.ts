@@ -114,6 +114,6 @@ describe("an operator's lie in a section fails, but for what nobody can recomput
 
   test.each(["ai_output_hash", "ai_output_bytes"])("an AI output without its %s fails", name => {
     const alter = { payload: (part: Json): Json => (isMembers(part) ? withoutMember(part, name) : part) }
-    for (const [spec] of WORDS) expect(passes({ ...spec, alter })).toBe(false)
+    for (const [spec] of WORDS.filter(([{ minimal }]) => !minimal)) expect(passes({ ...spec, alter })).toBe(false)
   })
 })
