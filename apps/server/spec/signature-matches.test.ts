@@ -28,9 +28,10 @@ describe("a match that denies", () => {
   ])("in %s says so in finding, error and record", async (_, changes, place) => {
     const { status, body } = await service().execute(request(changes))
     expect({ status, stage: body.error_stage }).toEqual({ status: 422, stage: "PEPG" })
-    expect(body.error).toBe(`Signature MCD-PI-001 matched in ${place}: the run was denied before any kernel ran.`)
+    const sealed = `Signature MCD-PI-001 matched in ${place}: the run was denied before any kernel ran.`
+    expect(textAt(body, "error")).toContain(`${sealed} Cause: MCD-PI-001, a signature of malicious code: `)
     const bundle = await bundleOf(service(), body)
-    expect(at(bundle, "run", "error_message")).toBe(body.error)
+    expect(at(bundle, "run", "error_message")).toBe(sealed)
     expect(objectAt(bundle, "sections", "mcd_finding")).toMatchObject({
       matched_signature_id: "MCD-PI-001",
       matched_in: place,
