@@ -315,7 +315,7 @@ BARRED = {
     "required_attested_fields": [],
     "rules": [
         {"id": "all", "effect": "allow"},
-        {"id": "barred", "effect": "deny", "when": 'context.route_id == "litellm/m-barred"'},
+        {"id": "barred", "effect": "deny", "when": 'context.bound.route_id == "litellm/m-barred"'},
     ],
 }
 

@@ -26,8 +26,8 @@ POLICY = {
     "required_attested_fields": [],
     "rules": [
         {"id": "permit", "effect": "allow"},
-        {"id": "no-alarm", "effect": "deny", "when": 'context.route_id == "agents/langchain/alarm"'},
-        {"id": "no-alarm-here", "effect": "deny", "when": 'context.route_id == "agents/python/alarm"'},
+        {"id": "no-alarm", "effect": "deny", "when": 'context.bound.route_id == "agents/langchain/alarm"'},
+        {"id": "no-alarm-here", "effect": "deny", "when": 'context.bound.route_id == "agents/python/alarm"'},
     ],
 }
 
