@@ -337,9 +337,9 @@ def wanted_sections(bundle: Json) -> set[str]:
                 if step == run.get("error_stage"):
                     break
                 names |= set(made)
-    if "policy_evaluation" in names and "mcd_finding_hash" in sections.get("policy_evaluation", {}):
+    if "policy_evaluation" in names and "mcd_finding" in sections:
         names.add("mcd_finding")
-    if "policy_evaluation" in names and "act_hash" in sections.get("policy_evaluation", {}):
+    if "policy_evaluation" in names and "act" in sections:
         names.add("act")
     if "permit" in sections or "closing" in sections:
         names |= {"permit", "closing", "envelope", "budget_snapshot"}
