@@ -40,7 +40,7 @@ const NOBODY: Origin = {
 }
 
 /** What a policy comes to, and of an unreadable act what of it could not be read. */
-export type TriedRun = Judgement & { readonly unreadable?: readonly string[] }
+type TriedRun = Judgement & { readonly unreadable?: readonly string[] }
 
 /** Judges a run as the pipeline does, with the sections that a record of it would have. */
 export function tryRun(policy: CompiledPolicy, { region }: Config, by: Judging, run: SubmittedRun): TriedRun {

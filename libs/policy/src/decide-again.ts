@@ -97,7 +97,7 @@ function evaluatedAgain(
   if (evaluation.engine !== policy.engine) return { differs: ["engine"] }
   if ((policy.readerOf(envelope.route_id) === undefined) !== (act === undefined)) return { differs: ["act"] }
   const other = engine_version === POLICY_ENGINE_VERSION ? {} : { other_engine: engine_version }
-  const readAgain = payload === undefined ? [] : payloadDifferences(policy, sections, payload)
+  const readAgain = payload === undefined ? [] : payloadDifferences(policy, sections, facts, payload)
   // A signature that denies comes before every rule. What it matched is the service's word, also where the payload is at hand.
   if (mcd_finding !== undefined && signature_scan.mode === "enforce")
     return readAgain.length > 0 ? { differs: readAgain } : { from: "facts", ...other }
@@ -138,10 +138,13 @@ function requiredAgain(
 }
 
 /** What of the act, and of the facts of the payload, the payload does not give. */
-function payloadDifferences(policy: CompiledPolicy, sections: SealedSections, payload: string): readonly string[] {
-  const { envelope, act, policy_evaluation: evaluation } = sections
-  const reader = policy.readerOf(envelope?.route_id ?? "")
-  const payload_is_json = evaluation?.facts.payload_is_json
+function payloadDifferences(
+  policy: CompiledPolicy,
+  { envelope, act }: Evaluated,
+  { payload_is_json }: PolicyEvaluationSection["facts"],
+  payload: string,
+): readonly string[] {
+  const reader = policy.readerOf(envelope.route_id)
   return [
     ...(payload_is_json === undefined || payload_is_json === (readStrictJson(payload) !== undefined)
       ? []

@@ -33,7 +33,7 @@ const UNREADABLE: PolicyDecision = {
 export type Evaluated = { readonly decision: PolicyDecision; readonly request?: CedarRequest }
 
 /** An act as it was read by its table. */
-export type JudgedAct = ReadAct & { readonly name: string }
+type JudgedAct = ReadAct & { readonly name: string }
 
 /** The first rule that reads a value which Cedar cannot have exactly. */
 const readerOfTemperature = ({ rule_reads }: CompiledPolicy): string =>

@@ -14,7 +14,7 @@ const MAX_ROUTES = 64
 const MAX_PLACES = 128
 /** Code units and steps of one pointer. */
 const MAX_POINTER_LENGTH = 512
-export const MAX_POINTER_STEPS = 16
+const MAX_POINTER_STEPS = 16
 
 /** The types that a value of an act can have. `sum` and `max` are of the decimals at a pointer with `*`. */
 export const ACT_TYPES = ["ascii", "string", "integer", "decimal", "boolean", "strings", "sum", "max"] as const

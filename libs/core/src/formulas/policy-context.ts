@@ -48,7 +48,7 @@ type CedarValue = string | number | boolean | string[] | Extension | { [name: st
 type CedarType = "String" | "Long" | "Bool" | "decimal" | "datetime" | "Set<String>"
 
 /** Where an attribute comes from: a declared section, whose withholding hides it, or what the service established. */
-export type ContextSource = DeclaredName | "service"
+type ContextSource = DeclaredName | "service"
 
 type Row = {
   readonly type: CedarType
@@ -194,7 +194,7 @@ const ACT_CEDAR_TYPES: Readonly<Record<ActType, CedarType>> = {
 }
 
 /** The action of runs that no act table speaks of. */
-export const PLAIN_ACTION = "execute"
+const PLAIN_ACTION = "execute"
 
 const entry = ([name, { type, optional: isOptional }]: [string, Row]): string =>
   `${name}${isOptional === true ? "?" : ""}: ${type}`
@@ -224,7 +224,7 @@ export const cedarSchema = (tables: readonly ActTable[]): string =>
 export type ContextReads = ReadonlySet<string>
 
 /** The act that a request is about. */
-export type RequestAct = { readonly name: string; readonly values: readonly ActValue[] }
+type RequestAct = { readonly name: string; readonly values: readonly ActValue[] }
 
 export type CedarRequest = {
   readonly principal: { readonly type: "Tenant"; readonly id: string }

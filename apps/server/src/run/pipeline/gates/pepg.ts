@@ -134,7 +134,7 @@ const matched = (finding: McdFinding): PepgDecision => ({
 })
 
 /** What a run is decided on beside its other sections. */
-export type Grounds = { readonly act?: ActSection; readonly facts: DecisionFacts }
+type Grounds = { readonly act?: ActSection; readonly facts: DecisionFacts }
 
 /** The terms of a permit, as rules read them. */
 const termsOf = ({ audience, redeem_required, valid_for_seconds }: AskedPermit) => ({
