@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
+import { STEP_LABELS, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import type { HookSettings } from "@runseal/core/wire/hook-requests"
 import type { Ending, ToolCall } from "./agent-events.ts"
 import { callKey, closeBody, type Late, openBody } from "./permit-bodies.ts"
@@ -96,10 +97,15 @@ function decisionOf(reply: Reply, permitId?: string): Decision {
   return { kind: "refused", run_id, reason: reasonOf(body, run_id) }
 }
 
-/** Which rule refused, and where the receipt is. */
-function reasonOf(body: JsonObject, runId: number): string {
-  const { explanation } = body
-  const rule =
-    textMember(explanation, "rule_id") ?? textMember(explanation, "reason") ?? textMember(body, "error_stage")
-  return `Refused by Runseal, rule ${rule}: ${textMember(body, "error")} The receipt is that of run ${runId}.`
+/** What refused, why, and where the receipt is. */
+const reasonOf = (body: JsonObject, runId: number): string =>
+  `Refused by Runseal, ${refuserOf(body)}: ${textMember(body, "error")} The receipt is that of run ${runId}.`
+
+/** The rule; where none decided, the gate or stage that ended the run, and its code. */
+function refuserOf({ explanation, error_stage }: JsonObject): string {
+  const rule = textMember(explanation, "rule_id")
+  if (rule !== undefined) return `rule ${rule}`
+  const step = WHOLE_PATH.find(each => each === error_stage)
+  const gate = step && STEP_LABELS[step].toLowerCase()
+  return [gate, textMember(explanation, "reason")].filter(part => part !== undefined).join(", ")
 }

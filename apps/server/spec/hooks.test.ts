@@ -172,7 +172,9 @@ describe("a result", () => {
       isImage: false,
       stdout: body.reason,
     })
-    expect(textAt(body, "reason")).toContain("by the governance review of the AI output")
+    expect(textAt(body, "reason")).toMatch(
+      /^Refused by Runseal, governance review, POSSIBLE_SECRET: The Tier-4 governance review did not release /,
+    )
     expect(JSON.stringify(body)).not.toContain(SECRET)
   })
 
