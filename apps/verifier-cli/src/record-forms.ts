@@ -33,7 +33,7 @@ export const expandRecord = (
   style: Style,
 ): Promise<Answer> => writtenAs(argument, canonicalize, flags, trusts, style)
 
-/** The sealed form of a record without the content of these declared sections. Throws InputError. */
+/** The sealed form of a record without the content of these sections. Throws InputError. */
 export async function withholdFromRecord(
   argument: string,
   names: readonly string[],
@@ -41,12 +41,12 @@ export async function withholdFromRecord(
   trusts: readonly TrustedKeys[],
   style: Style,
 ): Promise<Answer> {
-  const sections = names.map(declaredName)
+  const sections = names.map(withholdableName)
   const sealed = (record: Bundle): string => canonicalize(reduce(withholdSections(record, sections)))
   return await writtenAs(argument, sealed, flags, trusts, style)
 }
 
-function declaredName(word: string): WithholdableName {
+function withholdableName(word: string): WithholdableName {
   const name = WITHHOLDABLE_NAMES.find(known => known === word)
   if (name !== undefined) return name
   throw new InputError(`${word} is no section that can be withheld: these are ${WITHHOLDABLE_NAMES.join(", ")}.`)

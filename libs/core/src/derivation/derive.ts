@@ -44,7 +44,7 @@ export const finishSealed = (
 export const withheldProblem = (record: SealedBundle): string | undefined =>
   RULES[record.run.derivation].withheldProblem(record)
 
-/** The record with declared sections withheld: the same record, since no hash of it changes. What was computed from them remains. */
+/** The record with sections withheld: the same record, since no hash of it changes. What was computed from them remains. */
 export const withholdSections = (record: Bundle, names: readonly WithholdableName[]): Bundle => ({
   ...record,
   sections: {

@@ -12,7 +12,7 @@ import type { Check, CheckId, Limitation, LimitationCode, Report } from "./repor
 import { absent, limitation } from "./report.ts"
 import { passedWitnessed, witnessedLimitation } from "./witnessed.ts"
 
-/** Declared sections of which the bundle has only the hash. */
+/** Sections of which the bundle has only the hash. */
 export const withheldNames = ({ sections }: Bundle): Report["withheld"] =>
   WITHHOLDABLE_NAMES.filter(name => "withheld" in (sections[name] ?? {}))
 

@@ -179,7 +179,7 @@ export const LIMITATIONS = {
     strict: true,
   },
   withheld_section: {
-    sentence: "A declared section is withheld: only its hash could be checked.",
+    sentence: "A section of the record is withheld: only its hash could be checked.",
     strict: true,
   },
 } as const

@@ -21,7 +21,7 @@ LIMITATIONS = {
     "key_revoked_later": "The service key was revoked later. That this entry is older is the log's word alone: "
     "hold the record against an audited log, with verifier log audit --holds.",
     "observed_only": "It was observed: what was decided stopped nothing.",
-    "withheld_section": "A declared section is withheld: only its hash could be checked.",
+    "withheld_section": "A section of the record is withheld: only its hash could be checked.",
 }
 
 
