@@ -191,3 +191,37 @@ eachDatabase("an operator who fears that rules are tried out", open => {
     expect((await admin.get(`/admin/runs/${id}`)).body.explanation).toEqual({ ...bare, read })
   })
 })
+
+eachDatabase("a policy with an act table that no rule reads a value of", open => {
+  const frozen = { ...policyOf("frozen", "1.0"), rules: [{ id: "frozen", effect: "deny" }] }
+  const service = standingService(() => ({ open, policy: frozen }))
+
+  test("denies an act that is not as its table says before it asks a rule", async () => {
+    const run = (amount: number) => service().execute(request(transfer(amount)))
+    expect(await run(1)).toMatchObject({ status: 422, body: { deny_receipt: { fired_rule_id: "frozen" } } })
+    expect(await run(1e-7)).toMatchObject({
+      status: 422,
+      body: { deny_receipt: { decision_reason_code: "ACT_UNREADABLE" } },
+    })
+  })
+
+  test("is decided again where the act is shown, and not without it", async () => {
+    const admin = await mint(service(), ADMIN)
+    const named = { ...frozen, rules: [{ id: "transfers", effect: "allow", act: "transfer" }] }
+    for (const policy of [frozen, named]) {
+      await admin.post("/admin/policies", { policy })
+      const decideAgain = decidesAgain([parsePolicyDocument(policy)])
+      for (const amount of [1, 1e-7]) {
+        const { body } = await admin.execute(request(transfer(amount)))
+        const { body: bundle } = await admin.get(`/runs/${numberAt(body, "run_id")}/artifacts`)
+        const sections = v.parse(sectionsSchema, bundle.sections)
+        expect(decideAgain({ sections })).toEqual({ from: "facts" })
+        const { act } = sections
+        if (act === undefined) throw new Error("a run of a table's route has an act")
+        expect(decideAgain({ sections: { ...sections, act: withhold(act) } })).toEqual({
+          undecided: "act is withheld, and one that cannot be read is denied before a rule is asked",
+        })
+      }
+    }
+  })
+})

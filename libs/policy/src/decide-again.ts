@@ -103,6 +103,7 @@ function evaluatedAgain(
     return readAgain.length > 0 ? { differs: readAgain } : { from: "facts", ...other }
   const hidden = withheldSources(policy, sections)[0]
   if (hidden !== undefined) return { undecided: `${hidden} is withheld, and ${readerOf(policy, hidden)} reads it` }
+  if (act !== undefined && shownAct(act) === undefined) return { undecided: ACT_WITHHELD }
   const { decision, context_hash } = decide(policy, sections, facts)
   const differs = [
     ...readAgain,
@@ -115,6 +116,7 @@ function evaluatedAgain(
   return differs.length > 0 ? { differs } : { from: payload === undefined ? "facts" : "payload", ...other }
 }
 
+const ACT_WITHHELD = "act is withheld, and one that cannot be read is denied before a rule is asked"
 const REQUIRED_WITHHELD = "attested_context is withheld, and the required fields are read from it"
 
 /** That a run was not admitted: a document requires these fields, and the attested context lacks them. */

@@ -51,8 +51,8 @@ const TEMPERATURE = "declared.attested.model_temperature"
  * @param act present exactly where the policy has an act table for the route
  */
 export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?: JudgedAct): Evaluated {
-  if (policy.fixed_decision !== undefined) return { decision: policy.fixed_decision }
   if (act !== undefined && act.unreadable.length > 0) return { decision: UNREADABLE }
+  if (policy.fixed_decision !== undefined) return { decision: policy.fixed_decision }
   try {
     const request = cedarRequest(facts, act, policy.reads)
     const answer = cedar().statefulIsAuthorized({

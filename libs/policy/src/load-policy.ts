@@ -40,7 +40,7 @@ export interface CompiledPolicy extends EngineRules {
   /** The attributes that each rule reads, by its id; and those that any rule reads. */
   readonly rule_reads: ReadonlyMap<string, ContextReads>
   readonly reads: ContextReads
-  /** The decision on every run, when every rule applies to every run: the engine would only repeat it. */
+  /** The decision on every run whose act can be read, when every rule applies to every run: the engine would only repeat it. */
   readonly fixed_decision?: PolicyDecision
 }
 
