@@ -3,69 +3,72 @@
  * it does not say, such as a bound, the author adds. docs/policy-and-review.md, "Act tables".
  */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
+import {
+  type ActTable,
+  actTableSchema,
+  EVERY_ITEM,
+  MAX_ACT_NAMES,
+  MAX_ACT_TABLES,
+  MAX_NAME_LENGTH,
+  RESERVED_NAMES,
+} from "@runseal/core/act/act-table"
+import { isValueOf } from "@runseal/core/act/act-value"
+import { decimalUnits } from "@runseal/core/act/decimal-text"
+import * as v from "valibot"
 import { isObject } from "./json-rpc.ts"
 
 /** A tool as `tools/list` has it. */
 export type ListedTool = { readonly name: string; readonly inputSchema: JsonObject }
 
-/** Bounds of a policy document: tables, names of one table, code units of a name, and objects in each other that are read. */
-const TABLES_MAX = 64
-const NAMES_MAX = 64
-const NAME_MAX = 32
+/** Objects in each other that are read. */
+const DEPTH_MAX = 4
 /** Code units of a count behind a name: there are at most as many names as tools in a list. */
 const COUNT_MAX = 6
-const DEPTH_MAX = 4
 
 /** What a table has of one tool. `ignored`: members that no row can read. */
 type Found = { readonly closed: string[]; readonly ignored: string[]; readonly names: Map<string, JsonObject> }
 
 export type PrintedActs = {
-  readonly acts: readonly JsonObject[]
-  /** Tools without a table, by their name: more than a policy has room for, or nothing of them can be read. */
+  readonly acts: readonly ActTable[]
+  /** Tools without a table, by their name: more than a policy has room for, or nothing of them that a table can read. */
   readonly left_out: readonly string[]
 }
 
 /** @param server the configured name, which is part of the routes */
 export function actTables(server: string, tools: readonly ListedTool[]): PrintedActs {
   const taken = new Set<string>(["execute"])
-  const acts: JsonObject[] = []
+  const acts: ActTable[] = []
   const left_out: string[] = []
   for (const { name, inputSchema } of tools) {
     const found: Found = { closed: [], ignored: [], names: new Map() }
     readObject("/arguments", inputSchema, [], true, found)
-    if (found.names.size === 0 || acts.length === TABLES_MAX) {
-      left_out.push(name)
-      continue
-    }
-    acts.push({
+    const table = {
       name: nameOf([name], taken),
       routes: [`mcp/${server}/${name}`],
       closed: found.closed,
       ...(found.ignored.length === 0 ? {} : { ignored: found.ignored }),
       names: Object.fromEntries(found.names),
-    })
+    }
+    if (acts.length < MAX_ACT_TABLES && v.is(actTableSchema, table)) {
+      taken.add(table.name)
+      acts.push(table)
+    } else left_out.push(name)
   }
   return { acts, left_out }
 }
 
 /** A name that a policy may have, made of a path and of no other name that is taken. */
-function nameOf(path: readonly string[], taken: Set<string>): string {
+function nameOf(path: readonly string[], taken: ReadonlySet<string>): string {
   const letters = path
     .join("_")
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "_")
   const whole = /^[a-z]/.test(letters) ? letters : `a_${letters}`
-  let name = CEDAR_WORDS.has(whole) ? `${whole}_` : whole.slice(0, NAME_MAX)
-  for (let count = 2; taken.has(name); count++) name = `${whole.slice(0, NAME_MAX - COUNT_MAX)}_${count}`
-  taken.add(name)
+  let name = RESERVED_NAMES.has(whole) ? `${whole}_` : whole.slice(0, MAX_NAME_LENGTH)
+  for (let count = 2; taken.has(name); count++) name = `${whole.slice(0, MAX_NAME_LENGTH - COUNT_MAX)}_${count}`
   return name
 }
-/** Words that are no name in a condition. */
-const CEDAR_WORDS: ReadonlySet<string> = new Set([
-  ...["true", "false", "if", "then", "else", "in", "is", "like", "has", "permit", "forbid", "when", "unless"],
-  ...["principal", "action", "resource", "context", "constructor", "prototype"],
-])
 
 /** @param required whether every payload has the object */
 function readObject(at: string, schema: JsonObject, path: readonly string[], required: boolean, found: Found): void {
@@ -76,7 +79,7 @@ function readObject(at: string, schema: JsonObject, path: readonly string[], req
     const place = `${at}/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`
     const always = required && needed.includes(member)
     const row = isObject(value) && isStep(member) ? rowOf(place, value) : undefined
-    if (row !== undefined && found.names.size < NAMES_MAX) {
+    if (row !== undefined && found.names.size < MAX_ACT_NAMES) {
       const name = nameOf([...path, member], new Set(found.names.keys()))
       found.names.set(name, always ? row : { ...row, optional: true })
     } else if (isObject(value) && isStep(member) && isObject(value.properties) && path.length < DEPTH_MAX) {
@@ -86,7 +89,7 @@ function readObject(at: string, schema: JsonObject, path: readonly string[], req
 }
 
 /** Pointers read these steps otherwise than as the name of a member. */
-const isStep = (member: string): boolean => !/^(?:\*|-|\d+)$/.test(member)
+const isStep = (member: string): boolean => member !== EVERY_ITEM && !/^(?:-|\d+)$/.test(member)
 
 /** The row that reads a value; undefined for one that no type of a table has. */
 function rowOf(at: string, schema: JsonObject): JsonObject | undefined {
@@ -107,11 +110,11 @@ function rowOf(at: string, schema: JsonObject): JsonObject | undefined {
 }
 
 const isAscii = (values: JsonValue | undefined): boolean =>
-  Array.isArray(values) && values.every(value => typeof value === "string" && /^[\x21-\x7e]{1,256}$/.test(value))
+  Array.isArray(values) && values.every(value => typeof value === "string" && isValueOf("ascii", value))
 
 /** Bounds as a table writes them; one that it cannot write is left to the author. */
 function boundsOf({ minimum, maximum }: JsonObject): JsonObject {
   const bound = (name: "min" | "max", value: JsonValue | undefined): JsonObject =>
-    typeof value === "number" && /^-?(?:0|[1-9]\d{0,13})(?:\.\d{1,4})?$/.test(`${value}`) ? { [name]: `${value}` } : {}
+    typeof value === "number" && decimalUnits(`${value}`) !== undefined ? { [name]: `${value}` } : {}
   return { ...bound("min", minimum), ...bound("max", maximum) }
 }

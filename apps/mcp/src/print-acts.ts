@@ -1,6 +1,7 @@
 /** `--print-acts`: asks a server for its tools, and prints act tables for them. Nothing is called, sealed or pinned. */
 import { Client } from "@modelcontextprotocol/client"
 import { parseStrictJson } from "@runseal/canonical"
+import { MAX_ACT_TABLES } from "@runseal/core/act/act-table"
 import { actTables, type ListedTool } from "./act-tables.ts"
 import { connectHttpServer } from "./http-server.ts"
 import { isObject } from "./json-rpc.ts"
@@ -17,7 +18,7 @@ const PAGES_MAX = 100
 export async function printActs(server: Server, user: OtherUser | undefined, say: (sentence: string) => void) {
   const { acts, left_out } = actTables(server.name, await toolsOf(server, user))
   for (const name of left_out)
-    say(`${JSON.stringify(name)} has no table: a table reads none of its arguments, or there are 64 tables`)
+    say(`${JSON.stringify(name)} has no table: none can read its arguments, or there are ${MAX_ACT_TABLES} tables`)
   process.stdout.write(`${JSON.stringify({ acts }, null, 2)}\n`)
 }
 

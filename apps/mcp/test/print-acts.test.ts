@@ -1,5 +1,5 @@
 /** docs/doors/mcp.md, "Start": act tables for the tools of real servers load, and the gateway's calls are read by them. */
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { afterAll, expect, test } from "vitest"
 import { EVERYTHING, FILESYSTEM, newFolder, startAgent, startService } from "./gateway-fixture.ts"
@@ -37,6 +37,15 @@ test.each([
   const tried = checked.split("\n").filter(line => line.includes("with the least payload of"))
   expect(tried).toHaveLength(acts.length)
   expect(tried.filter(line => !line.includes("admitted by act-"))).toEqual([])
+})
+
+test("a tool that no table of a policy can read has none", () => {
+  const definition = folder.file("definition.txt", "long ".repeat(128))
+  const server = pathOf("./changing-server.mjs")
+  const words = [GATEWAY, "--print-acts", "--name", "long", "--", process.execPath, server, definition, "calls.txt"]
+  const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" })
+  expect(JSON.parse(stdout)).toEqual({ acts: [] })
+  expect(stderr).toContain('"act" has no table')
 })
 
 test("a rule over a printed table decides the gateway's calls", async () => {

@@ -190,8 +190,8 @@ export const ROOMS: readonly Room[] = [
   // Adapters of frameworks: clients of the public API. Their tests start the service.
   { path: "apps/agents", enters: [CANONICAL, SDK], testsEnter: [SERVER, "apps/server/spec"] },
 
-  // A door is a client of the public API. Its tests start the service as a process.
-  { path: "apps/mcp", enters: [CANONICAL, SDK], testsEnter: ["libs/core/test", "apps/server/spec"] },
+  // A door is a client of the public API. Its tests start the service as a process. The act tables that it prints are those that policies have.
+  { path: "apps/mcp", enters: [CANONICAL, ACT, SDK], testsEnter: ["libs/core/test", "apps/server/spec"] },
 
   // As a program of somebody else: it knows what is published.
   { path: EXECUTOR, enters: [PERMIT, SDK] },

@@ -20,17 +20,19 @@ const MAX_POINTER_STEPS = 16
 export const ACT_TYPES = ["ascii", "string", "integer", "decimal", "boolean", "strings", "sum", "max"] as const
 export type ActType = (typeof ACT_TYPES)[number]
 
+/** Code units of a name of a table or of a value. */
+export const MAX_NAME_LENGTH = 32
 /** Words that Cedar or JavaScript read otherwise than as a name. */
-const RESERVED: ReadonlySet<string> = new Set([
+export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...["true", "false", "if", "then", "else", "in", "is", "like", "has", "permit", "forbid", "when", "unless"],
   ...["principal", "action", "resource", "context", "constructor", "prototype"],
 ])
-const NAME = /^[a-z][a-z0-9_]{0,31}$/
+const NAME = new RegExp(`^[a-z][a-z0-9_]{0,${MAX_NAME_LENGTH - 1}}$`)
 const nameSchema = v.pipe(
   v.string(),
   v.check(
-    name => NAME.test(name) && !RESERVED.has(name),
-    "must be lowercase letters, digits and underscores, at most 32, a letter first, and no word of the language",
+    name => NAME.test(name) && !RESERVED_NAMES.has(name),
+    `must be lowercase letters, digits and underscores, at most ${MAX_NAME_LENGTH}, a letter first, and no word of the language`,
   ),
   v.metadata({ pattern: NAME.source }),
 )
