@@ -1,6 +1,6 @@
 /** The calls of a callback, within their bound. */
 import { expect, test } from "vitest"
-import { reportedCalls } from "../src/reported-calls.ts"
+import { reportedCalls } from "../src/langchain.ts"
 
 test("a call is found once, by its outcome when it was closed", () => {
   const calls = reportedCalls<string>()

@@ -1,13 +1,14 @@
 /** The HTTP application: the order of middleware, which routes need a key, and the one place where errors are rendered. */
 
+import { type ConsoleParts, createConsole } from "@runseal/console"
 import { REQUEST_ID_HEADER, REQUEST_ID_MAX_LENGTH } from "@runseal/core/wire/error-codes"
-import type { Context, MiddlewareHandler } from "hono"
-import { Hono } from "hono"
+import { type HookParts, hooksApp } from "@runseal/hooks/hooks-app"
+import { otlpApp } from "@runseal/otlp/otlp-app"
+import { type Context, Hono, type MiddlewareHandler } from "hono"
 import { HTTPException } from "hono/http-exception"
 import { requestId } from "hono/request-id"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
-import { consoleRoutes, hookRoutes, traceRoutes } from "./doors.ts"
 import { followedRequest } from "./followed-steps.ts"
 import { adminOnly, auditorsRead, authenticate, readersOnly, unauthorized } from "./front/access/authentication.ts"
 import { callerName } from "./front/access/caller.ts"
@@ -15,9 +16,12 @@ import { limitAuditors, limitNameOf, limitRequests } from "./front/access/rate-l
 import { isShared } from "./front/access/request-counter.ts"
 import { knownParameters } from "./front/discovery/known-parameters.ts"
 import { createBodyRoom } from "./front/http/body-room.ts"
+import { readHook, readHookSettings, refusalOfHook } from "./front/http/hook-body.ts"
 import { holdBodies } from "./front/http/json-body.ts"
+import { readBodyWithNulls } from "./front/http/request-bodies.ts"
 import { nearMiss } from "./front/http/route-methods.ts"
 import { securityHeaders } from "./front/http/security-headers.ts"
+import { readTraces, refuseTraces, retryTraces } from "./front/http/trace-body.ts"
 import { adminPermitRoutes, adminRunRoutes } from "./front/routes/admin-runs-routes.ts"
 import { attestationRoutes } from "./front/routes/attestations-routes.ts"
 import { claimRoutes } from "./front/routes/claim-routes.ts"
@@ -186,3 +190,36 @@ function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HTTPException) return new HttpError("malformed_http", "The request cannot be read.")
   return undefined
 }
+
+// The doors that the service itself serves. Each is a client of the public API: it sends ordinary requests with its caller's key or session.
+
+/** The routes of `/hooks/…`. @param app the service, which answers what they send */
+const hookRoutes = (app: Hono): Hono => {
+  const fetch: HookParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
+  return hooksApp({
+    fetch,
+    settings: readHookSettings,
+    read: readHook,
+    parse: readBodyWithNulls,
+    refusal: refusalOfHook,
+  })
+}
+
+/** The routes of `/console`, for people in a browser. Every page finds its visitor by the session itself. @param app as above */
+function consoleRoutes(app: Hono): Hono {
+  const fetch: ConsoleParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
+  const pages = createConsole({ fetch })
+  const answer = (c: Context): Response | Promise<Response> => pages.fetch(c.req.raw, c.env)
+  const page = "/console/:page{.+}"
+  return new Hono().get("/console", answer).get(page, answer).post(page, answer)
+}
+
+/** `POST /v1/traces`. @param app the service, which answers what it sends */
+const traceRoutes = (app: Hono, { telemetry }: Pick<Deps, "telemetry">): Hono =>
+  otlpApp({
+    fetch: (request, env) => app.fetch(request, env ?? {}),
+    read: readTraces,
+    refusal: refuseTraces,
+    retry: retryTraces,
+    count: telemetry.spansReceived,
+  })

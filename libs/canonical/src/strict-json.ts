@@ -1,18 +1,7 @@
 import { countNodes, MAX_NODES } from "./json-nodes.ts"
-import {
-  accept,
-  expectUnit,
-  failure,
-  isDigit,
-  readNumber,
-  readString,
-  readWord,
-  type Source,
-  skipWhitespace,
-} from "./json-tokens.ts"
 import { addMember, type JsonTree, type JsonValue, MAX_DEPTH, type NumberText, numberText } from "./json-value.ts"
-import { positionOf, StrictJsonError } from "./strict-json-error.ts"
-import { utf8Decode, utf8Encode, utf8Length, utf8Salvage } from "./utf8.ts"
+import { positionOf, StrictJsonError, type StrictJsonErrorCode } from "./strict-json-error.ts"
+import { isSurrogatePair, utf8Decode, utf8Encode, utf8Length, utf8Salvage } from "./utf8.ts"
 
 /** 64 MiB: what one text may weigh in UTF-8 when the caller names no bound. */
 export const DEFAULT_MAX_BYTES = 67_108_864
@@ -170,4 +159,176 @@ function readMember<N>(source: Source<N>, object: { [key: string]: JsonTree<N> }
   skipWhitespace(source)
   addMember(object, key, readValue(source, depth))
   skipWhitespace(source)
+}
+
+/** Code units that may follow a backslash on their own: " \ / b f n r t. */
+const SHORT_ESCAPES: ReadonlySet<number> = new Set([0x22, 0x5c, 0x2f, 0x62, 0x66, 0x6e, 0x72, 0x74])
+const UNIT_ESCAPE = /^\\u[0-9a-fA-F]{4}$/
+
+/** A text being read from front to back. */
+interface Source<N = unknown> {
+  readonly text: string
+  readonly unit: "bytes" | "code units"
+  readonly maxDepth: number
+  readonly acceptsNegativeZero: boolean
+  /** What a number is read as, of its characters and the double that is exactly it. */
+  readonly numberOf: (text: string, value: number) => N
+  /** Index of the next code unit to read. */
+  at: number
+  /** Items of the arrays that are being read, those of an inner one behind those of the one around it. */
+  readonly items: JsonTree<N>[]
+  /** Items in use; those after them were copied to an array already. */
+  itemCount: number
+}
+
+/** The refusal of the text at UTF-16 index `at`. */
+function failure(source: Source, code: StrictJsonErrorCode, at: number): StrictJsonError {
+  return new StrictJsonError(code, positionOf(source.text, at, source.unit))
+}
+
+/** Steps over the four whitespace characters of JSON (RFC 8259 §2). */
+function skipWhitespace(source: Source): void {
+  const { text } = source
+  let at = source.at
+  for (;;) {
+    const unit = text.charCodeAt(at)
+    if (unit !== 0x20 && unit !== 0x0a && unit !== 0x0d && unit !== 0x09) break
+    at++
+  }
+  source.at = at
+}
+
+/** Reads the literal name `word`, which means `value`. */
+function readWord(source: Source, word: string, value: boolean | null): boolean | null {
+  for (let index = 0; index < word.length; index++) expectUnit(source, word.charCodeAt(index))
+  return value
+}
+
+/** Steps over `unit`, which must be next. */
+function expectUnit(source: Source, unit: number): void {
+  if (source.text.charCodeAt(source.at) !== unit) throw failure(source, "syntax", source.at)
+  source.at++
+}
+
+/** Steps over `unit` and the whitespace after it, if `unit` is next. */
+function accept(source: Source, unit: number): boolean {
+  if (source.text.charCodeAt(source.at) !== unit) return false
+  source.at++
+  skipWhitespace(source)
+  return true
+}
+
+/** Reads a string literal (RFC 8259 §7) of well-formed Unicode. */
+function readString(source: Source): string {
+  const { text } = source
+  const start = source.at
+  expectUnit(source, 0x22)
+  let at = source.at
+  let escaped = false
+  for (;;) {
+    const unit = text.charCodeAt(at)
+    if (unit === 0x22) break
+    if (unit === 0x5c) {
+      at = skipEscape(source, at)
+      escaped = true
+    } else if (unit >= 0x20 && (unit & 0xf800) !== 0xd800) at++
+    else if (isSurrogatePair(text, at)) at += 2
+    else throw failure(source, unit >= 0xd800 ? "lone_surrogate" : "syntax", at)
+  }
+  source.at = at + 1
+  // The literal is checked; decoding it natively keeps memory linear however many escapes it holds.
+  return escaped ? String(JSON.parse(text.slice(start, at + 1))) : text.slice(start + 1, at)
+}
+
+/** Index behind the escape whose backslash is at `at`; an escaped surrogate pair is one escape. */
+function skipEscape(source: Source, at: number): number {
+  if (SHORT_ESCAPES.has(source.text.charCodeAt(at + 1))) return at + 2
+  const unit = escapedUnit(source.text, at)
+  if (unit === undefined) throw failure(source, "syntax", at)
+  if ((unit & 0xf800) !== 0xd800) return at + 6
+  const low = escapedUnit(source.text, at + 6)
+  if (unit >= 0xdc00 || low === undefined || (low & 0xfc00) !== 0xdc00) throw failure(source, "lone_surrogate", at)
+  return at + 12
+}
+
+/** The code unit that a \u escape at `at` writes, undefined when there is none. */
+function escapedUnit(text: string, at: number): number | undefined {
+  const written = text.slice(at, at + 6)
+  return UNIT_ESCAPE.test(written) ? Number.parseInt(written.slice(2), 16) : undefined
+}
+
+/** Reads a number (RFC 8259 §6) that a double carries exactly. */
+function readNumber<N>(source: Source<N>): N {
+  const { text } = source
+  const start = source.at
+  let at = text.charCodeAt(start) === 0x2d ? start + 1 : start
+  at = text.charCodeAt(at) === 0x30 ? at + 1 : skipDigits(source, at)
+  if (text.charCodeAt(at) === 0x2e) at = skipDigits(source, at + 1)
+  const hasExponent = (text.charCodeAt(at) | 0x20) === 0x65
+  if (hasExponent) {
+    const sign = text.charCodeAt(at + 1)
+    at = skipDigits(source, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1)
+  }
+  const token = text.slice(start, at)
+  const value = exactNumber(token, hasExponent)
+  const isZero = value === "negative_zero" && source.acceptsNegativeZero
+  if (typeof value === "string" && !isZero) throw failure(source, value, start)
+  source.at = at
+  return source.numberOf(token, typeof value === "string" ? 0 : value)
+}
+
+/** Index behind the digits at `at`, of which there must be one. */
+function skipDigits(source: Source, at: number): number {
+  let end = at
+  while (isDigit(source.text.charCodeAt(end))) end++
+  if (end === at) throw failure(source, "syntax", at)
+  return end
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39
+}
+
+/** Decimal value of a JSON number token, its sign apart: `digits` × 10^`exponent`. Zero is { digits: "", exponent: 0 }. */
+interface Decimal {
+  /** No leading and no trailing zeros, so that equal values have equal digits. */
+  readonly digits: string
+  readonly exponent: number
+}
+
+/** What a number token means: the double that is exactly it, or why there is none. */
+type ExactNumber = number | "unsafe_integer" | "inexact_number" | "negative_zero"
+
+/** A token this short without an exponent has at most 15 significant digits, which every double carries exactly (DBL_DIG). */
+const ALWAYS_EXACT_LENGTH = 15
+
+/**
+ * The double of a JSON number token (RFC 8259 §6) when its RFC 8785 form has the same decimal value and, if an integer, lies
+ * within ±(2^53−1) (RFC 7493 §2.2). The comparison is made on decimal digits, in time linear in the token. A token beyond the
+ * largest double is inexact, not unsafe.
+ */
+function exactNumber(token: string, hasExponent: boolean): ExactNumber {
+  const value = Number(token)
+  if (value !== 0 && !hasExponent && token.length <= ALWAYS_EXACT_LENGTH) return value
+  if (!Number.isFinite(value)) return "inexact_number"
+  const written = decimalOf(token)
+  if (written.digits === "") return token.startsWith("-") ? "negative_zero" : 0
+  if (written.exponent >= 0 && !Number.isSafeInteger(value)) return "unsafe_integer"
+  const carried = decimalOf(`${value}`)
+  return written.digits === carried.digits && written.exponent === carried.exponent ? value : "inexact_number"
+}
+
+function decimalOf(token: string): Decimal {
+  const exponentAt = token.search(/[eE]/)
+  const mantissa = exponentAt === -1 ? token : token.slice(0, exponentAt)
+  const [integer = "", fraction = ""] = mantissa.replace("-", "").split(".")
+  const all = integer + fraction
+  let first = 0
+  while (first < all.length && all.charAt(first) === "0") first++
+  let end = all.length
+  while (end > first && all.charAt(end - 1) === "0") end--
+  if (first === end) return { digits: "", exponent: 0 }
+  // A written exponent too long for a double's integer range belongs to a number no double carries: it compares unequal.
+  const written = exponentAt === -1 ? 0 : Number(token.slice(exponentAt + 1))
+  return { digits: all.slice(first, end), exponent: written - fraction.length + (all.length - end) }
 }

@@ -10,8 +10,7 @@ import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
 import { readBundle } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
-import { changeOneByte, renumber } from "./change-one-byte.ts"
-import { ACTS } from "./demo-plan.ts"
+import { ACTS, type Forgery } from "./demo-plan.ts"
 import type { Folders } from "./folders.ts"
 import { EXPORT_FILE, OPENING_FILE } from "./permit-act.ts"
 import type { SavedRun } from "./saved-runs.ts"
@@ -135,4 +134,21 @@ export function savedBundle(path: string): Bundle {
   const bundle = isObject(value) ? readBundle(value) : { unreadable: "not an object" }
   if ("unreadable" in bundle) throw new Error(`${path}: ${bundle.unreadable}`)
   return bundle
+}
+
+// Forgeries: a saved document with one byte changed, and a receipt with another run's number on it.
+
+/** The text with the first place of `from` changed. @throws Error when it is not there, or more than one byte would change */
+export function changeOneByte(text: string, { from, to }: Pick<Forgery, "from" | "to">): string {
+  const changed = [...from].filter((character, i) => character !== to[i]).length
+  if (from.length !== to.length || changed !== 1) throw new Error(`"${from}" and "${to}" do not differ in one byte`)
+  if (!text.includes(from)) throw new Error(`the document does not hold "${from}"`)
+  return text.replace(from, to)
+}
+
+/** The text with the first digit of its first `run_id` changed: the receipt claims to be another run's. */
+export function renumber(text: string): string {
+  const found = /"run_id":(\d)/.exec(text)
+  if (found?.[1] === undefined) throw new Error("the document has no run_id")
+  return changeOneByte(text, { from: found[0], to: `"run_id":${found[1] === "9" ? "8" : Number(found[1]) + 1}` })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { changeOneByte, renumber } from "./change-one-byte.ts"
+import { changeOneByte, renumber } from "./audit.ts"
 
 test("the first place of the text is changed, and nothing else", () => {
   expect(changeOneByte('{"a":1,"b":1}', { from: ":1", to: ":2" })).toBe('{"a":2,"b":1}')

@@ -3,12 +3,14 @@
  * installed alone. The files are found by following imports from the package's entry points, so there is no list to maintain, and no test,
  * fixture or unused file is packed.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { basename, dirname, join, posix } from "node:path"
 import { repositoryPaths } from "../rooms/repository-files.ts"
 import { isTest, isWithin } from "../rooms/source-file.ts"
 import { ROOT } from "../supply-chain/lockfile.ts"
-import { type Compiled, compile } from "./compile.ts"
 import { isOwn, pathsOf, pathUnder, type Target, type Targets, type Workspace } from "./workspaces.ts"
 
 /** Condition of an import target that only a package uses, not a checkout. */
@@ -188,3 +190,48 @@ export const withAddresses = (text: string, renamed: (name: string) => string): 
 
 const replaced = (text: string, pattern: RegExp, renamed: (name: string) => string): string =>
   text.replace(pattern, (_, opening: string, name: string) => `${opening}"${renamed(name)}"`)
+
+// JavaScript and declarations of sources, module by module, as the pinned compiler writes them.
+
+type Compiled = {
+  /** JavaScript of a source, by its path from the root. */
+  readonly script: (path: string) => string
+  /** Its declarations. */
+  readonly declarations: (path: string) => string
+}
+
+const COMPILER = join(ROOT, "node_modules/typescript/bin/tsc")
+
+/**
+ * Compiles sources; `npm run check` judges their types.
+ * @param paths from the root, with forward slashes
+ */
+function compile(paths: readonly string[]): Compiled {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-compile-"))
+  try {
+    const settings = join(folder, "tsconfig.json")
+    const output = join(folder, "made")
+    const compilerOptions = {
+      composite: false,
+      emitDeclarationOnly: false,
+      noCheck: true,
+      rootDir: ROOT,
+      outDir: output,
+      lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
+      types: ["node"],
+      typeRoots: [join(ROOT, "node_modules/@types")],
+    }
+    const files = paths.map(path => join(ROOT, path))
+    writeFileSync(settings, JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files }))
+    execFileSync(process.execPath, [COMPILER, "-p", settings], { cwd: ROOT })
+    const read = (extension: string) => {
+      const texts = new Map(
+        paths.map(path => [path, readFileSync(join(output, path.replace(/\.ts$/, extension)), "utf8")]),
+      )
+      return (path: string): string => texts.get(path) ?? ""
+    }
+    return { script: read(".js"), declarations: read(".d.ts") }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -2,12 +2,14 @@
 import { type KeyObject, sign } from "node:crypto"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { utf8Decode } from "@runseal/canonical"
+import { equalBytes, utf8Decode } from "@runseal/canonical"
 import { cosignatureLine } from "@runseal/log/entries/log-signing"
-import type { NoteKey } from "@runseal/log/notes/signed-note"
-import { ADD_CHECKPOINT, formatTreeSize, TREE_SIZE_TYPE } from "@runseal/log/notes/witness-messages"
-import { judge } from "./judge-checkpoint.ts"
-import type { WitnessState } from "./state.ts"
+import { EMPTY_ROOT, verifyConsistency } from "@runseal/log/merkle/rfc6962"
+import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
+import { type NoteKey, parseNote } from "@runseal/log/notes/signed-note"
+import { verifyNote } from "@runseal/log/notes/verified-note"
+import { ADD_CHECKPOINT, formatTreeSize, parseAddCheckpoint, TREE_SIZE_TYPE } from "@runseal/log/notes/witness-messages"
+import type { CosignedTree, WitnessState } from "./state.ts"
 import type { KnownLog } from "./witness-options.ts"
 
 /** A checkpoint with 16 cosignatures and 63 hashes is some 6 KB. */
@@ -92,4 +94,36 @@ export async function serve(
       await once(server, "close")
     },
   }
+}
+
+// Decides whether a checkpoint is cosigned: the checks of C2SP tlog-witness, `add-checkpoint`, in its order.
+
+/** A tree to cosign, with the text to sign; or the status that refuses it, with the size of what was cosigned last where the log was wrong about that. */
+type Judgement =
+  | { readonly status: 200; readonly origin: string; readonly tree: CosignedTree; readonly text: string }
+  | { readonly status: 400 | 403 | 404 | 422 }
+  | { readonly status: 409; readonly size?: number }
+
+/** Checks the body of a request against the tree that was cosigned last. Nothing is written. */
+function judge(body: string, logs: readonly KnownLog[], state: Pick<WitnessState, "read">): Judgement {
+  const request = parseAddCheckpoint(body)
+  const note = request === undefined ? undefined : parseNote(request.checkpoint)
+  const head = note === undefined ? undefined : parseCheckpoint(note.text)
+  if (request === undefined || note === undefined || head === undefined) return { status: 400 }
+  const { origin, size, root } = head
+  const log = logs.find(known => known.origin === origin)
+  if (log === undefined) return { status: 404 }
+  if (verifyNote(request.checkpoint, log.keys) === undefined) return { status: 403 }
+  const { oldSize, proof, checkpoint } = request
+  if (oldSize > size) return { status: 400 }
+  const known = state.read(origin) ?? { size: 0, root: EMPTY_ROOT }
+  if (oldSize !== known.size) return { status: 409, size: known.size }
+  if (oldSize === size && !equalBytes(root, known.root)) return { status: 409 }
+  // Every tree follows from the empty one, and nothing can be proved of it.
+  const consistent =
+    oldSize === 0
+      ? proof.length === 0
+      : verifyConsistency({ size1: oldSize, size2: size, root1: known.root, root2: root, proof })
+  if (!consistent) return { status: 422 }
+  return { status: 200, origin, tree: { size, root, checkpoint }, text: note.text }
 }

@@ -1,14 +1,16 @@
 /** The configuration of the server: read from the command line and the environment, and checked before anything starts. */
+
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueReason } from "@runseal/core/artifacts/schema-issue"
+import { nearestWord } from "@runseal/core/presentation/nearest-word"
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
+import { isObject } from "@runseal/core/vocabulary/json-members"
 import { Command, CommanderError, Option } from "commander"
 import * as v from "valibot"
-import { commandLineError } from "./command-line-errors.ts"
+import { parseDocument } from "yaml"
 import { addCommands, type Commands } from "./commands.ts"
-import { nameInFile, readConfigFile } from "./config-file.ts"
 import { databaseServerOf } from "./database-options.ts"
 import { PUBLIC_ONLY } from "./delivery-networks.ts"
 import { isLoopback } from "./operator-url.ts"
@@ -185,4 +187,132 @@ export function readPolicyText({ policyFile }: Pick<Config, "policyFile">): stri
   const problem = savedProblem(bytes)
   if (problem !== undefined) throw new StartupError(`--policy ${policyFile}: ${problem}`)
   return Buffer.from(savedText(bytes)).toString("utf8")
+}
+
+// What the operator is shown for a command line that cannot be parsed: never a value that was given, which may be a secret in the wrong place.
+
+/** One sentence. @param argv what was parsed; @param program with all options and commands */
+function commandLineError({ code, message }: CommanderError, argv: readonly string[], program: Command): string {
+  const group = program.commands.find(one => argv.includes(one.name()))?.name() ?? ""
+  const commands = commandsOf(program, group)
+  const [, similar] = /\n\(Did you mean (.*)\?\)$/.exec(message) ?? []
+  switch (code) {
+    case "commander.help":
+      return `${group} needs ${commands.includes(" ") ? "one of its commands" : "its command"} ${commands}`
+    case "commander.unknownCommand":
+      return `${group} has no such command${similar === undefined ? "; it" : `: did you mean ${similar}? It`} has ${commands}`
+    case "commander.excessArguments":
+      return excessWord(message, commandsOf(program))
+    case "commander.unknownOption": {
+      const [, option = ""] = /^error: unknown option '([^=\n']*)/.exec(message) ?? []
+      // The parser compares a word with its value, as in --prot=80.
+      const nearest =
+        similar ??
+        nearestWord(
+          option,
+          program.options.flatMap(({ long }) => long ?? []),
+        )
+      return `unknown option '${option}'${nearest === undefined ? "" : `: did you mean ${nearest}?`}`
+    }
+    default:
+      return withoutValue(message)
+  }
+}
+
+const LIST = new Intl.ListFormat("en-GB", { type: "conjunction" })
+/** The names of the commands below a command, or of the first ones. */
+const commandsOf = ({ commands }: Command, group?: string): string =>
+  LIST.format(
+    (group === undefined ? commands : (commands.find(one => one.name() === group)?.commands ?? [])).map(one =>
+      one.name(),
+    ),
+  )
+
+/** @param commands the first ones */
+function excessWord(message: string, commands: string): string {
+  const [, name] = /^error: too many arguments for '([\w-]+)'/.exec(message) ?? []
+  return name === undefined
+    ? `a further word was given: there are only options and the commands ${commands}`
+    : `${name} takes no further word`
+}
+
+/** The parser quotes values in these places; the last quote ends the value. */
+const withoutValue = (message: string): string =>
+  message
+    .replace(/^error: /, "")
+    .replace(/^command-argument value '.*' is invalid for argument/s, "a word was given that is no value of")
+    .replace(/^option '[^']*' value '.*' from env '(\w+)' is invalid/s, "$1 has a value that is not one of its choices")
+    .replace(/ argument '.*' is invalid/s, " was given a value that is not one of its choices")
+    .replace(/\n.*/s, "")
+
+// The file of `--config`: the options in YAML, by the names of their flags. Decision 0122.
+
+/** Far more than all options take. */
+const MAX_BYTES = 65_536
+
+/** The name of an option in the file: its flag without dashes. */
+const nameInFile = (row: OptionRow): string => flagIn(row).slice(2)
+
+/** What a file may give: an action is given once, on the command line, and a file names no other file. */
+const FILE_ROWS = OPTION_ROWS.filter(({ once, name }) => once === undefined && name !== "configFile")
+
+/**
+ * The texts of the options in a file, by the names of `OPTION_ROWS`. Its scalars are texts, as those of the command line are: the schemas of
+ * the options parse them.
+ * @throws StartupError when the file cannot be read, is no mapping in YAML, or has an unknown name; it quotes no value
+ */
+function readConfigFile(path: string): ReadonlyMap<string, string> {
+  const values = new Map<string, string>()
+  for (const [key, value] of Object.entries(mappingIn(path, textOf(path)))) {
+    const row = FILE_ROWS.find(known => nameInFile(known) === key)
+    if (row === undefined) throw new StartupError(`--config ${path}: ${unknown(key)}; the options are ${KNOWN}`)
+    values.set(row.name, textOfValue(path, row, value))
+  }
+  return values
+}
+
+const KNOWN = FILE_ROWS.map(nameInFile).join(", ")
+
+/** A key in the form of an option is named in the error; any other may be a secret in the wrong place. */
+const unknown = (key: string): string => (/^[a-z-]{1,40}$/.test(key) ? `unknown option ${key}` : "an unknown option")
+
+function textOf(path: string): string {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(path)
+  } catch {
+    throw new StartupError(`--config ${path} cannot be read`)
+  }
+  if (bytes.length > MAX_BYTES) throw new StartupError(`--config ${path} has more than ${MAX_BYTES} bytes`)
+  const problem = savedProblem(bytes)
+  if (problem !== undefined) throw new StartupError(`--config ${path}: ${problem}`)
+  return Buffer.from(savedText(bytes)).toString("utf8")
+}
+
+function mappingIn(path: string, text: string): Readonly<Record<string, unknown>> {
+  // The failsafe schema reads every scalar as a text: no number is rounded, and `no` is a region.
+  const parsed = parseDocument(text, { schema: "failsafe", logLevel: "error" })
+  const [problem] = [...parsed.errors, ...parsed.warnings]
+  if (problem !== undefined)
+    throw new StartupError(`--config ${path} is not valid YAML: line ${problem.linePos?.[0].line ?? 1}`)
+  const value = plainValue(path, parsed)
+  if (value === null || value === "") return {}
+  if (!isObject(value)) throw new StartupError(`--config ${path} must be a mapping of options to values`)
+  return value
+}
+
+function plainValue(path: string, parsed: ReturnType<typeof parseDocument>) {
+  try {
+    return parsed.toJS({ maxAliasCount: 0 })
+  } catch {
+    throw new StartupError(`--config ${path}: aliases are not accepted`)
+  }
+}
+
+function textOfValue(path: string, row: OptionRow, value: unknown): string {
+  if (value === null) return ""
+  if (typeof value === "string") return value
+  if (row.repeatable && Array.isArray(value) && value.every(one => typeof one === "string")) return value.join(" ")
+  const many = row.repeatable ? "a value or a list of values" : "one value"
+  throw new StartupError(`--config ${path}: ${nameInFile(row)} must be ${many}`)
 }

@@ -2,19 +2,21 @@
  * Every option of the server, in the order of `--help` and of the table in docs/operations.md, which are both made of these rows.
  * The variable of `--port` is RUNSEAL_PORT, and so on.
  */
+
+import { MCD_MODES, MCD_SCOPES } from "@runseal/core/vocabulary/decision-codes"
 import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
-import { CLOCK_OPTIONS } from "./clock-options.ts"
 import { DATABASE_OPTIONS } from "./database-options.ts"
 import { type OptionText, option } from "./option-row.ts"
-import { POLICY_OPTIONS } from "./policy-options.ts"
 import {
   DELIVERY_NETWORKS,
   FOLDER,
   HOST_NAME,
   integer,
   LISTEN_HOST,
+  MCD_DISABLED,
+  MCD_SCOPE,
   ON_OFF,
   PUBLIC_URL,
   RATE,
@@ -26,6 +28,78 @@ import {
   word,
 } from "./values.ts"
 import { MAX_WITNESSES } from "./witness.ts"
+
+// Options of what is decided on a run, and whether that stops it.
+
+/** Whether what is decided on a run stops it. */
+const MODES = ["enforce", "observe"] as const
+
+/** Who may ask for what is only observed. */
+const ALLOW_OBSERVE = ["keys", "everybody", "nobody"] as const
+
+/** Who is shown what the policy says of a refusal. */
+const EXPLAIN = ["owner", "admins"] as const
+
+const POLICY_OPTIONS = {
+  mode: option(
+    "--mode <mode>",
+    "whether a refusal stops the run: `enforce`, or `observe`, which decides and seals the same, answers 200 and [marks the record](concepts.md#observed-run)",
+    v.optional(v.picklist(MODES), "enforce"),
+    { choices: MODES },
+  ),
+  allowObserve: option(
+    "--allow-observe <who>",
+    "who may ask for a run or permit that is [only observed](concepts.md#observed-run): `keys` made with `observe` (and everybody in open mode), `everybody`, or `nobody`; with `--mode observe` every run is one",
+    v.optional(v.picklist(ALLOW_OBSERVE), "keys"),
+    { choices: ALLOW_OBSERVE },
+  ),
+  explain: option(
+    "--explain <who>",
+    "who is shown how a rule that refused is described and what it read ([explanation](api.md#explanation)): `owner` (the key that made the run, auditors and admins), or `admins`, where an agent could find out the limits of rules by trying",
+    v.optional(v.picklist(EXPLAIN), "owner"),
+    { choices: EXPLAIN },
+  ),
+  policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
+    otherwise: "the built-in policy that admits every run",
+  }),
+  mcdMode: option(
+    "--mcd-mode <mode>",
+    "what a [signature match](policy-and-review.md#the-signature-scan) does: `enforce` denies the run, `observe` records a finding; part of `policy_hash`",
+    v.optional(v.picklist(MCD_MODES), "enforce"),
+    { choices: MCD_MODES },
+  ),
+  mcdScope: option(
+    "--mcd-scope <parts>",
+    "what the signature scan searches, with commas between: `payload`, `ai_output`, `declared` (the route and the declared sections); part of `policy_hash`",
+    v.optional(MCD_SCOPE, MCD_SCOPES.join(",")),
+  ),
+  mcdDisable: option(
+    "--mcd-disable <id>",
+    "signature that is not searched for, such as `MCD-FE-005`; repeatable, the variable holds several with spaces between; part of `policy_hash`",
+    v.optional(MCD_DISABLED),
+    { repeatable: true },
+  ),
+}
+
+// The options of the clock: how far it may be from what it should show.
+
+/** Far below the 600 s within which a record must be logged. */
+const MAX_CLOCK_STEP_SECONDS = 300
+/** Ten years. */
+const MAX_CLOCK_GAP_SECONDS = 315_360_000
+
+const CLOCK_OPTIONS = {
+  maxClockStep: option(
+    "--max-clock-step <seconds>",
+    "how far [the clock](#the-clock) may be from what the machine's uptime says since the last batch, and behind the log, in seconds, at most 300",
+    v.optional(integer(1, MAX_CLOCK_STEP_SECONDS), "60"),
+  ),
+  maxClockGap: option(
+    "--max-clock-gap <seconds>",
+    "how far [the clock](#the-clock) may be ahead of the log at a start, in seconds, at most 315,360,000",
+    v.optional(integer(60, MAX_CLOCK_GAP_SECONDS), "2592000"),
+  ),
+} as const
 
 export const REVIEWER_KINDS = ["none", "builtin", "openai", "anthropic"] as const
 export type ReviewerKind = (typeof REVIEWER_KINDS)[number]

@@ -1,13 +1,24 @@
 /** The verification of what this process seals, before it is stored and after: threads, alarm, and the duty that a start takes over. Decision 0155. */
+
+import { setTimeout } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
+import { VERDICTS } from "@runseal/core/verify/report"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import { keepSignatures } from "../keys/made-signatures.ts"
-import { openVerifiedHeads } from "../keys/verified-heads.ts"
+import { openVerifiedHeads, type VerifiedHeads } from "../keys/verified-heads.ts"
 import type { Database } from "../store/driver/database.ts"
-import type { Telemetry } from "../telemetry.ts"
-import { createSignatureAlarm, type SignatureAlarm } from "./signature-alarm.ts"
-import { openVerification, type VerifyTexts } from "./verification.ts"
-import { verifyRecent } from "./verify-recent.ts"
+import { readEntries, readHead } from "../store/tables/log-store.ts"
+import {
+  attestationsWithin,
+  endsWithin,
+  eventsWithin,
+  openingsWithin,
+  runsWithin,
+  type Span,
+} from "../store/tables/recent-documents.ts"
+import type { Readiness, Telemetry } from "../telemetry.ts"
+import type { WrongSignature } from "./own-signatures.ts"
+import { type FinishedText, openVerification, type Verification, type VerifyTexts } from "./verification.ts"
 
 type OwnVerification = Pick<SignatureAlarm, "ready"> & {
   /** The log whose signatures are verified. */
@@ -63,4 +74,108 @@ export function openOwnVerification(parts: OwnVerificationParts): OwnVerificatio
       verified.add([parts.ownSize()])
     },
   }
+}
+
+// Whether everything that this process signed or found verifies. A signature or record that does not is an alarm: this process is not
+// ready until it is started again, and runs ECDSA before each answer from then on. Decision 0155.
+
+const REASON = "A signature of this service does not verify: see the process log."
+
+type SignatureAlarm = {
+  readonly raise: (found: WrongSignature | { readonly objection: string }) => void
+  /** The readiness, which ends with the first alarm. Never rejects. */
+  readonly ready: (readiness: () => Promise<Readiness>) => () => Promise<Readiness>
+}
+
+function createSignatureAlarm(telemetry: Pick<Telemetry, "signatureWrong">): SignatureAlarm {
+  let raised = false
+  return {
+    raise: found => {
+      raised = true
+      telemetry.signatureWrong(found)
+    },
+    ready: readiness => async () => {
+      const found = await readiness()
+      return raised ? { ready: false, reason: REASON, checked_at: found.checked_at } : found
+    },
+  }
+}
+
+// Documents whose signatures a process may not have verified when it ended: those of its last minute. They are verified
+// whole after a start, unless it is known that nothing was left. Decision 0155.
+
+/** Twice the minute after which a signature is verified: a run is admitted before it is sealed. */
+const BEFORE_MS = 120_000
+/** A batch that was committed after the head, and not remembered. */
+const AFTER_MS = 60_000
+/** Size of a log that holds its first entry alone, which is of no record. */
+const BIRTH = 1
+/** Longest wait for an idle moment before each page, in milliseconds. */
+const IDLE_WAIT_MS = 10
+
+/** What is sealed, and what each must be. */
+const DOCUMENTS = [
+  [runsWithin, VERDICTS.complete],
+  [openingsWithin, VERDICTS.opening],
+  [endsWithin, VERDICTS.permit_end],
+  [eventsWithin, VERDICTS.admin_event],
+  [attestationsWithin, VERDICTS.attestation],
+] as const
+
+type RecentParts = {
+  readonly db: Pick<Database, "read">
+  readonly verification: Pick<Verification, "verifyStored" | "isIdle">
+  /** Called for each document that does not verify. */
+  readonly wrong: (found: { readonly objection: string }) => void
+  /** Heads before which nothing was put off. */
+  readonly verified: VerifiedHeads
+  readonly signal: AbortSignal
+}
+
+/**
+ * Verifies what was sealed about the times of these heads and of the database's own. Rejects when the database cannot be read or the
+ * verifier not be asked, or not read a document.
+ * @param sizes of the log when processes had last acknowledged something
+ */
+async function verifyRecent(
+  sizes: readonly number[],
+  { db, verification, wrong, verified, signal }: RecentParts,
+): Promise<void> {
+  const head = await readHead(db)
+  const left = [...new Set([...sizes, head.size])].filter(
+    size => size > BIRTH && size <= head.size && !verified.has(size),
+  )
+  const times: number[] = []
+  for (const size of left) for (const entry of await readEntries(db, size - 1, size)) times.push(entry.integrated_time)
+  const judge = async (texts: readonly string[], verdict: FinishedText["verdict"]): Promise<void> => {
+    if (!verification.isIdle()) await setTimeout(IDLE_WAIT_MS)
+    const judgements = await verification.verifyStored(texts.map(text => ({ text, verdict, pack: false })))
+    for (const judged of judgements) {
+      if ("packed" in judged) continue
+      // Of another release, which had verified it.
+      if (judged.unreadable) throw new Error(judged.objection)
+      wrong(judged)
+    }
+  }
+  for (const span of joined(times)) {
+    for (const [within, verdict] of DOCUMENTS) {
+      for await (const texts of within(db, span)) {
+        if (signal.aborted) return
+        await judge(texts, verdict)
+      }
+    }
+  }
+  verified.add(left)
+}
+
+/** Spans about the times, in Unix seconds; those that overlap are one. */
+function joined(times: readonly number[]): readonly Span[] {
+  const spans: { from: number; to: number }[] = []
+  for (const time of times.toSorted((a, b) => a - b)) {
+    const [from, to] = [time * 1000 - BEFORE_MS, time * 1000 + AFTER_MS]
+    const last = spans.at(-1)
+    if (last !== undefined && from <= last.to) last.to = to
+    else spans.push({ from, to })
+  }
+  return spans
 }

@@ -2,6 +2,8 @@
  * One round of a batch: seals all of its items in memory, in the order of the log. A run's first leaf comes before its record, and the
  * documents of a tenant's chain are appended in the order of the chain.
  */
+
+import { randomInt } from "node:crypto"
 import { canonicalUtf8, type WrittenTexts } from "@runseal/canonical"
 import type { CompleteRecordLeaf, Leaf, RedemptionLeaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle, BundleBody, SealedBody } from "@runseal/core/artifacts/bundle-schema"
@@ -20,12 +22,10 @@ import {
   signLeaves,
   type WrittenLeaf,
 } from "../keys/embedded-log.ts"
-import type { LogBuilder } from "../keys/log-builder.ts"
-import { growLog } from "../keys/log-builder.ts"
+import { growLog, type LogBuilder } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
-import { createStepRunner, type Slot } from "./batch-steps.ts"
-import { type Finished, finishDocuments } from "./finish-documents.ts"
-import { asStageError, finishRecord, firstLeaf } from "./record.ts"
+import { createStepRunner, type Failed, type RunSteps, type Slot } from "./batch-steps.ts"
+import { asStageError, finishRecord, firstLeaf, unverified } from "./record.ts"
 import { sealAttestation } from "./seal-attestation.ts"
 import type { Batch, BatchContext, BatchStart, Failures, Round } from "./seal-batch.ts"
 import { chainEvent, sealEvent } from "./seal-events.ts"
@@ -33,6 +33,7 @@ import { sealStatement } from "./seal-export-statement.ts"
 import { chainEnd, chainOpening, sealEnd, sealOpening, sealRedemption } from "./seal-permits.ts"
 import { NO_PERMITS, NOTHING_LOCKED, type PermitWork, type SettledPermits, settlePermitWork } from "./settle-permits.ts"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
+import type { FinishedText, VerifyTexts } from "./verification.ts"
 
 /** The items that are there, each with its index. */
 const indexed = <Item>(items: readonly (Item | undefined)[]): readonly (Slot & { readonly item: Item })[] =>
@@ -305,4 +306,56 @@ function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead
   const leaf_digest = leafDigest(leaf, texts)
   moveHead(tenants, tenant, leaf_digest, 1)
   return { record, sealed, bundle_hash, leaf, leaf_digest, owner_ordinal: tenant.run_count + 1 }
+}
+
+// The last step of a batch: makes the documents, and verifies their texts while the next ones are made.
+
+/** Most documents in one call of the verifier: a call costs little for each of them, and the verifier can start early. */
+const CALL_MAX_DOCUMENTS = 8
+/** A batch is verified in at least so many calls, so that a small one keeps every thread of the verifier busy as well. */
+const MIN_CALLS = 4
+
+type Finishing = {
+  readonly runSteps: RunSteps
+  readonly verify: VerifyTexts
+}
+
+/** A document of the batch, with its packed form where that was asked for. */
+type Finished<Document> = Slot & { readonly item: Document; readonly packed: Uint8Array | undefined }
+
+/**
+ * Makes documents and has each verified. An item for which either fails is added to `failed` and is not returned.
+ * Rejects when the verifier could not be asked.
+ * @param wanted of the verifier, for each
+ */
+async function finishDocuments<Item extends Slot, Document extends Pick<FinishedText, "text">>(
+  { runSteps, verify }: Finishing,
+  items: readonly Item[],
+  failed: Failed,
+  wanted: Pick<FinishedText, "verdict" | "pack">,
+  make: (item: Item) => Document,
+): Promise<readonly Finished<Document>[]> {
+  const sampled = items.length === 0 ? undefined : items[randomInt(items.length)]?.at
+  const judgeAll = async (made: readonly (Slot & { readonly item: Document })[]): Promise<Finished<Document>[]> => {
+    const judgements = await verify(
+      made.map(({ at, item }) => ({ ...wanted, text: item.text, sampled: at === sampled })),
+    )
+    return made.flatMap(({ at, item }, i) => {
+      const judged = judgements[i]
+      if (judged !== undefined && "packed" in judged) return [{ at, item, packed: judged.packed }]
+      failed.set(at, unverified(judged?.objection ?? "the verifier did not answer"))
+      return []
+    })
+  }
+  const calls: Promise<readonly Finished<Document>[]>[] = []
+  const perCall = Math.min(CALL_MAX_DOCUMENTS, Math.ceil(items.length / MIN_CALLS))
+  for (let first = 0; first < items.length; first += perCall) {
+    const some = items.slice(first, first + perCall)
+    const made = await runSteps(some, failed, "DLA", item => ({ at: item.at, item: make(item) }))
+    const call = judgeAll(made)
+    // Awaited below. Without this, a call that rejects before that would count as an unhandled rejection.
+    call.catch(() => {})
+    calls.push(call)
+  }
+  return (await Promise.all(calls)).flat()
 }

@@ -18,12 +18,12 @@ import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { Telemetry } from "../telemetry.ts"
 import { ActRefused, commitBatch, secondsSince } from "./commit-batch.ts"
 import type { SealingHeads } from "./head-guard.ts"
+import type { KeyedItem } from "./keyed-items.ts"
 import type { LogClock } from "./log-clock.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
 import { type Batch, type BatchContext, type BatchWork, permitRuns, type SealedRun } from "./seal-batch.ts"
 import type { ExportDraft, SealedStatement } from "./seal-export-statement.ts"
 import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
-import { type Item, partition } from "./sealing-items.ts"
 import type { PendingEnd, PendingRedemption } from "./settle-permits.ts"
 import { PROBE } from "./signer-ready.ts"
 
@@ -275,4 +275,60 @@ function sealedAt<T>(sealed: readonly (T | undefined)[], at: number): T {
   const found = sealed[at]
   if (found === undefined) throw new StoreError("unavailable")
   return found
+}
+
+// What waits for the sealer: runs, attestations, exports and permits, acts of administrators, and that admin events do, each as it was submitted.
+
+type Item = (
+  | { readonly run: Draft }
+  | { readonly attestation: AttestationDraft }
+  | { readonly export: ExportDraft }
+  | { readonly opening: PendingOpening }
+  | { readonly close: PendingClose }
+  | { readonly end: PendingEnd }
+  | { readonly redemption: PendingRedemption }
+  | { readonly events: true }
+  /** Alone in its batch. */
+  | { readonly act: NonNullable<BatchWork["act"]> }
+) & {
+  /** Of an item under an idempotency key. */
+  readonly claim: KeyClaim | undefined
+}
+
+/** The items by kind, and the index of each within its kind. */
+function partition(items: readonly Item[]): { readonly work: BatchWork; readonly indices: readonly number[] } {
+  const drafts: Draft[] = []
+  const attestations: AttestationDraft[] = []
+  const exports: ExportDraft[] = []
+  const [openings, closes, ends]: [PendingOpening[], PendingClose[], PendingEnd[]] = [[], [], []]
+  const redemptions: PendingRedemption[] = []
+  const keyed: KeyedItem[] = []
+  let events = false
+  let act: BatchWork["act"]
+  const indices = items.map(item => {
+    const { kind, at } = place(item)
+    if (item.claim !== undefined && kind !== undefined) keyed.push({ kind, at, claim: item.claim })
+    return at
+  })
+  const permits = { openings, closes, ends, redemptions }
+  return { work: { drafts, attestations, exports, keyed, permits, events, ...(act && { act }) }, indices }
+
+  /** @returns no kind for what has no idempotency key */
+  function place(item: Item): { readonly kind: KeyedItem["kind"] | undefined; readonly at: number } {
+    if ("run" in item) return { kind: "run", at: drafts.push(item.run) - 1 }
+    if ("attestation" in item) return { kind: "attestation", at: attestations.push(item.attestation) - 1 }
+    if ("opening" in item) return { kind: "opening", at: openings.push(item.opening) - 1 }
+    if ("close" in item) return { kind: "close", at: closes.push(item.close) - 1 }
+    if ("events" in item) {
+      events = true
+      return { kind: undefined, at: 0 }
+    }
+    if ("act" in item) {
+      act = item.act
+      return { kind: undefined, at: 0 }
+    }
+    if ("end" in item) return { kind: undefined, at: ends.push(item.end) - 1 }
+    if ("redemption" in item) return { kind: undefined, at: redemptions.push(item.redemption) - 1 }
+    return { kind: undefined, at: exports.push(item.export) - 1 }
+  }
 }

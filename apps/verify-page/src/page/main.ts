@@ -2,7 +2,6 @@
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { printable } from "@runseal/core/presentation/printable"
 import { MAX_TRUST_BYTES } from "@runseal/core/presentation/trust-rows"
-import { createDropZone, preventFileNavigation } from "./drop-zone.ts"
 import { byId, element, fill, type Piece } from "./elements.ts"
 import { exportPieces } from "./export-view.ts"
 import { judge } from "./judge-document.ts"
@@ -11,6 +10,38 @@ import { placeOf } from "./page-address.ts"
 import { type Believed, keysOf, readTrust, trustPieces } from "./page-trust.ts"
 import { type ReadProblem, readAddress, readFile } from "./read-bounded.ts"
 import { headlineOf, reportPieces, sentenceOf, unreadablePieces } from "./report-view.ts"
+
+// A label that accepts a file: chosen, dropped on it, or by keyboard through the input inside it.
+
+/**
+ * Calls `take` with each file that the zone `#<name>-zone` and its input `#<name>-file` are given, and `many` where several are dropped
+ * at once: what is then shown of one would be taken for all.
+ */
+function createDropZone(name: string, take: (file: File) => void, many: () => void): void {
+  const zone = byId(`${name}-zone`)
+  const input = byId(`${name}-file`)
+  if (!(input instanceof HTMLInputElement)) throw new Error(`#${name}-file is no input`)
+  input.addEventListener("change", () => {
+    const [file] = input.files ?? []
+    if (file !== undefined) take(file)
+    // Else choosing the same file again, after an edit, would fire no event.
+    input.value = ""
+  })
+  const mark = (over: boolean): void => void zone.classList.toggle("over", over)
+  zone.addEventListener("dragover", () => mark(true))
+  zone.addEventListener("dragleave", () => mark(false))
+  zone.addEventListener("drop", event => {
+    mark(false)
+    const [file, other] = event.dataTransfer?.files ?? []
+    if (other !== undefined) many()
+    else if (file !== undefined) take(file)
+  })
+}
+
+/** Prevents a file that is dropped beside a zone from being opened in place of the page. */
+function preventFileNavigation(): void {
+  for (const name of ["dragover", "drop"]) document.addEventListener(name, event => event.preventDefault())
+}
 
 /** A document's bytes; of an export the file, which is read again for each verification. */
 type Content = Uint8Array | File

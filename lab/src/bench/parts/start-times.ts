@@ -1,12 +1,16 @@
 /** Starts of the service on the embedded database: the first one from nothing and a later one, and memory beside that of a bare database. */
-import { mkdtempSync, rmSync } from "node:fs"
+
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { ROOT, SERVICE } from "../../../../tools/src/demo/server-process.ts"
+import { plainEnvironment, ROOT, SERVICE } from "../../../../tools/src/demo/server-process.ts"
 import type { Bench, Part } from "../bench-plan.ts"
 import { median, readable, type Section } from "../page.ts"
-import { type Start, startOnce, untilLine } from "../servers/started-service.ts"
+import { processorMicros } from "../servers/database-server.ts"
 import { verificationMicros } from "../yardstick.ts"
 
 const MEBIBYTE = 2 ** 20
@@ -79,4 +83,65 @@ function spread(rounds: readonly Round[], of: (round: Round) => number): string 
   const values = rounds.map(of)
   const middle = readable(median(values))
   return values.length > 1 ? `${middle} (${readable(Math.min(...values))}–${readable(Math.max(...values))})` : middle
+}
+
+// One start of the service: how long until it is ready, what it costs, and the memory that it then has.
+
+type Start = {
+  /** Milliseconds until `GET /ready` answered 200. */
+  readonly ms: number
+  /** Processor time until then, of all threads, microseconds. */
+  readonly micros: number
+  /** Bytes of the process then. */
+  readonly memory: number
+}
+
+const LISTENING = /"url":"([^"]+)".*"msg":"listening"/
+/** Milliseconds after which a start has failed. */
+const DEADLINE_MS = 120_000
+
+/** Starts a program until it is ready, and stops it. @throws Error when it is not ready, or does not stop by itself */
+const startOnce = (words: readonly string[]): Promise<Start> =>
+  untilLine(words, LISTENING, async address => {
+    const { status } = await fetch(`${address}/ready`)
+    if (status !== 200) throw new Error(`a service that started answers ${status} under /ready`)
+  })
+
+/** @param ready called with what the pattern found in a line of the output */
+async function untilLine(
+  words: readonly string[],
+  pattern: RegExp,
+  ready: (found: string) => Promise<void> = async () => {},
+): Promise<Start> {
+  const begin = performance.now()
+  const child = spawn(process.execPath, words, { env: plainEnvironment(), stdio: ["ignore", "pipe", "inherit"] })
+  const ended = once(child, "close")
+  const kill = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS)
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const found = pattern.exec(line)
+      if (found === null) continue
+      await ready(found[1] ?? "")
+      const ms = performance.now() - begin
+      const use = { ms, micros: processorMicros(child.pid ?? 0) ?? Number.NaN, memory: residentBytes(child.pid ?? 0) }
+      child.stdout.resume()
+      child.kill("SIGTERM")
+      const [code] = await ended
+      if (code !== 0 && code !== null) throw new Error(`a program ended with ${code}`)
+      return use
+    }
+    throw new Error("a program ended before it was ready")
+  } finally {
+    clearTimeout(kill)
+    child.kill("SIGKILL")
+  }
+}
+
+/** proc(5), /proc/pid/status; NaN where the system has none. */
+function residentBytes(pid: number): number {
+  try {
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024
+  } catch {
+    return Number.NaN
+  }
 }

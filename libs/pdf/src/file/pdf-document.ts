@@ -1,6 +1,14 @@
-import { PDFContext, PDFHeader, PDFHexString, type PDFRef, PDFString, PDFWriter } from "@cantoo/pdf-lib"
-import { sha256Hex } from "@runseal/canonical"
-import { signingTime, withSignedRange } from "@runseal/core/report-pdf/signature-object"
+import {
+  PDFContext,
+  PDFHeader,
+  PDFHexString,
+  PDFInvalidObject,
+  type PDFRef,
+  PDFString,
+  PDFWriter,
+} from "@cantoo/pdf-lib"
+import { sha256Hex, utf8Encode } from "@runseal/canonical"
+import { emptySignatureValue, signingTime, withSignedRange } from "@runseal/core/report-pdf/signature-object"
 import type { Report } from "../block.ts"
 import type { Bookmark } from "../blocks/bookmark-place.ts"
 import type { DocumentFonts } from "../fonts/document-fonts.ts"
@@ -9,11 +17,10 @@ import type { Sheet } from "../page/pen.ts"
 import { PAGE } from "../page/style.ts"
 import type { StructureNode } from "../tags/structure.ts"
 import { writeStructure } from "../tags/structure-objects.ts"
-import { writeAttachment } from "./attachment.ts"
+import { readable } from "../text/visible.ts"
+import { checkSum } from "./check-sum.node.ts"
 import { colourProfile } from "./colour-profile.ts"
-import { writeOutline } from "./outline.ts"
-import { SIGNATURE_FLAGS, writeSignatureField } from "./signature-field.ts"
-import { writeInformation, writeMetadata } from "./xmp-metadata.ts"
+import { pdfDate, writeInformation, writeMetadata } from "./xmp-metadata.ts"
 
 /** Everything drawn, before it is a file. */
 export type Drawn = {
@@ -119,4 +126,105 @@ function identify(report: Report, contents: readonly string[]): PDFHexString {
 
 function signatureTime({ date, key_valid_from }: Report): string {
   return signingTime(Math.floor(Date.parse(date) / 1000), key_valid_from)
+}
+
+/** The evidence as an embedded file (ISO 32000-1, 7.11.4), associated with the document as its data (ISO 19005-3, 6.8). */
+function writeAttachment(context: PDFContext, report: Report): { readonly file: PDFRef; readonly name: PDFHexString } {
+  const { attachment } = report
+  const bytes = utf8Encode(attachment.text)
+  const name = PDFHexString.fromText(readable(attachment.name))
+  const date = PDFString.of(pdfDate(report.date))
+  const embedded = context.flateStream(bytes, {
+    Type: "EmbeddedFile",
+    Subtype: attachment.media_type,
+    Params: { Size: bytes.length, CreationDate: date, ModDate: date, CheckSum: PDFHexString.of(checkSum(bytes)) },
+  })
+  const stream = context.register(embedded)
+  const file = context.register(
+    context.obj({
+      Type: "Filespec",
+      F: name,
+      UF: name,
+      Desc: PDFHexString.fromText(readable(attachment.description)),
+      AFRelationship: "Data",
+      EF: { F: stream, UF: stream },
+    }),
+  )
+  return { file, name }
+}
+
+type Entry = { readonly bookmark: Bookmark; readonly ref: PDFRef; readonly children: Entry[] }
+
+/** The outline (ISO 32000-1, 12.3.3), every part open; undefined without headings. */
+function writeOutline(
+  context: PDFContext,
+  bookmarks: readonly Bookmark[],
+  pages: readonly PDFRef[],
+): PDFRef | undefined {
+  const top: Entry[] = []
+  const open: Entry[] = []
+  for (const bookmark of bookmarks) {
+    while ((open.at(-1)?.bookmark.level ?? 0) >= bookmark.level) open.pop()
+    const entry = { bookmark, ref: context.nextRef(), children: [] }
+    const siblings = open.at(-1)?.children ?? top
+    siblings.push(entry)
+    open.push(entry)
+  }
+  const [first] = top
+  const last = top.at(-1)
+  if (first === undefined || last === undefined) return undefined
+  const root = context.register(
+    context.obj({ Type: "Outlines", First: first.ref, Last: last.ref, Count: bookmarks.length }),
+  )
+  writeEntries(context, top, root, pages)
+  return root
+}
+
+function writeEntries(context: PDFContext, entries: readonly Entry[], parent: PDFRef, pages: readonly PDFRef[]): void {
+  for (const [index, { bookmark, ref, children }] of entries.entries()) {
+    const next = entries[index + 1]
+    const previous = entries[index - 1]
+    const [first] = children
+    const last = children.at(-1)
+    const entry = {
+      Title: PDFHexString.fromText(readable(bookmark.title)),
+      Parent: parent,
+      Dest: [pages[bookmark.page], "XYZ", null, Math.round(PAGE.height - bookmark.y + 8), null],
+      ...(previous && { Prev: previous.ref }),
+      ...(next && { Next: next.ref }),
+      ...(first && last && { First: first.ref, Last: last.ref, Count: countOf(children) }),
+    }
+    context.assign(ref, context.obj(entry))
+    writeEntries(context, children, ref, pages)
+  }
+}
+
+function countOf(entries: readonly Entry[]): number {
+  return entries.reduce((count, { children }) => count + 1 + countOf(children), 0)
+}
+
+/** Printed, and not to be moved or deleted (ISO 32000-1, table 165). PDF/A wants the first. */
+const FIELD_FLAGS = 132
+/** There are signatures, and who changes the file may only append to it (ISO 32000-1, table 219). */
+const SIGNATURE_FLAGS = 3
+
+/**
+ * The one form field of a report: an invisible signature on its first page (ISO 32000-1, 12.7.4.5), with room for the signature that
+ * is made once the file is whole. @param time of the signature, as PDF spells it
+ */
+function writeSignatureField(context: PDFContext, page: PDFRef | undefined, time: string): PDFRef {
+  // The library writes such an object as it is: the signature's spelling is the verifier's.
+  const value = context.register(PDFInvalidObject.of(utf8Encode(emptySignatureValue(time))))
+  return context.register(
+    context.obj({
+      Type: "Annot",
+      Subtype: "Widget",
+      FT: "Sig",
+      T: PDFString.of("Signature"),
+      F: FIELD_FLAGS,
+      Rect: [0, 0, 0, 0],
+      P: page,
+      V: value,
+    }),
+  )
 }

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { HASH, lineOf } from "../../test/drawable-reports.ts"
 import { SETTINGS } from "../page/style.ts"
-import { INK_BOTTOM, INK_TOP } from "./shape.ts"
+import { INK_BOTTOM, INK_TOP } from "./measure.ts"
 import { type TextLine, wrap } from "./wrap.ts"
 
 const anyText = fc.string({

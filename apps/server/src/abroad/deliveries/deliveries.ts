@@ -4,16 +4,26 @@
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
-import type { Destination } from "@runseal/core/wire/event-messages"
+import type { Destination, SealedEvent } from "@runseal/core/wire/event-messages"
+import { filterValues, passes } from "../../events/event-filter.ts"
+import { eventOf, recordIndex } from "../../events/sealed-event.ts"
+import { followed } from "../../followed-steps.ts"
 import type { DeliveryNetworks } from "../../options/delivery-networks.ts"
 import type { Database } from "../../store/driver/database.ts"
-import { findDueDestinations } from "../../store/tables/delivery-cursors.ts"
+import {
+  endDestinationLease,
+  findDueDestinations,
+  leaseDestination,
+  noteDelivery,
+} from "../../store/tables/delivery-cursors.ts"
 import type { DestinationRow } from "../../store/tables/destinations-table.ts"
+import { readHead } from "../../store/tables/log-store.ts"
+import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
 import type { Telemetry } from "../../telemetry.ts"
-import { playDelivery, type RoundContext } from "./delivery-round.ts"
 import { addressProblem } from "./receiver-address.ts"
 import type { Failure } from "./receiver-failure.ts"
-import { openReceivers, type ReceiverParts } from "./receivers.ts"
+import { openReceivers, type ReceiverParts, type Receivers } from "./receivers.ts"
+import { REQUEST_DEADLINE_MS } from "./webhook-receiver.ts"
 
 /** Between two polls for destinations that are due, which other processes may have changed, in milliseconds. */
 const POLL_MS = 2000
@@ -90,3 +100,111 @@ function createQueue(): RoundContext["oneAtATime"] {
 /** Resolves after the time, or when the signal aborts. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   setTimeout(ms, undefined, { signal }).catch(() => undefined)
+
+// Delivers to one destination, page after page, as long as this process has the lease and nothing fails.
+
+/** No event of a page is sent after this time, in milliseconds, of which reading it is a part … */
+const PAGE_BUDGET_MS = 20_000
+/** … but for so long after it was read: otherwise pages that take long to read would never be sent. */
+const LEAST_SENDING_MS = 5000
+/** Duration of the lease, after which another process delivers in place of one that died: longer than a page can take. */
+const LEASE_MS = PAGE_BUDGET_MS + REQUEST_DEADLINE_MS + 10_000
+/** Wait after a failure, in milliseconds: half of this or more, at random, doubled with each further failure in a row. */
+const FIRST_WAIT_MS = 1000
+/** The wait is never longer than this, in milliseconds, so that a receiver that is back soon gets its events. */
+const LONGEST_WAIT_MS = 60_000
+
+type RoundContext = {
+  readonly db: Database
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  /** Uniform in [0, 1); spreads retries. */
+  readonly random: () => number
+  readonly telemetry: Pick<Telemetry, "eventsDelivered" | "eventNotDelivered" | "receiverBack">
+  /** The name under which this process holds leases. */
+  readonly holder: string
+  readonly deliver: Receivers["deliver"]
+  /** Does one such piece of work at a time: one page of documents is in memory, and not one for each destination. */
+  readonly oneAtATime: <Result>(work: () => Promise<Result>) => Promise<Result>
+}
+
+/** @param stop ends requests under way, whose events are sent again later */
+async function playDelivery(context: RoundContext, id: number, stop: AbortSignal): Promise<void> {
+  const { db, holder } = context
+  let place: StreamPlace | undefined
+  try {
+    while (!stop.aborted) {
+      const row = await leaseDestination(db, id, holder, LEASE_MS)
+      if (row === undefined) return
+      if (place?.position !== row.position) place = { position: row.position }
+      const next = await playPage(context, row, place, stop)
+      if (next === undefined) break
+      place = next
+    }
+  } finally {
+    await endDestinationLease(db, id, holder).catch(() => undefined)
+  }
+}
+
+/** @returns where the next page begins; undefined when there is nothing more to do now */
+async function playPage(
+  context: RoundContext,
+  row: DestinationRow,
+  place: StreamPlace,
+  stop: AbortSignal,
+): Promise<StreamPlace | undefined> {
+  const { db, holder, telemetry, nowMs } = context
+  const { destination_id: id, position: from } = row
+  const { size } = await readHead(db)
+  if (from >= size) return undefined
+  const leased = performance.now()
+  const { events, next } = await context.oneAtATime(() => readPage(db, row, place, size))
+  const until = Math.max(leased + PAGE_BUDGET_MS, performance.now() + LEAST_SENDING_MS)
+  const taken = new Set(filterValues(row.taken).map(Number))
+  const isOver = (): boolean => stop.aborted || performance.now() > until
+  const deliver = { name: "deliver", facts: { destination: id, events: events.length }, apart: [] }
+  const page = await followed(deliver, async note => {
+    const delivered = await context.deliver(row, { events, taken, isOver }, stop)
+    note({ taken: delivered.taken, ...(delivered.failure && { fault: delivered.failure.fault }) })
+    return delivered
+  })
+  // A request that the stop has ended says nothing of the receiver.
+  const failure = stop.aborted ? undefined : page.failure
+  const position = page.stopped_at ?? next.position
+  const wasNoted = await noteDelivery(db, id, holder, {
+    from,
+    position,
+    taken: [...taken].filter(one => one >= position),
+    delivered_at: page.taken === 0 ? undefined : nowMs(),
+    failure: failure && { ...failure, at: nowMs(), wait_ms: waitMs(context, row, failure, position > from) },
+  })
+  if (page.taken > 0) telemetry.eventsDelivered(id, page.taken)
+  if (failure !== undefined) {
+    telemetry.eventNotDelivered(id, failure.fault, row.failures === 0 || position > from)
+    return undefined
+  }
+  if (row.failures > 0 && page.taken > 0) telemetry.receiverBack(id)
+  if (!wasNoted) return undefined
+  return page.stopped_at === undefined ? next : { position }
+}
+
+/** The events of a page. The documents are not held any longer. */
+async function readPage(
+  db: Database,
+  row: DestinationRow,
+  place: StreamPlace,
+  size: number,
+): Promise<{ readonly events: readonly SealedEvent[]; readonly next: StreamPlace }> {
+  const { documents, next } = await readStream(db, place, size, recordIndex)
+  return { events: documents.map(eventOf).filter(event => passes(row, event)), next }
+}
+
+function waitMs(
+  { random }: RoundContext,
+  { failures }: DestinationRow,
+  { retry_after_ms = 0 }: Failure,
+  wasMoved: boolean,
+): number {
+  const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(wasMoved ? 0 : failures, 16))
+  return Math.round(Math.max(retry_after_ms, most * (0.5 + random() / 2)))
+}

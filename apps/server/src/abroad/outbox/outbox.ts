@@ -1,16 +1,34 @@
 /** Delivers every entry to the outside log in the background. A request waits for it in sync mode only, with a timeout. */
 import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
-import { encodeBase64 } from "@runseal/canonical"
+import { canonicalize, encodeBase64, utf8Encode } from "@runseal/canonical"
+import type { OutsideEntry } from "@runseal/core/artifacts/anchor"
 import { MAX_OUTSIDE_LOGS } from "@runseal/core/artifacts/bundle-schema"
+import { timeOfOutside } from "@runseal/core/verify/outside"
+import { LOG_TIME_TOLERANCE_SECONDS } from "@runseal/core/vocabulary/scalars"
 import type { OutsideStanding } from "@runseal/core/wire/log-answers"
+import { entryPlaceProblem } from "@runseal/log/entries/check-entry"
+import { isRekorUuid, parseRekorAnswer, REKOR_V1_ENTRIES } from "@runseal/log/entries/rekor-v1"
+import { followed } from "../../followed-steps.ts"
 import { StartupError } from "../../options/startup-error.ts"
+import type { AnchorMode } from "../../options/table.ts"
 import type { Database } from "../../store/driver/database.ts"
-import { endLease, listOutsideLogs, nameOutsideLog } from "../../store/tables/outside-log-table.ts"
+import { readEntries, readHead } from "../../store/tables/log-store.ts"
+import {
+  endLease,
+  keepOutside,
+  leaseOutside,
+  listOutsideLogs,
+  nameOutsideLog,
+  noteOutsideFault,
+} from "../../store/tables/outside-log-table.ts"
 import type { Telemetry } from "../../telemetry.ts"
-import { type DeliveryContext, openDelivery } from "./delivery.ts"
+import type { Answer } from "../ask.ts"
+import { askLog, type Entered, type Refusal, refusalOf } from "./ask-log.ts"
+import { TIMESTAMP_DEADLINE_MS } from "./ask-timestamp.ts"
 import { readStanding } from "./delivery-state.ts"
-import type { OutsideLog } from "./outside-log.ts"
+import { enterTiled, TILED_DEADLINE_MS } from "./enter-tiled.ts"
+import { authorityRow, type OutsideLog } from "./outside-log.ts"
 
 /** Between two polls of the log, which other processes may grow or deliver, in milliseconds. */
 const LOG_POLL_MS = 2000
@@ -131,4 +149,135 @@ function shared(delayMs: number, work: () => Promise<void>): () => Promise<void>
       })
     return underWay
   }
+}
+
+// Delivers the service's entries to an outside log, in the order of their indices, each stored once.
+
+/** Duration of the lease, after which another process delivers in place of one that died. Longer than the timeouts of one round. */
+const leaseMs = ({ timestamps }: OutsideLog): number =>
+  10_000 + (timestamps === undefined ? EXCHANGE_DEADLINE_MS : TIMESTAMP_DEADLINE_MS + TILED_DEADLINE_MS)
+/** Wait after a failure, in milliseconds: a random part of this, doubled with each further failure in a row. */
+const FIRST_WAIT_MS = 1000
+/** The wait is never longer than this, in milliseconds; shorter in sync mode, where requests wait. */
+const LONGEST_WAIT_MS: { readonly [mode in AnchorMode]: number } = { async: 300_000, sync: 15_000 }
+
+type DeliveryContext = {
+  readonly db: Database
+  readonly log: OutsideLog
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+  /** Uniform in [0, 1); spreads retries. */
+  readonly random: () => number
+  readonly telemetry: Pick<Telemetry, "entered" | "notEntered" | "outsideBack">
+  /** The name under which this process holds the lease. */
+  readonly holder: string
+}
+
+/** The result of one round. */
+type Round =
+  /** Entries up to `next_index` are stored. `more`: others may follow at once. */
+  | { readonly next_index: number; readonly more: boolean }
+  /** The delivery failed; the next round starts after this time. */
+  | { readonly next_index: number; readonly wait_ms: number }
+  /** Another process delivers. */
+  | "elsewhere"
+
+type Delivery = { readonly playRound: (stop: AbortSignal) => Promise<Round> }
+
+function openDelivery(context: DeliveryContext): Delivery {
+  const { db, log, telemetry, holder } = context
+  let failures = 0
+
+  const fail = async (refusal: Refusal, log_index: number): Promise<number> => {
+    const most = Math.min(LONGEST_WAIT_MS[log.mode], FIRST_WAIT_MS * 2 ** failures)
+    failures += 1
+    telemetry.notEntered(log.host, log_index, refusal)
+    await noteOutsideFault(db, log.key.logId, refusal.fault, context.nowMs())
+    return Math.max(refusal.retryAfterMs ?? 0, context.random() * most)
+  }
+
+  return {
+    playRound: async stop => {
+      const leased = await leaseOutside(db, log.key.logId, holder, leaseMs(log))
+      if (leased === undefined) return "elsewhere"
+      const first = leased.next_index
+      const { size } = await readHead(db)
+      const entries = await readEntries(db, first, Math.min(size, first + log.inFlight))
+      if (entries.length === 0) return { next_index: first, more: false }
+      const anchor = { name: "anchor", facts: { log: log.host, entries: entries.length }, apart: [] }
+      const answers = await followed(anchor, async note => {
+        const given = await Promise.all(entries.map(({ body }) => enterEntry(log, body, stop)))
+        for (const answer of given) if ("fault" in answer) note({ fault: answer.fault })
+        return given
+      })
+      const held = leadingEntries(answers)
+      const next_index = first + held.length
+      if (held.length > 0) {
+        const rows = held.map((entered, at) => ({
+          log_index: first + at,
+          log_id: log.key.logId,
+          entry: canonicalize(entered.entry),
+          timestamp: "timestamp" in entered ? entered.timestamp : "",
+        }))
+        await keepOutside(db, log.key.logId, rows, log.timestamps && authorityRow(log.timestamps.authority))
+        if (failures > 0) telemetry.outsideBack(log.host, first)
+        failures = 0
+        for (const [at, entered] of held.entries())
+          telemetry.entered(isLateTo(timeOfOutside(entered), entries[at]?.integrated_time))
+      }
+      const refusal = answers[held.length]
+      if (refusal === undefined || !("fault" in refusal)) return { next_index, more: true }
+      if (stop.aborted) return { next_index, more: false }
+      return { next_index, wait_ms: await fail(refusal, next_index) }
+    },
+  }
+}
+
+/** The entries before the first failure: they can be stored in order. */
+function leadingEntries(answers: readonly Entered[]): readonly OutsideEntry[] {
+  const held = []
+  for (const answer of answers) {
+    if ("fault" in answer) break
+    held.push(answer)
+  }
+  return held
+}
+
+/** Whether the outside entry is not of the time of the embedded one. Only counted here: a verifier compares with the record's clock. */
+const isLateTo = (time: number, own = time): boolean => Math.abs(time - own) > LOG_TIME_TOLERANCE_SECONDS
+
+// Enters one entry in an outside log, or finds it there.
+
+/** For one entry with API v1, both requests and their whole answers included. */
+const EXCHANGE_DEADLINE_MS = 20_000
+
+/**
+ * Enters a body. When the log already has it (409), reads that entry, so that there is never a second one. The returned entry is the one
+ * of this body, and its proof verifies; with API v2 its timestamp too. Never rejects.
+ * @param body canonical body text
+ */
+const enterEntry = (log: OutsideLog, body: string, stop: AbortSignal): Promise<Entered> =>
+  log.timestamps === undefined ? enterV1(log, body, stop) : enterTiled(log, log.timestamps, utf8Encode(body), stop)
+
+async function enterV1(log: OutsideLog, body: string, stop: AbortSignal): Promise<Entered> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(EXCHANGE_DEADLINE_MS)])
+  const entries = new URL(REKOR_V1_ENTRIES, log.url)
+  try {
+    const made = await askLog(entries, signal, body)
+    if (made.status !== 409) return judge(made, 201, log, body)
+    const uuid = made.location?.split("/").at(-1)
+    if (uuid === undefined || !isRekorUuid(uuid)) return { fault: "invalid", status: 409 }
+    return judge(await askLog(new URL(`${REKOR_V1_ENTRIES}/${uuid}`, log.url), signal), 200, log, body)
+  } catch {
+    return { fault: "unreachable" }
+  }
+}
+
+function judge(answer: Answer, expected: number, log: OutsideLog, body: string): Entered {
+  const { status, bytes } = answer
+  if (status !== expected) return refusalOf(answer)
+  const entry = bytes && parseRekorAnswer(bytes)
+  if (entry === undefined) return { fault: "invalid", status }
+  const problem = entryPlaceProblem(entry, encodeBase64(utf8Encode(body)), log.trust)
+  return problem === undefined ? { entry } : { fault: "invalid", status, problem }
 }

@@ -1,10 +1,37 @@
 /** The listening socket: timeouts and limits of its connections, and how the service stops listening. */
+
+import { readFileSync } from "node:fs"
 import { createServer, type Server, type ServerResponse } from "node:http"
 import { createServer as createSocketServer, type Socket } from "node:net"
 import { getRequestListener } from "@hono/node-server"
 import { StartupError } from "../../options/startup-error.ts"
-import { connectionsWithin, descriptorLimit } from "./descriptors.ts"
 import { HEAD_MAX_BYTES, socketRefusals } from "./socket-refusals.ts"
+
+// How many connections a process can have within the file descriptors that it may open. A connection takes one; so does each open file.
+
+/** Most connections at once, however many descriptors there are. */
+const MOST_CONNECTIONS = 10_000
+/** Descriptors for all but connections: the embedded database has up to 150 files open, Node itself some 40; the rest is for requests abroad. */
+const OTHER_DESCRIPTORS = 300
+/** Where there are few, this part of them is for connections. */
+const LEAST_PART = 4
+
+/** The descriptors that this process may open; undefined where the system does not say: Linux does. */
+function descriptorLimit(): number | undefined {
+  try {
+    const [, soft] = /^Max open files +(\d+) /m.exec(readFileSync("/proc/self/limits", "latin1")) ?? []
+    return soft === undefined ? undefined : Number(soft)
+  } catch {
+    return undefined
+  }
+}
+
+/** @param descriptors as `descriptorLimit` gives them */
+function connectionsWithin(descriptors: number | undefined): number {
+  if (descriptors === undefined) return MOST_CONNECTIONS
+  const least = Math.floor(descriptors / LEAST_PART)
+  return Math.min(MOST_CONNECTIONS, Math.max(least, descriptors - OTHER_DESCRIPTORS))
+}
 
 /** Timeouts of a connection in milliseconds, and how many connections there may be. */
 export type ConnectionLimits = {

@@ -3,8 +3,55 @@
  * Both are lowercase; signatures are written in lowercase.
  */
 
-import { characterMap } from "./character-map.ts"
-import { hiddenTexts, turnedText } from "./hidden-text.ts"
+// Replaces the characters of a text one by one, by a rule that reads no neighbours. The result for each character is cached.
+
+const UNKNOWN = 0
+const SAME = 1
+const OTHER = 2
+
+const CODE_POINTS = 0x11_0000
+/** Parts of a result that are joined at a time: joining one by one would make a rope that is slow to read. */
+const PARTS_JOINED = 4096
+
+/**
+ * A function that replaces each code point by the result of `rule`, in one pass. The cache has at most one entry for each
+ * code point; a code point that stays as it is, as most do, costs one lookup.
+ * @param rule must be pure; it is given one code point as a string, which is a lone surrogate where the text has one
+ */
+function characterMap(rule: (character: string) => string): (text: string) => string {
+  const kinds = new Uint8Array(CODE_POINTS)
+  const forms = new Map<number, string>()
+  const learn = (code: number): number => {
+    const character = String.fromCodePoint(code)
+    const form = rule(character)
+    const kind = form === character ? SAME : OTHER
+    if (kind === OTHER) forms.set(code, form)
+    kinds[code] = kind
+    return kind
+  }
+  return text => {
+    let done = ""
+    let parts: string[] = []
+    let copiedEnd = 0
+    for (let i = 0; i < text.length; ) {
+      const code = text.codePointAt(i) ?? 0
+      const next = i + (code > 0xffff ? 2 : 1)
+      const kind = kinds[code]
+      if ((kind === undefined || kind === UNKNOWN ? learn(code) : kind) === OTHER) {
+        if (copiedEnd < i) parts.push(text.slice(copiedEnd, i))
+        parts.push(forms.get(code) ?? "")
+        copiedEnd = next
+        if (parts.length >= PARTS_JOINED) {
+          done += parts.join("")
+          parts = []
+        }
+      }
+      i = next
+    }
+    if (copiedEnd === 0) return text
+    return done + parts.join("") + text.slice(copiedEnd)
+  }
+}
 
 /** Text in which folding changes nothing but case: printable ASCII and common white space, no backslash. */
 const PLAIN = /^[\t\n\r\x20-\x5b\x5d-\x7e]*$/
@@ -82,3 +129,49 @@ export const searchForms = (text: string): readonly [given: string, ...folded: s
   `\n${text.toLowerCase()}\n`,
   ...foldedForms(text).map(form => `\n${form}\n`),
 ]
+
+// Text that a reader does not see as it is: hidden in characters that are drawn as nothing, or turned round by a directional override. A
+// model reads it. Each function gives the text that is meant, to be searched besides the one that was given; linear.
+
+/** Variation selectors, 256 of them for the 256 bytes, and tags, one for each character of ASCII. */
+const HIDING = /[\u{fe00}-\u{fe0f}]|[\u{e0020}-\u{e007e}]|[\u{e0100}-\u{e01ef}]/u
+const TAGS = /[\u{e0020}-\u{e007e}]/gu
+const TAG_BASE = 0xe0000
+const SELECTORS = /[\u{fe00}-\u{fe0f}\u{e0100}-\u{e01ef}]/gu
+const FIRST_SELECTOR = 0xfe00
+const SECOND_BLOCK = 0xe0100
+/** Selectors of the first block, one after the other: two of them can be a byte. */
+const HALF_BYTES = /[\u{fe00}-\u{fe0f}]{2,}/gu
+
+const utf8 = new TextDecoder()
+const codeOf = (character: string): number => character.codePointAt(0) ?? 0
+
+const byteOf = (selector: string): number => {
+  const code = codeOf(selector)
+  return code < SECOND_BLOCK ? code - FIRST_SELECTOR : code - SECOND_BLOCK + 16
+}
+
+/** Bytes of which each has two selectors. @param from 0 or 1: where the first of them begins */
+function pairedBytes(run: string, from: 0 | 1): Uint8Array {
+  const halves = Array.from(run, byteOf).slice(from)
+  return Uint8Array.from({ length: halves.length >> 1 }, (_, i) => 16 * (halves[2 * i] ?? 0) + (halves[2 * i + 1] ?? 0))
+}
+
+/** What tags and variation selectors of a text spell, in each of the ways that are in use; none where there are none. */
+function hiddenTexts(text: string): readonly string[] {
+  if (!HIDING.test(text)) return []
+  const tags = (text.match(TAGS) ?? []).map(tag => String.fromCodePoint(codeOf(tag) - TAG_BASE)).join("")
+  const bytes = utf8.decode(Uint8Array.from(text.match(SELECTORS) ?? [], byteOf))
+  const runs = text.match(HALF_BYTES) ?? []
+  const paired = ([0, 1] as const).map(from => runs.map(run => utf8.decode(pairedBytes(run, from))).join("\n"))
+  return [tags, bytes, ...paired].filter(found => found !== "")
+}
+
+/** From a right-to-left override to its end, or to the end of the paragraph. */
+const OVERRIDDEN = /\u{202e}([^\u{202c}\u{202e}\n\r\u{85}\u{2029}]*)/gu
+
+/** The text as it is drawn where letters are turned round by U+202E; none where that character is not. */
+const turnedText = (text: string): readonly string[] =>
+  text.includes("\u202e")
+    ? [text.replace(OVERRIDDEN, (_, turned: string) => Array.from(turned).reverse().join(""))]
+    : []

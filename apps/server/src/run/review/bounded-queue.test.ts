@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { boundedQueue } from "./bounded-queue.ts"
+import { boundedQueue } from "./create-reviewer.ts"
 
 const never = new AbortController().signal
 const ended = async (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error)

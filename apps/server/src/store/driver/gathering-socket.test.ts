@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { afterEach, expect, test } from "vitest"
-import { gathering } from "./gathering-socket.ts"
+import { gathering } from "./postgres-client.ts"
 
 const opened: { readonly destroy?: () => unknown; readonly close?: () => unknown }[] = []
 afterEach(() => {

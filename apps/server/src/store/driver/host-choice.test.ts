@@ -1,7 +1,7 @@
 /** Which of several servers takes writes. */
 import { setTimeout } from "node:timers/promises"
 import { expect, test } from "vitest"
-import { createHostChoice } from "./host-choice.ts"
+import { createHostChoice } from "./postgres-client.ts"
 
 const refused = (): Error => Object.assign(new Error("no"), { code: "ECONNREFUSED" })
 

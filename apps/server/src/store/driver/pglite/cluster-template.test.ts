@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect, onTestFinished, test } from "vitest"
 import { type Database, makeTemplate, openDatabase, readOrMakeTemplate } from "../database.ts"
 import { entriesOf, expand, packFolder, writeSynced } from "./cluster-archive.ts"
-import { withOwnIdentifier } from "./own-identifier.ts"
+import { withOwnIdentifier } from "./folder.ts"
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "runseal-template-test-"))

@@ -4,13 +4,12 @@
  * they are read) within two thousand million writing transactions.
  */
 import { readFile } from "node:fs/promises"
+import { syncBuiltinESMExports } from "node:module"
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { PGlite, protocol } from "@electric-sql/pglite"
-import { tellsFileError } from "./backend-messages.ts"
 import { DURABLE_START_PARAMS, durableFiles, isWalSegment } from "./durable-files.ts"
 import { isStartup, withoutTerminate } from "./frontend-messages.ts"
 import type { PgliteReply, PgliteRequest, PgliteStart } from "./messages.ts"
-import { stopClockAndRandomness } from "./same-bytes.ts"
 
 /**
  * WAL segments of 16 MiB written before a checkpoint. PGlite has no checkpointer process: without ours the WAL would grow
@@ -141,3 +140,37 @@ function serve(port: MessagePort): void {
 }
 
 if (parentPort !== null) serve(parentPort)
+
+// Backend messages of the PostgreSQL protocol 3.0 (PostgreSQL documentation, "Message Formats"): a type byte, then a length as in frontend-messages.ts.
+
+const ERROR_RESPONSE = "E".charCodeAt(0)
+const LENGTH_BYTES = 4
+/** The field of an ErrorResponse with its SQLSTATE, of class 58: an error of the files below the database. */
+const FILE_ERROR = /\0C58[0-9A-Z]{3}\0/
+
+/** Whether an answer of the backend, which is whole messages, reports an error of the files below the database. */
+function tellsFileError(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (let at = 0; at + LENGTH_BYTES < bytes.length; at += 1 + view.getUint32(at + 1)) {
+    if (bytes[at] !== ERROR_RESPONSE) continue
+    const fields = bytes.subarray(at + 1 + LENGTH_BYTES, at + 1 + view.getUint32(at + 1))
+    if (FILE_ERROR.test(`\0${Buffer.from(fields).toString("latin1")}`)) return true
+  }
+  return false
+}
+
+// For the thread that makes the template: two makings give the same bytes, so that two machines make the same package.
+
+/** 2026-01-01T00:00:00Z in milliseconds: the time of every row of the write-ahead log. */
+const MADE_AT_MS = 1_767_225_600_000
+
+/**
+ * Stops the clock and the randomness that a database reads in this thread. What initdb draws is the system identifier, which each database
+ * gets anew (own-identifier.ts), and a nonce for passwords, of which an embedded database has none.
+ */
+function stopClockAndRandomness(): void {
+  Date.now = () => MADE_AT_MS
+  const randomFillSync = (bytes: Uint8Array): Uint8Array => bytes.fill(7)
+  Object.assign(process.getBuiltinModule("node:crypto"), { randomFillSync })
+  syncBuiltinESMExports()
+}
