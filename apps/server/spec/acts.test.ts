@@ -1,17 +1,25 @@
 /** Rules over what is done: acts are read of the payload, sealed, and decided on. docs/policy-and-review.md, "Act tables". */
-import type { JsonObject } from "@runseal/canonical"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { canonicalize, type JsonObject } from "@runseal/canonical"
 import { withhold } from "@runseal/core/artifacts/declared-sections"
 import { type Sections, sectionsSchema } from "@runseal/core/artifacts/sections"
 import { decidesAgain } from "@runseal/policy/decide-again"
+import { loadPolicy } from "@runseal/policy/load-policy"
 import { parsePolicyDocument } from "@runseal/policy/policy-document"
 import * as v from "valibot"
 import { expect, test } from "vitest"
+import { openDatabase } from "../src/store/driver/database.ts"
+import { OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
+import { addPolicy } from "../src/store/tables/policy-versions.ts"
 import { eachDatabase } from "./database/databases.ts"
-import { asking, closed, costing, openedId } from "./harness/asked-permits.ts"
+import { asking, closed, costing, openedId, permitAt } from "./harness/asked-permits.ts"
 import { ADMIN, mint } from "./harness/key-holders.ts"
 import { numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
-import { standingService } from "./harness/test-service.ts"
+import { openService, standingService, type TestService } from "./harness/test-service.ts"
+import { until } from "./harness/until.ts"
 
 const ACTS = [
   {
@@ -163,11 +171,51 @@ eachDatabase("a policy that reads acts", open => {
     const id = await openedId(admin, transfer(9000))
     await admin.post("/admin/policies", { policy: policyOf("strict", "1.0") })
     expect((await admin.post("/permits", asking(transfer(9000)))).status).toBe(422)
+    const { db, clock, deps } = service()
+    const versions = ["2.0", "3.0"].map(limit => {
+      const document = policyOf("payments", limit)
+      const { policy_id, policy_name, policy_hash } = loadPolicy(document)
+      return { policy_id, policy_name, policy_hash, source: "api" as const, document: canonicalize(document) }
+    })
+    for (let load = 0; load < 150; load++)
+      for (const version of versions) await addPolicy(db, version, OPERATOR_COMMAND, clock.nowMs())
+    await until("the last is in force", () => deps.policies.inForce().row.version > 300)
     const { body } = await closed(admin, id, costing(5))
     const { body: permit } = await admin.get(`/permits/${id}`)
     const evaluation = objectAt(permit, "opening", "sections", "policy_evaluation")
     expect(textAt(objectAt(body, "allow_token"), "policy_hash")).toBe(textAt(evaluation, "policy_hash"))
   })
+})
+
+test("a permit is closed by the policy of its opening where the scan was set otherwise meanwhile", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "runseal-scans-"))
+  const started = async <T>(
+    limit: string,
+    mcdMode: "enforce" | "observe",
+    ask: (service: TestService) => Promise<T>,
+  ) => {
+    const service = await openService({
+      open: () => openDatabase({ kind: "pglite", dataDir: folder }),
+      keysDir: join(folder, "keys"),
+      policy: policyOf("payments", limit),
+      config: { mcdMode },
+    })
+    return await ask(service).finally(service.close)
+  }
+  const open = async (service: TestService) => {
+    const id = await openedId(service, transfer(9000))
+    const opening = objectAt(await permitAt(service, id), "opening", "sections", "policy_evaluation")
+    return { id, hash: textAt(opening, "policy_hash") }
+  }
+  const enforced = await started("10000.0", "enforce", open)
+  const observed = await started("10000.0", "observe", open)
+  expect(observed.hash).not.toBe(enforced.hash)
+  await started("1.0", "enforce", async service => {
+    expect((await service.post("/permits", asking(transfer(9000)))).status).toBe(422)
+    for (const { id, hash } of [enforced, observed])
+      expect(textAt((await closed(service, id, costing(5))).body, "allow_token", "policy_hash")).toBe(hash)
+  })
+  rmSync(folder, { recursive: true, force: true })
 })
 
 eachDatabase("an operator who fears that rules are tried out", open => {

@@ -19,6 +19,7 @@ import { StoreError } from "./store/driver/store-errors.ts"
 import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
 import {
   addPolicy,
+  nameVersion,
   newestPolicy,
   type PolicyVersionRow,
   type Settled,
@@ -62,13 +63,13 @@ type PolicyParts = {
 /** @throws StartupError when the policy that the database has in force cannot be used */
 export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyParts): Promise<Policies> {
   const { policyText: fileText, signatureScan: scan } = prepared
-  // A document is compiled once when it is put in force, although it is read again from the database: the largest takes 0.2 s.
-  let newest: { readonly document: string; readonly compiled: CompiledPolicy } | undefined
-  const compiledFrom = (document: string): CompiledPolicy => {
-    if (newest?.document !== document) newest = { document, compiled: loadPolicy(parseStrictJson(document), scan) }
-    return newest.compiled
+  const compiledFrom = compilesOnce(scan)
+  /** A close finds the policy of its opening by its hash, so the hash is known before anything is decided by it. */
+  const ready = async (row: PolicyVersionRow): Promise<PolicyInForce> => {
+    const compiled = compiledFrom(row.document)
+    await nameVersion(db, compiled.policy_hash, row.version)
+    return { row, compiled }
   }
-  const compile = (row: PolicyVersionRow): PolicyInForce => ({ row, compiled: compiledFrom(row.document) })
   const versionOf = (json: JsonValue, source: PolicyVersionRow["source"]) => {
     const document = canonicalize(json)
     const { policy_id, policy_name, policy_hash } = compiledFrom(document)
@@ -79,7 +80,7 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
       ? versionOf(parseStrictJson(JSON.stringify(BUILT_IN_POLICY)), "built-in")
       : versionOf(parseStrictJson(fileText), "file")
   const started = await startPolicy(db, start, OPERATOR_COMMAND, nowMs())
-  let current = atStart(() => compile(started.row))
+  let current = await atStart(() => ready(started.row))
   telemetry.policyChanged(current.row, start.source === "file" && started.row.document !== start.document)
 
   let [startedReads, takenRead] = [0, 0]
@@ -91,7 +92,9 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
     takenRead = read
     // A lower version too: an acknowledged one is lost when a standby that lagged takes over, and its number may be given again.
     if (row === undefined || isDeepStrictEqual(row, current.row)) return
-    current = compile(row)
+    const next = await ready(row)
+    if (read < takenRead) return
+    current = next
     telemetry.policyChanged(row, false)
   }
   let polling: Promise<void> | undefined
@@ -143,10 +146,19 @@ export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyPar
   }
 }
 
+/** A document is compiled once when it is put in force, although it is read again from the database: the largest takes 0.2 s. */
+function compilesOnce(scan: SignatureScan): (document: string) => CompiledPolicy {
+  let newest: { readonly document: string; readonly compiled: CompiledPolicy } | undefined
+  return document => {
+    if (newest?.document !== document) newest = { document, compiled: loadPolicy(parseStrictJson(document), scan) }
+    return newest.compiled
+  }
+}
+
 /** A policy that was in force under another release may not be one that this release understands. */
-function atStart(compile: () => PolicyInForce): PolicyInForce {
+async function atStart(ready: () => Promise<PolicyInForce>): Promise<PolicyInForce> {
   try {
-    return compile()
+    return await ready()
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
     throw new StartupError(`the policy in force in the database cannot be used: ${error.message}`)

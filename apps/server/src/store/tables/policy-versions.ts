@@ -24,6 +24,15 @@ export const policy_version = pgTable("policy_version", {
 })
 export type PolicyVersionRow = RowOf<typeof policy_version>
 
+/**
+ * Which version a policy hash is of. One document has several: how the scan is set and which engine decides are part of a hash, and processes
+ * differ in them.
+ */
+export const policy_hash = pgTable("policy_hash", {
+  policy_hash: text().primaryKey(),
+  version: number(),
+})
+
 /** Key of the advisory lock under which versions get their numbers: "rspolid" in ASCII, read as a number. */
 const POLICY_LOCK = 0x7273706f6c6964
 
@@ -45,22 +54,31 @@ export function findPolicy(source: Source, version: number): Promise<PolicyVersi
   })
 }
 
-/** Most versions of one policy that an older decision is looked for in. */
-const VERSIONS_LOOKED_AT = 256
-
-/** The documents that were in force under an id, newest first. */
-export function documentsOf(source: Source, id: string): Promise<readonly string[]> {
-  const { document, policy_id, version } = policy_version
+/** The document that is known under a policy hash; undefined where the database does not have it. */
+export function documentOf(source: Source, hash: string): Promise<string | undefined> {
   return source.read(async ({ orm }) => {
-    const rows = await orm
-      .select({ document })
-      .from(policy_version)
-      .where(eq(policy_id, id))
-      .orderBy(desc(version))
-      .limit(VERSIONS_LOOKED_AT)
-    return rows.map(row => row.document)
+    const [found] = await orm
+      .select({ document: policy_version.document })
+      .from(policy_hash)
+      .innerJoin(policy_version, eq(policy_version.version, policy_hash.version))
+      .where(eq(policy_hash.policy_hash, hash))
+      .limit(1)
+    return found?.document
   })
 }
+
+/** Makes a version known under the hash that a process decides by. Nothing is written where it is known already. */
+export async function nameVersion(db: Source & Acts, hash: string, version: number): Promise<void> {
+  const known = await db.read(({ orm }) => orm.select().from(policy_hash).where(eq(policy_hash.policy_hash, hash)))
+  if (known[0]?.version !== version) await db.transaction(tx => insertHash(tx, hash, version))
+}
+
+/** The newest version counts: a standby that takes over may lack one that had the hash. */
+const insertHash = ({ orm }: Tx, hash: string, version: number): Promise<unknown> =>
+  orm
+    .insert(policy_hash)
+    .values({ policy_hash: hash, version })
+    .onConflictDoUpdate({ target: policy_hash.policy_hash, set: { version } })
 
 /** Newest first. @param before only versions below it */
 export function listPolicies(source: Source, limit: number, before?: number): Promise<readonly PolicyVersionRow[]> {
@@ -121,6 +139,7 @@ async function insertVersion(
   const { actor = "", name: actor_name = "" } = who ?? {}
   const row = { ...policy, version: (before?.version ?? 0) + 1, active_since: at, actor, actor_name }
   await tx.orm.insert(policy_version).values(row)
+  await insertHash(tx, row.policy_hash, row.version)
   if (who !== undefined)
     await recordAdminEvent(tx, {
       at,
