@@ -1,8 +1,7 @@
 /** `policy check FILE`: what a policy rests on, what it decides on examples, how long its rules take, and mistakes that people make. */
 import type { JsonObject } from "@runseal/canonical"
 import type { ActTable } from "@runseal/core/act/act-table"
-import type { ContextWord } from "@runseal/core/vocabulary/decision-codes"
-import { ATTESTED_FIELDS } from "@runseal/core/vocabulary/decision-codes"
+import { ATTESTED_FIELDS, CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import { examplePayload } from "@runseal/policy/example-payload"
@@ -57,16 +56,8 @@ const actExamples = (tables: readonly ActTable[]): typeof EXAMPLES =>
         ]
   })
 
-/** Whose word each member of the context is, as the end of a sentence. */
-const WORDS: Readonly<Record<ContextWord, string>> = {
-  act: "read by the service from the payload",
-  bound: "in the permit, and compared by who acts",
-  verified: "established by the service",
-  declared: "declared by the caller",
-}
-
 const restsInWords = ({ rule_id, effect, rests_on }: RuleReview): string =>
-  `${rule_id} (${effect}): ${rests_on.length === 0 ? "every run" : rests_on.map(({ word, attributes }) => `${attributes.join(", ")} (${WORDS[word]})`).join("; ")}`
+  `${rule_id} (${effect}): ${rests_on.length === 0 ? "every run" : rests_on.map(({ word, attributes }) => `${attributes.join(", ")} (${CONTEXT_WORD_TEXTS[word]})`).join("; ")}`
 
 export function check(config: Config, document: PolicyDocument, policy: CompiledPolicy): PolicyOutput {
   const { policy_id, policy_hash } = policy

@@ -7,7 +7,7 @@ import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { parseDocument, type ReadDocument, readDocument } from "@runseal/core/verify/read-document"
 import { member } from "@runseal/core/vocabulary/json-members"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
-import type { DecideAgain, DecidedAgain, SealedDecision } from "@runseal/policy/decide-again"
+import type { DecidedAgain, SealedDecision } from "@runseal/policy/decide-again"
 import { InputError } from "./input-error.ts"
 import { DECIDED_TEXTS, type DecidedWord, type Expectation, type Expected, SCAN_STATED } from "./judgement.ts"
 import { type Payloads, payloadFiles } from "./payload-files.ts"
@@ -33,8 +33,10 @@ export type Decider = (read: ReadDocument) => Expected
  * @param several whether documents without a decision are among others, which is no fault of them
  */
 export async function readDecider(options: DecisionOptions, several: boolean): Promise<Decider> {
-  const { decidesAgain } = await engine()
-  const decideAgain = decidesAgain(await Promise.all(options.decidedBy.map(readPolicy)))
+  const { decidesAgain, policiesOf, explainRule } = await engine()
+  const documents = await Promise.all(options.decidedBy.map(readPolicy))
+  const policyOf = policiesOf(documents)
+  const decideAgain = decidesAgain(documents, policyOf)
   const payloads = await payloadsOf(options)
   const without = (why: string): Expected => (several ? made("none", why) : not(why))
   return read => {
@@ -44,7 +46,11 @@ export async function readDecider(options: DecisionOptions, several: boolean): P
         ? not("the document is no whole record")
         : without("the document holds no decision of a policy")
     const again = decideAgain(record, payloads(record.sections.payload.payload_hash))
-    return "without_policy" in again ? without("the run ended before a policy judged it") : expectedOf(again, options)
+    if ("without_policy" in again) return without("the run ended before a policy judged it")
+    const expected = expectedOf(again, options)
+    const { policy_evaluation: evaluation } = record.sections
+    const policy = "from" in again && expected.result === "pass" && evaluation && policyOf(evaluation)
+    return policy ? { ...expected, explained: explainRule(record.sections, policy) } : expected
   }
 }
 
@@ -60,11 +66,13 @@ export async function decisionExpectation(options: DecisionOptions, several: boo
 /** Documents that tell of a decision and do not hold what it was made from. */
 const PARTS: ReadonlySet<ReadDocument["document"]> = new Set(["receipt", "run_statement"])
 
-async function engine(): Promise<{ readonly decidesAgain: (documents: readonly PolicyDocument[]) => DecideAgain }> {
+async function engine() {
   try {
     const { cedar } = await import("@runseal/policy/cedar-engine.node")
     cedar()
-    return await import("@runseal/policy/decide-again")
+    const { decidesAgain, policiesOf } = await import("@runseal/policy/decide-again")
+    const { explainRule } = await import("@runseal/policy/explain-rule")
+    return { decidesAgain, policiesOf, explainRule }
   } catch {
     throw new InputError("--decided-by needs the policy engine: npm install @cedar-policy/cedar-wasm@4.13.0")
   }

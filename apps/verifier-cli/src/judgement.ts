@@ -1,4 +1,5 @@
 /** The verdict line and the exit code, from a report and the user's flags. */
+import type { Explanation } from "@runseal/core/artifacts/explanation"
 import type { CheckId, Limitation, LimitationCode, Report, Verdict } from "@runseal/core/verify/report"
 import { exitCode, VERDICTS } from "@runseal/core/verify/report"
 
@@ -35,6 +36,8 @@ export type Expected = {
   readonly message: string
   /** Of `decided_again` only. */
   readonly decided?: DecidedWord
+  /** Of `decided_again` only: what the policy adds to why the run was refused. */
+  readonly explained?: Pick<Explanation, "description" | "read">
 }
 /** Compares a report, and the document it is about, with one expectation. */
 export type Expectation = (report: Report, document: Uint8Array) => Expected
@@ -59,6 +62,8 @@ export type Judgement = {
   readonly refused: readonly Limitation[]
   /** Empty for a record that FAILED by itself, whose facts are claims. */
   readonly expected: readonly Expected[]
+  /** Why a gate refused the run, with what its policy adds where that decided again; absent for a record that FAILED by itself. */
+  readonly explanation?: Explanation
 }
 
 /** The limitations that the flags refuse. */
@@ -75,8 +80,10 @@ export function judge(report: Report, document: Uint8Array, flags: JudgeFlags): 
   if (verdict === VERDICTS.failed)
     return { verdict, exit: 1, refused, expected: [], ...(first_failure === undefined ? {} : { first_failure }) }
   const expected = (flags.expectations ?? []).map(expectation => expectation(report, document))
+  const added = expected.find(({ explained }) => explained !== undefined)?.explained
+  const explained = report.explanation && { explanation: { ...report.explanation, ...added } }
   const unmet = expected.find(({ result }) => result === "fail")
   if (unmet !== undefined || refused.length > 0)
-    return { verdict: VERDICTS.failed, exit: 1, first_failure: unmet?.id ?? "strict", refused, expected }
-  return { verdict, exit: exitCode(verdict, flags.allowUnanchored), refused, expected }
+    return { verdict: VERDICTS.failed, exit: 1, first_failure: unmet?.id ?? "strict", refused, expected, ...explained }
+  return { verdict, exit: exitCode(verdict, flags.allowUnanchored), refused, expected, ...explained }
 }

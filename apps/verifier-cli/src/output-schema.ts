@@ -10,6 +10,7 @@ import {
   REPORT_SIGNATURE_ID,
   VERDICTS,
 } from "@runseal/core/verify/report"
+import { CONTEXT_WORDS } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
 import { DECIDED_WORDS, EXPECTATION_IDS } from "./judgement.ts"
@@ -75,6 +76,20 @@ const ENDED = object({
   charged_tokens: COUNT,
 })
 
+/** Why a gate refused a run. */
+const EXPLANATION = object(
+  { reason: TEXT },
+  {
+    rule_id: TEXT,
+    description: TEXT,
+    matched_in: TEXT,
+    needed: { anyOf: [list(TEXT), COUNT] },
+    present: { anyOf: [list(TEXT), COUNT] },
+    missing: list(TEXT),
+    read: list(object({ name: TEXT, value: TEXT, word: oneOf(CONTEXT_WORDS) })),
+  },
+)
+
 /** What a document states of its run. */
 const RUN_FACTS: JsonObject = {
   run_id: COUNT,
@@ -90,6 +105,7 @@ const RUN_FACTS: JsonObject = {
     },
   ),
   statement: TEXT,
+  explanation: EXPLANATION,
 }
 
 /** One document. `file` and `line` say which of several it is. */

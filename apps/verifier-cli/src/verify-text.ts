@@ -76,7 +76,9 @@ const runFactsOf = ({ run_id, outcome_kind, facts, statement }: Report): JsonObj
 /** The object of `--json`. Absent facts are absent keys; those of a record that FAILED by itself are claims, and apart. */
 export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject {
   const { service, document, checks } = report
-  const ofRun = runFactsOf(report)
+  // What a policy adds is in the judgement.
+  const { explanation = report.explanation } = judgement
+  const ofRun = { ...runFactsOf(report), ...(explanation === undefined ? {} : { explanation }) }
   const isClaim = report.verdict === VERDICTS.failed && Object.keys(ofRun).length > 0
   const { limitations, withheld, anchors, key_notes } = report
   const { verdict, exit, first_failure, expected } = judgement
@@ -90,7 +92,7 @@ export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject
     document,
     ...(isClaim ? { claims: ofRun } : ofRun),
     checks,
-    ...(expected.length === 0 ? {} : { expectations: expected }),
+    ...(expected.length === 0 ? {} : { expectations: expected.map(({ explained: _, ...shown }) => shown) }),
     limitations,
     withheld,
     anchors,

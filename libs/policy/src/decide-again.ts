@@ -40,16 +40,16 @@ export type DecidedAgain =
 /** Decides one record again. @param payload its text, where it is at hand */
 export type DecideAgain = (record: SealedDecision, payload?: string) => DecidedAgain
 
+/** The policy of an evaluation; undefined where none of some documents is. @throws PolicyError where this engine does not load it */
+export type PolicyOf = (evaluation: PolicyEvaluationSection) => CompiledPolicy | undefined
+
 /** Policies that are ready. */
 const COMPILED_MAX = 64
 
-/**
- * Decides records again by whichever of these documents is the policy of each, which is compiled once for all of them. A record of another
- * policy differs in `policy_hash` alone.
- */
-export function decidesAgain(documents: readonly PolicyDocument[]): DecideAgain {
+/** Finds the policy of each evaluation among these documents. It is compiled once for all of them. */
+export function policiesOf(documents: readonly PolicyDocument[]): PolicyOf {
   const compiled = new Map<string, CompiledPolicy>()
-  const policyOf = ({ policy_hash, signature_scan, engine_version }: PolicyEvaluationSection) => {
+  return ({ policy_hash, signature_scan, engine_version }) => {
     const asked = canonicalize({ policy_hash, signature_scan, engine_version })
     const known = compiled.get(asked)
     if (known !== undefined) return known
@@ -60,6 +60,13 @@ export function decidesAgain(documents: readonly PolicyDocument[]): DecideAgain 
     if (policy !== undefined && compiled.size < COMPILED_MAX) compiled.set(asked, policy)
     return policy
   }
+}
+
+/** Decides records again by whichever of these documents is the policy of each. A record of another policy differs in `policy_hash` alone. */
+export function decidesAgain(
+  documents: readonly PolicyDocument[],
+  policyOf: PolicyOf = policiesOf(documents),
+): DecideAgain {
   return (record, payload) => {
     const { policy_evaluation: evaluation, envelope } = record.sections
     const gap = record.attestation_gap_receipt

@@ -11,15 +11,15 @@ import { type DecidedSections, policyFacts, withheldSources } from "./decide.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
 
 /**
- * The members that only a policy gives; none where a rule of it did not decide.
+ * The members that only a policy gives; none where a rule of it did not deny the run.
  * @param policy the one that decided: its hash is that of the evaluation
  */
 export function explainRule(
   sections: SealedSections,
   policy: CompiledPolicy,
 ): Pick<Explanation, "description" | "read"> {
-  const fired = sections.policy_evaluation?.fired_rule_id
-  const rule = policy.document.rules.find(({ id }) => id === fired)
+  const { decision, fired_rule_id: fired } = sections.policy_evaluation ?? {}
+  const rule = policy.document.rules.find(({ id }) => decision === "deny" && id === fired)
   if (rule === undefined) return {}
   const read = valuesRead(sections, rule.id, policy)
   return {

@@ -6,7 +6,7 @@ import type { Explanation } from "@runseal/core/artifacts/explanation"
 import { endingOf } from "@runseal/core/presentation/account"
 import { failureText } from "@runseal/core/presentation/permit-account"
 import { bundleFacts, declaredOutputHash } from "@runseal/core/verify/record-facts"
-import type { ContextWord } from "@runseal/core/vocabulary/decision-codes"
+import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import { adminRunRecordSchema, type Publication, publicationsPageSchema } from "@runseal/core/wire/admin-answers"
 import { publishedRunSchema } from "@runseal/core/wire/key-requests"
@@ -70,15 +70,8 @@ async function explanationOf(visit: Visit, bundle: Bundle): Promise<Explanation 
     : (await visit.api.get(`/runs/${run_id}`, runRecordSchema)).explanation
 }
 
-const WHOSE: Readonly<Record<ContextWord, string>> = {
-  act: "read from the payload",
-  bound: "bound by the run or permit",
-  verified: "established by the service",
-  declared: "declared by the caller",
-}
-
 const why = ({ title, reference, description, read = [] }: Explanation): Markup =>
-  html`${title === undefined ? "" : html`<p>${title} (${reference ?? ""})</p>`}${description === undefined ? "" : html`<p>${description}</p>`}${read.length === 0 ? "" : html`<p>The rule read:</p><ul>${read.map(({ name, value, word }) => html`<li><code>${name}</code> <code>${value}</code>, ${WHOSE[word]}</li>`)}</ul>`}`
+  html`${title === undefined ? "" : html`<p>${title} (${reference ?? ""})</p>`}${description === undefined ? "" : html`<p>${description}</p>`}${read.length === 0 ? "" : html`<p>The rule read:</p><ul>${read.map(({ name, value, word }) => html`<li><code>${name}</code> <code>${value}</code>, ${CONTEXT_WORD_TEXTS[word]}</li>`)}</ul>`}`
 
 function outcome(bundle: Bundle, title: string, explanation: Explanation | undefined): Markup {
   const { run } = bundle

@@ -3,6 +3,7 @@ import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Bundle, RunFacts, SealedBundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
+import { explainReceipt } from "../artifacts/explanation.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import { refusalSentence } from "../artifacts/outcome-sentence.ts"
 import type { SealedSections } from "../artifacts/sealed-sections.ts"
@@ -75,6 +76,7 @@ export function verifyForms(
   const { run, anchors } = bundle
   const own = bundleAnchors(bundle)
   const [first] = own
+  const receipt = receiptOf(bundle)?.receipt
   // One trust document, chosen by the first anchor, for every anchor of the record.
   const trust = first && chooseTrust(first.anchor.entry, trusts)
   const intact = intactSections(sealed.sections, known)
@@ -89,6 +91,7 @@ export function verifyForms(
     run_id: run.run_id,
     outcome_kind: run.outcome_kind,
     facts: bundleFacts(bundle),
+    ...(receipt === undefined ? {} : { explanation: explainReceipt(receipt, bundle.sections) }),
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle, trust),
     anchors: own,

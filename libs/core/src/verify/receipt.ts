@@ -4,6 +4,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import * as v from "valibot"
 import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anchor.ts"
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
+import { explainReceipt } from "../artifacts/explanation.ts"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
 import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import { RECEIPT_SCHEMAS, receiptClock } from "../artifacts/sealed-artifacts.ts"
@@ -71,6 +72,7 @@ export function verifyReceipt(document: ReceiptDocument, trusts: readonly Truste
     run_id,
     outcome_kind: outcome,
     facts: receiptFacts(receipt),
+    explanation: explainReceipt(receipt),
     withheld: [],
     limitations: limitationsOf(anchor),
     anchors: anchor === undefined ? [] : [{ slot: "receipt", anchor }],

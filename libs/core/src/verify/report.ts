@@ -1,5 +1,6 @@
 /** The report of a verification: checks, limitations, verdict. docs/formats.md section 16. */
 import type { WithholdableName } from "../artifacts/declared-sections.ts"
+import type { Explanation } from "../artifacts/explanation.ts"
 import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import type { RecordFacts } from "./record-facts.ts"
 
@@ -246,6 +247,8 @@ export type Report = {
   readonly outcome_kind?: OutcomeKind
   /** What the record states of its run; absent for documents of no run. */
   readonly facts?: RecordFacts
+  /** Why a gate refused the run, from the document alone; absent where none did. */
+  readonly explanation?: Explanation
   readonly withheld: readonly WithholdableName[]
   readonly limitations: readonly Limitation[]
   readonly anchors: readonly AnchorFacts[]

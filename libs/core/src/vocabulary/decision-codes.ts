@@ -77,6 +77,13 @@ export const PEPG_REASONS: Readonly<Record<PepgReasonCode, ReasonRow>> = {
 /** Whose word a value is that a rule reads, by the member of the context that it is in. docs/policy-and-review.md, "What a rule reads". */
 export const CONTEXT_WORDS = ["act", "bound", "verified", "declared"] as const
 export type ContextWord = (typeof CONTEXT_WORDS)[number]
+/** The same, as the end of a sentence on the value. */
+export const CONTEXT_WORD_TEXTS: Readonly<Record<ContextWord, string>> = {
+  act: "read by the service from the payload",
+  bound: "bound by the run or permit",
+  verified: "established by the service",
+  declared: "declared by the caller",
+}
 
 export const MCD_CATEGORIES = ["prompt_injection", "dangerous_api", "supply_chain", "filesystem_escape"] as const
 export type McdCategory = (typeof MCD_CATEGORIES)[number]

@@ -1,0 +1,147 @@
+/** Why a run was refused, where a person reads of it: the answer, the verifier and the report say the same. docs/api.md, "Explanation". */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { JsonObject } from "@runseal/canonical"
+import { afterAll, describe, expect, test } from "vitest"
+import { numberAt, objectAt } from "./harness/read-answer.ts"
+import { request } from "./harness/sample-requests.ts"
+import { CASES, type CaseName, SEVEN_STATES_POLICY, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
+import { standingService, type TestService } from "./harness/test-service.ts"
+import { runVerifier } from "./harness/verifier.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "runseal-explained-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)
+
+/** What the command prints of a document, with the service's keys. */
+const verified = async (document: string, trust: string, ...options: readonly string[]) => {
+  write("document.json", document)
+  write("trust.json", trust)
+  return await runVerifier(folder, ["document.json", "--trust", "trust.json", ...options])
+}
+const trustOf = async (service: Pick<TestService, "get">): Promise<string> =>
+  (await service.get("/.well-known/runseal-trust.json")).text
+
+const POLICY: JsonObject = {
+  policy_id: "payments",
+  policy_name: "Payments",
+  required_attested_fields: [],
+  acts: [
+    {
+      name: "transfer",
+      routes: ["payments/*"],
+      names: { amount: { at: "/amount", type: "decimal" }, payee: { at: "/payee", type: "ascii" } },
+    },
+  ],
+  rules: [
+    { id: "transfers", effect: "allow", act: "transfer" },
+    {
+      id: "large",
+      effect: "deny",
+      act: "transfer",
+      description: "Transfers above 10,000 need two people.",
+      when: 'context.act.amount.greaterThan(decimal("10000.0")) && context.declared.approver_count < 2',
+    },
+  ],
+}
+const LARGE = request({
+  route_id: "payments/transfer",
+  payload: JSON.stringify({ amount: 12_500, payee: "DE02" }),
+})
+const EXPLANATION: JsonObject = {
+  reason: "RULE_DENIED",
+  rule_id: "large",
+  description: "Transfers above 10,000 need two people.",
+  read: [
+    { name: "act.amount", value: "12500.0", word: "act" },
+    { name: "declared.approver_count", value: "0", word: "declared" },
+  ],
+}
+
+describe("the verifier explains a refusal", () => {
+  const { service, answers, runId } = standingSevenStates()
+  const REFUSED = CASES.filter(name => !["ok", "stage_error"].includes(STATE_OF[name]))
+  const recordOf = async (name: CaseName): Promise<string> =>
+    (await service().get(`/runs/${runId(name)}/artifacts`)).text
+
+  test.each(REFUSED)("%s: as the answer does, without what only the service has", async name => {
+    const { title: _, reference: __, description: ___, ...answered } = objectAt(answers()[name].body, "explanation")
+    const { read: ____, ...explanation } = answered
+    const { stdout, exit } = await verified(await recordOf(name), await trustOf(service()), "--json")
+    expect(exit).toBe(0)
+    expect(JSON.parse(stdout).explanation).toEqual(explanation)
+  })
+
+  test("of a receipt alone too", async () => {
+    const { text } = await service().get(`/runs/${runId("attestation_gap")}/attestation-gap-receipt`)
+    const { stdout } = await verified(text, await trustOf(service()), "--json")
+    expect(JSON.parse(stdout).explanation).toEqual(answers().attestation_gap.body.explanation)
+  })
+
+  test("and says nothing of the kind of a run that no gate refused, or of a forged record", async () => {
+    const trust = await trustOf(service())
+    for (const name of ["ok", "stage_error"] as const)
+      expect(JSON.parse((await verified(await recordOf(name), trust, "--json")).stdout)).not.toHaveProperty(
+        "explanation",
+      )
+    const forged = (await recordOf("ccv_halt")).replace('"budget_limit":1000', '"budget_limit":900')
+    expect((await verified(forged, trust)).stdout).not.toContain("refused")
+    const answer = JSON.parse((await verified(forged, trust, "--json")).stdout)
+    expect(answer).not.toHaveProperty("explanation")
+    expect(answer.claims.explanation).toMatchObject({ needed: 900 })
+  })
+
+  test("with the policy also by the rule's description and what the rule read, where a rule denied", async () => {
+    write("policy.json", JSON.stringify(SEVEN_STATES_POLICY))
+    for (const name of ["deny_by_rule", "aivp_t4_halt"] as const) {
+      const options = ["--json", "--decided-by", "policy.json"]
+      const { stdout } = await verified(await recordOf(name), await trustOf(service()), ...options)
+      expect(JSON.parse(stdout).explanation, name).toEqual(answers()[name].body.explanation)
+    }
+  })
+})
+
+describe("a rule that has a description", () => {
+  const service = standingService(() => ({ policy: POLICY }))
+
+  test("explains itself in the answer and in the verifier's text", async () => {
+    const { body } = await service().execute(LARGE)
+    expect(body.explanation).toEqual(EXPLANATION)
+    const { text } = await service().get(`/runs/${numberAt(body, "run_id")}/artifacts`)
+    write("payments.json", JSON.stringify(POLICY))
+    const alone = await verified(text, await trustOf(service()))
+    expect(alone.stdout).toContain(
+      "\nWhy it was refused\n  reason             RULE_DENIED\n  rule_id            large\n\nChecked",
+    )
+    const { stdout, exit } = await verified(text, await trustOf(service()), "--decided-by", "payments.json")
+    expect(exit).toBe(0)
+    expect(stdout).toContain(`
+Why it was refused
+  reason             RULE_DENIED
+  rule_id            large
+  description        Transfers above 10,000 need two people.
+  read               act.amount 12500.0, read by the service from the payload
+  read               declared.approver_count 0, declared by the caller
+`)
+  })
+
+  test("does not explain itself where the decision is not made again: another policy, or without what it read", async () => {
+    const { body } = await service().execute(LARGE)
+    const { text } = await service().get(`/runs/${numberAt(body, "run_id")}/artifacts`)
+    const trust = await trustOf(service())
+    write("payments.json", JSON.stringify(POLICY))
+    write("other.json", JSON.stringify({ ...POLICY, policy_name: "Others" }))
+    write("whole.json", text)
+    const withholding = ["withhold", "whole.json", "--section", "act", "--trust", "trust.json"]
+    const { stdout: withheld } = await runVerifier(folder, withholding)
+    for (const [document, policy] of [
+      [text, "other.json"],
+      [withheld, "payments.json"],
+    ] as const) {
+      const { stdout } = await verified(document, trust, "--json", "--decided-by", policy)
+      expect(JSON.parse(stdout)).toMatchObject({ exit_code: 1, first_failure: "decided_again" })
+      expect(JSON.parse(stdout).explanation).toEqual({ reason: "RULE_DENIED", rule_id: "large" })
+    }
+  })
+})
