@@ -30,7 +30,7 @@ export function checkRooms(file: SourceFile): Violation[] {
 }
 
 /** The room a file belongs to: the row with the longest path. */
-function roomOf(path: string): Room | undefined {
+export function roomOf(path: string): Room | undefined {
   return ROOMS.filter(room => isWithin(path, room.path)).sort((a, b) => b.path.length - a.path.length)[0]
 }
 
@@ -43,7 +43,7 @@ function forbiddenRoom(file: SourceFile, room: Room, statement: ImportStatement)
 }
 
 /** Path of the file an import of ours means, without regard to its extension; undefined for packages of others. */
-function targetOf(importer: string, specifier: string): string | undefined {
+export function targetOf(importer: string, specifier: string): string | undefined {
   if (specifier.startsWith(".")) return posix.join(posix.dirname(importer), specifier)
   const [name, path] = PACKAGE_SOURCES.find(([candidate]) => isWithin(specifier, candidate)) ?? []
   return name === undefined || path === undefined ? undefined : path + specifier.slice(name.length)
