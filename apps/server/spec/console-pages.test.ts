@@ -1,4 +1,5 @@
 /** docs/console.md: what the pages of the console hold, as the server sends them. The browser's part is in spec/browser. */
+import type { JsonObject } from "@runseal/canonical"
 import { verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { parseTrust } from "@runseal/log/trust/trust-document"
@@ -92,6 +93,30 @@ test("a run that a rule denied shows how the rule is described, and what it read
   }
 })
 
+test("the list of runs says why each was refused, in words and with the name that its record has", async () => {
+  const rules = [
+    { id: "all", effect: "allow" },
+    { id: "no-exports", effect: "deny", when: 'context.bound.route_id like "why/*"' },
+  ]
+  const required_attested_fields = ["actor_id"]
+  const policy = { policy_id: "why", policy_name: "Why", required_attested_fields, rules }
+  expect((await admin.send("POST", "/admin/policies", { policy })).status).toBe(201)
+  const attested_context = { actor_id: "ada" }
+  const observed: JsonObject = { attested_context, enforcement: "observe" }
+  for (const [route_id, changes, cell] of [
+    ["why/rule", { attested_context }, "a rule of the policy no-exports"],
+    ["why/seen", observed, "a rule of the policy no-exports"],
+    ["field", {}, "required fields are missing ATTESTATION_GAP"],
+    ["allowed", { attested_context }, ""],
+  ] as const) {
+    await customer.execute(request({ route_id, ...changes }))
+    const rows = (await pageOf(`/console/runs?route_id=${route_id}`)).split("<tr>").slice(2)
+    expect(rows, route_id).toHaveLength(1)
+    expect(/<td class="why">(.*?)<\/td>/.exec(rows.join(""))?.[1]?.replaceAll(/<[^>]+>/g, ""), route_id).toBe(cell)
+  }
+  await admin.send("POST", "/admin/policies", { policy: { ...policy, required_attested_fields: [] } })
+})
+
 test("admin audit leads to the actions of one kind and of one subject, and to the export", async () => {
   expect(await pageOf("/console/audit")).toContain('href="/admin/audit/export"')
   const rotated = await mint(service(), { name: "rotated" }, admin)
@@ -153,7 +178,8 @@ test("a run that was only observed is nowhere said to be denied or stopped", asy
   expect(page).toContain("would have stopped it")
   for (const list of ["/console", "/console/runs?route_id=observed"])
     expect(await pageOf(list), list).toContain('<span class="label info">only observed</span>')
-  expect(await pageOf("/console/runs.csv?route_id=observed")).toMatch(/,enforcement\r\n.*,observe\r\n/)
+  const file = await pageOf("/console/runs.csv?route_id=observed")
+  expect(file).toMatch(/,enforcement,reason,rule_id\r\n.*,observe,MCD_SIGNATURE_MATCH,MCD-SC-\d{3}\r\n$/)
 })
 
 test("a run whose act failed says so wherever it is shown, and is not green", async () => {

@@ -2,7 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { ADMIN, mint } from "./harness/key-holders.ts"
-import { keysOf, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { keysOf, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { EICAR, request, spending } from "./harness/sample-requests.ts"
 import {
   CASES,
@@ -169,6 +169,26 @@ describe("conditions", () => {
       expect(answers()[name].body.explanation, name).toEqual(expected[name])
       const { body } = await service().get(`/runs/${runId(name)}`)
       expect(body.explanation, name).toEqual(answers()[name].body.explanation)
+    }
+  })
+
+  test("a list shows of each refusal its reason, and the rule or signature that decided; of other runs nothing", async () => {
+    const expected: Readonly<Partial<Record<CaseName, JsonObject>>> = {
+      deny_by_signature: { reason: "MCD_SIGNATURE_MATCH", rule_id: expect.stringMatching(/^MCD-/) },
+      deny_by_rule: { reason: "RULE_DENIED", rule_id: "deny-forbidden-route" },
+      ccv_halt: { reason: "TOKEN_BUDGET_EXCEEDED" },
+      macc_halt: { reason: "CUMULATIVE_TOKEN_BUDGET_EXCEEDED" },
+      aivp_t4_halt: { reason: "HARMFUL_CONTENT" },
+      attestation_gap: { reason: "ATTESTATION_GAP" },
+    }
+    for (const path of ["/runs", "/runs/search"]) {
+      const shown = new Map(
+        listAt((await service().get(`${path}?limit=500`)).body, "runs").map(run => [
+          numberAt(run, "id"),
+          objectAt(run).explanation,
+        ]),
+      )
+      for (const name of CASES) expect(shown.get(runId(name)), `${path} ${name}`).toEqual(expected[name])
     }
   })
 

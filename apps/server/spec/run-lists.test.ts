@@ -66,6 +66,7 @@ eachDatabase("run lists", open => {
         outcome_kind: "pepg_deny",
         error_stage: "PEPG",
         execution_region: "eu-test-1",
+        explanation: { reason: "MCD_SIGNATURE_MATCH", rule_id: expect.stringMatching(/^MCD-/) },
       })
     })
 

@@ -102,6 +102,7 @@ const STEPS = {
         owner: b,
         owner_ordinal: a,
         chain_ordinal: a,
+        refusal: "",
         permit_id: "",
         closing_outcome: "",
         leaf_digest: hex("l"),

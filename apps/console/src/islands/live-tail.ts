@@ -5,6 +5,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { duration } from "../parts/duration.ts"
 import { marksOf, OUTCOME_NAMES, SIGNS, toneOf } from "../parts/outcome-names.ts"
+import { type Why, whyOf } from "../parts/why.ts"
 import { wordsOf } from "../parts/words.ts"
 import { askService } from "./ask-service.ts"
 
@@ -28,12 +29,18 @@ type Run = {
   readonly at: string
   readonly took: number
   readonly marks: ReturnType<typeof marksOf>
+  readonly why: Why | undefined
+}
+
+function whyIn(explanation: JsonValue | undefined): Why | undefined {
+  if (!isObject(explanation) || typeof explanation.reason !== "string") return undefined
+  return whyOf(explanation.reason, typeof explanation.rule_id === "string" ? explanation.rule_id : undefined)
 }
 
 /** A run of an answer; undefined for what is none. */
 function runOf(value: JsonValue): Run | undefined {
   if (!isObject(value)) return undefined
-  const { id, outcome_kind, route_id, key_id, created_at, duration_ms } = value
+  const { id, outcome_kind, route_id, key_id, created_at, duration_ms, explanation } = value
   const outcome = OUTCOME_KINDS.find(kind => kind === outcome_kind)
   if (typeof id !== "number" || outcome === undefined || typeof route_id !== "string" || typeof created_at !== "string")
     return undefined
@@ -45,6 +52,7 @@ function runOf(value: JsonValue): Run | undefined {
     at: created_at,
     took: Number(duration_ms),
     marks: marksOf(value),
+    why: whyIn(explanation),
   }
 }
 
@@ -64,6 +72,13 @@ function clipped(text: string): HTMLElement {
   return made
 }
 
+function whyCell(why: Why | undefined): HTMLElement {
+  if (why === undefined) return cell("why")
+  const name = document.createElement("code")
+  name.append(clipped(why.name))
+  return cell("why", ...(why.words === undefined ? [] : [`${why.words} `]), name)
+}
+
 function label(tone: string, text: string): HTMLElement {
   const made = document.createElement("span")
   made.className = `label ${tone}`
@@ -71,7 +86,7 @@ function label(tone: string, text: string): HTMLElement {
   return made
 }
 
-function rowOf({ id, outcome, route, key, at, took, marks }: Run): HTMLElement {
+function rowOf({ id, outcome, route, key, at, took, marks, why }: Run): HTMLElement {
   const link = document.createElement("a")
   link.href = `/console/runs/${id}`
   link.textContent = `${id}`
@@ -87,6 +102,7 @@ function rowOf({ id, outcome, route, key, at, took, marks }: Run): HTMLElement {
   made.append(
     cell("", link),
     cell("outcome-cell", ...labels.flatMap(piece => [" ", piece])),
+    whyCell(why),
     cell("long", clipped(route)),
     ...keyCell,
     cell("nowrap", at.slice(0, 16).replace("T", " ")),

@@ -24,6 +24,8 @@ const COLUMNS = [
   "closing_outcome",
   "enforcement",
 ] as const
+/** Of `explanation`, behind the others. */
+const WHY_COLUMNS = ["reason", "rule_id"] as const
 
 /** What a spreadsheet would take for a formula at the start of a cell gets an apostrophe, which it takes for text. */
 function cell(value: string | number | undefined): string {
@@ -32,12 +34,13 @@ function cell(value: string | number | undefined): string {
   return /[",\r\n']/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
 }
 
-const csvLine = (run: ListedRun): string => COLUMNS.map(name => cell(run[name])).join(",")
+const csvLine = (run: ListedRun): string =>
+  [...COLUMNS.map(name => run[name]), ...WHY_COLUMNS.map(name => run.explanation?.[name])].map(cell).join(",")
 
 const FORMATS = {
   csv: {
     type: "text/csv; charset=utf-8",
-    head: `${COLUMNS.join(",")}\r\n`,
+    head: `${[...COLUMNS, ...WHY_COLUMNS].join(",")}\r\n`,
     line: (run: ListedRun) => `${csvLine(run)}\r\n`,
     more: (next: string) => `${cell(`more runs: ${next}`)}\r\n`,
   },

@@ -8,6 +8,7 @@ import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { outcomeLabel } from "../parts/outcome.ts"
 import { OUTCOME_NAMES } from "../parts/outcome-names.ts"
 import { clipped, empty, heading, refused, table } from "../parts/pieces.ts"
+import { whyOf } from "../parts/why.ts"
 import { seesAll, show, type Visit } from "../visit.ts"
 import { type RunView, readView, TEXT_FILTERS, viewParameters } from "./run-filters.ts"
 import { findRuns, type ListedRun, type RunsFound } from "./run-source.ts"
@@ -75,10 +76,16 @@ ${view.status === undefined ? "" : html`<input type="hidden" name="status" value
 </form>`
 }
 
-/** The rule that decided is not in a summary: the run's own page names it. */
+/** Why a gate refused the run: what the rule says of itself is on the run's own page. */
+function whyCell({ explanation }: ListedRun): Markup {
+  if (explanation === undefined) return html`<td class="why"></td>`
+  const { words, name } = whyOf(explanation.reason, explanation.rule_id)
+  return html`<td class="why">${words === undefined ? "" : html`${words} `}<code>${clipped(name)}</code></td>`
+}
+
 const row = (run: ListedRun, names: ReadonlyMap<number, string>): Markup => {
   const { id, created_at, route_id, key_id, duration_ms } = run
-  return html`<tr><td><a href="${PATH}/${id}">${id}</a></td><td class="outcome-cell">${outcomeLabel(run)}</td><td class="long">${clipped(route_id)}</td>${key_id === undefined ? "" : html`<td class="key">${clipped(names.get(key_id) ?? `key ${key_id}`)}</td>`}<td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
+  return html`<tr><td><a href="${PATH}/${id}">${id}</a></td><td class="outcome-cell">${outcomeLabel(run)}</td>${whyCell(run)}<td class="long">${clipped(route_id)}</td>${key_id === undefined ? "" : html`<td class="key">${clipped(names.get(key_id) ?? `key ${key_id}`)}</td>`}<td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
 }
 
 function list(
@@ -92,7 +99,7 @@ function list(
       view.before === undefined ? "No run matches." : "There are no older runs.",
       html`<a href="${PATH}">Show all runs</a>`,
     )
-  const columns = ["Run", "Outcome", "Route", ...(all ? ["Key"] : []), "Time (UTC)", "Took"]
+  const columns = ["Run", "Outcome", "Why", "Route", ...(all ? ["Key"] : []), "Time (UTC)", "Took"]
   const older =
     next === undefined
       ? ""

@@ -55,6 +55,12 @@ eachDatabase("admin views", open => {
     expect(await ids(`/admin/runs?${query}`)).toEqual(expected)
   })
 
+  test("GET /admin/runs says why a run was refused", async () => {
+    const [refused, passed] = listAt((await admin.get("/admin/runs")).body, "runs")
+    expect(objectAt(refused)).toMatchObject({ id: 7, explanation: { reason: "TOKEN_BUDGET_EXCEEDED" } })
+    expect(objectAt(passed)).not.toHaveProperty("explanation")
+  })
+
   test("GET /admin/permits and its pages; one permit with its documents", async () => {
     const { body } = await admin.get("/admin/permits?state=open&limit=1")
     expect(body).toMatchObject({ ok: true })

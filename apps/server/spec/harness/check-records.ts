@@ -124,6 +124,13 @@ const ordinalIn = (document: ChainDocument): number => chainAnchor(document)?.le
 
 const ordinalOf = (bundle: Bundle): number => bundle.anchors.complete_record?.leaf.tenant_ordinal ?? 0
 
+/** Of the receipt's own members: whichever of them its version has says the reason. */
+function sealedRefusal(bundle: Bundle): string {
+  const receipt: JsonObject = receiptOf(bundle)?.receipt ?? {}
+  const { decision_reason_code, decision_reason, halt_reason_code, fired_rule_id } = receipt
+  return [decision_reason_code ?? decision_reason ?? halt_reason_code ?? "", fired_rule_id ?? []].flat().join(":")
+}
+
 /** The columns that lists and searches read are projections of the sealed document. */
 function checkSummary(row: RunRow, bundle: Bundle): void {
   const { bundle: _bundle, disclosure_seed, owner, owner_ordinal: _ordinal, ...columns } = row
@@ -144,6 +151,7 @@ function checkSummary(row: RunRow, bundle: Bundle): void {
     enforcement: bundle.sections.envelope?.enforcement ?? "",
     duration_us: run.duration_us,
     findings: findingsText(recordFindings(bundle.sections)),
+    refusal: sealedRefusal(bundle),
     permit_id: bundle.sections.permit?.permit_id ?? "",
     closing_outcome: bundle.sections.permit?.outcome ?? "",
   })

@@ -1,8 +1,9 @@
 /** Commits a batch. Everything that its items depend on is locked first, always in the order of `docs/architecture.md`, "Locks". */
 import { randomBytes } from "node:crypto"
 import { equalBytes, type JsonObject, type JsonValue } from "@runseal/canonical"
-import { sealedHash } from "@runseal/core/artifacts/bundle-schema"
+import { receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
 import { type DeclaredSection, isShown } from "@runseal/core/artifacts/declared-sections"
+import { explainReceipt } from "@runseal/core/artifacts/explanation"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import type { Sections } from "@runseal/core/artifacts/sections"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
@@ -18,7 +19,7 @@ import { packBundle } from "../store/tables/bundle-text.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import { countOutcomes } from "../store/tables/outcome-counts.ts"
 import { insertTerms, type RunTerm, type TermField, type TermsOfRun } from "../store/tables/run-terms.ts"
-import { findingsText, insertRuns, type NewRunRow } from "../store/tables/runs-table.ts"
+import { findingsText, insertRuns, type NewRunRow, refusalText } from "../store/tables/runs-table.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
 import { lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
 import { nextLogTime } from "./log-clock.ts"
@@ -189,6 +190,7 @@ function writeBatch(
 
 const runRow = (sealed: SealedRun): NewRunRow => {
   const { draft, bundle, text, packed, tenant_ordinal, owner_ordinal, leaf_digest } = sealed
+  const refused = receiptOf(bundle)
   return {
     run_id: bundle.run.run_id,
     owner: draft.tenant.owner,
@@ -205,6 +207,7 @@ const runRow = (sealed: SealedRun): NewRunRow => {
     enforcement: bundle.sections.envelope?.enforcement ?? "",
     duration_us: bundle.run.duration_us,
     findings: findingsText(recordFindings(bundle.sections)),
+    refusal: refused === undefined ? "" : refusalText(explainReceipt(refused.receipt)),
     permit_id: bundle.sections.permit?.permit_id ?? "",
     closing_outcome: bundle.sections.permit?.outcome ?? "",
     bundle: packed ?? packBundle(text),

@@ -44,6 +44,10 @@ export const explanationSchema = v.strictObject({
 })
 export type Explanation = Shape<typeof explanationSchema>
 
+/** What a list of runs shows of it. */
+export const listedExplanationSchema = v.strictObject(v.pick(explanationSchema, ["reason", "rule_id"]).entries)
+export type ListedExplanation = Shape<typeof listedExplanationSchema>
+
 /** What a record holds beside the receipt and an explanation is made from. */
 export type ExplainedSections = Pick<SealedSections, "act" | "mcd_finding">
 

@@ -7,7 +7,7 @@ import type { Anchor, ReceiptLeaf, ServedReceiptAnchor } from "../artifacts/anch
 import { servedReceiptAnchorSchema } from "../artifacts/anchor.ts"
 import { bundleSchema, sealedBundleSchema } from "../artifacts/bundle-schema.ts"
 import { WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
-import { explanationSchema } from "../artifacts/explanation.ts"
+import { explanationSchema, listedExplanationSchema } from "../artifacts/explanation.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
 import { ACT_OUTCOMES } from "../artifacts/permit-sections.ts"
 import { recordFindingsSchema } from "../artifacts/record-findings.ts"
@@ -105,6 +105,8 @@ const summary = {
   execution_region: v.string(),
   /** Absent when the record has none. */
   findings: opt(recordFindingsSchema),
+  /** Of a run that a gate refused, or would have refused. */
+  explanation: opt(listedExplanationSchema),
   /** Of a run that closed a permit, as the next: the permit, and what became of its act. A run whose act failed is sealed as any other. */
   permit_id: opt(permitIdSchema),
   closing_outcome: opt(v.picklist(ACT_OUTCOMES)),
@@ -127,7 +129,7 @@ export const runRecordSchema = v.strictObject({
   payload_hash: sha256Schema,
   duration_us: countSchema,
   error_message: v.string(),
-  /** Of a run that a gate refused, or would have refused. */
+  /** The whole of what a list shows in part. */
   explanation: opt(explanationSchema),
   manifest: opt(manifestSchema),
   partial_manifest: opt(partialManifestSchema),

@@ -164,6 +164,11 @@ class RedeemPermitAnswer(Answer):
     redeemed_at: str
 
 
+class ListedExplanation(Answer):
+    reason: str
+    rule_id: str | None = None
+
+
 class RunSummary(Answer):
     id: int
     created_at: str
@@ -177,6 +182,7 @@ class RunSummary(Answer):
     enforcement: Literal["observe"] | str | None = None
     execution_region: str
     findings: list[Finding] | None = None
+    explanation: ListedExplanation | None = None
     permit_id: str | None = None
     closing_outcome: Literal["completed", "failed"] | str | None = None
 
@@ -205,12 +211,12 @@ class RunRecord(Answer):
     enforcement: Literal["observe"] | str | None = None
     execution_region: str
     findings: list[Finding] | None = None
+    explanation: Explanation | None = None
     permit_id: str | None = None
     closing_outcome: Literal["completed", "failed"] | str | None = None
     payload_hash: str
     duration_us: int
     error_message: str
-    explanation: Explanation | None = None
     manifest: Document | None = None
     partial_manifest: Document | None = None
 
@@ -525,6 +531,7 @@ class AdminRunSummary(Answer):
     enforcement: Literal["observe"] | str | None = None
     execution_region: str
     findings: list[Finding] | None = None
+    explanation: ListedExplanation | None = None
     permit_id: str | None = None
     closing_outcome: Literal["completed", "failed"] | str | None = None
     key_id: int
@@ -553,12 +560,12 @@ class AdminRunRecord(Answer):
     enforcement: Literal["observe"] | str | None = None
     execution_region: str
     findings: list[Finding] | None = None
+    explanation: Explanation | None = None
     permit_id: str | None = None
     closing_outcome: Literal["completed", "failed"] | str | None = None
     payload_hash: str
     duration_us: int
     error_message: str
-    explanation: Explanation | None = None
     manifest: Document | None = None
     partial_manifest: Document | None = None
     key_id: int

@@ -6,7 +6,7 @@ import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
 import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
-import { explanationSchema, readValueSchema } from "@runseal/core/artifacts/explanation"
+import { explanationSchema, listedExplanationSchema, readValueSchema } from "@runseal/core/artifacts/explanation"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
 import { openingSchema } from "@runseal/core/artifacts/opening"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
@@ -52,6 +52,7 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   RefusedAnswer: execute.refusedAnswerSchema,
   FailedAnswer: execute.failedAnswerSchema,
   Explanation: explanationSchema,
+  ListedExplanation: listedExplanationSchema,
   ReadValue: readValueSchema,
   StageErrorAnswer: execute.stageErrorAnswerSchema,
   DeterminismAnswer: runs.determinismAnswerSchema,

@@ -26,6 +26,7 @@ export const runSummary = (row: RunSummaryRow): RunSummary => ({
   ...(row.enforcement === "" ? {} : { enforcement: row.enforcement }),
   execution_region: row.execution_region,
   ...storedFindings(row.findings),
+  ...storedRefusal(row.refusal),
   ...(row.permit_id === "" ? {} : { permit_id: row.permit_id }),
   ...(row.closing_outcome === "" ? {} : { closing_outcome: row.closing_outcome }),
 })
@@ -38,6 +39,12 @@ function storedFindings(text: string): Pick<RunSummary, "findings"> {
     return code === undefined ? [] : [{ code, count: Number(count) }]
   })
   return findings.length === 0 ? {} : { findings }
+}
+
+/** Why a gate refused the run, `REASON` or `REASON:rule_id`. */
+function storedRefusal(text: string): Pick<RunSummary, "explanation"> {
+  const [reason = "", rule_id] = text.split(":")
+  return reason === "" ? {} : { explanation: { reason, ...(rule_id === undefined ? {} : { rule_id }) } }
 }
 
 /** The stored bundle of a row. @throws Error when the stored text is no bundle: the database was changed from outside */

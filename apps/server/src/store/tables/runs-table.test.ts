@@ -11,6 +11,7 @@ const row = (run_id: number, changes: Partial<RunRow> = {}): RunRow => ({
   owner: 1,
   owner_ordinal: run_id,
   chain_ordinal: changes.owner_ordinal ?? run_id,
+  refusal: "",
   permit_id: "",
   closing_outcome: "",
   leaf_digest: hash(run_id),

@@ -1,4 +1,5 @@
 /** Sealed runs. Every read belongs to an owner (the id of an API key; 0 = anonymous) and returns only its runs. */
+import type { ListedExplanation } from "@runseal/core/artifacts/explanation"
 import type { ActOutcome } from "@runseal/core/artifacts/permit-sections"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { Enforcement } from "@runseal/core/vocabulary/scalars"
@@ -39,6 +40,8 @@ export const run = pgTable(
     duration_us: number(),
     /** Codes of the record's findings with their counts, `CODE:count` with spaces between; "" for none. */
     findings: text().notNull().default(""),
+    /** Why a gate refused it: `REASON`, with `:rule_id` where the policy gate did; "" for a run that none refused. */
+    refusal: text().notNull().default(""),
     /** The permit that the run closed; "" for a run that closed none. */
     permit_id: text().notNull().default(""),
     /** What became of its act; "" for a run that closed no permit. */
@@ -69,6 +72,10 @@ export const run = pgTable(
 /** Findings as the column holds them. */
 export const findingsText = (findings: readonly { readonly code: string; readonly count: number }[]): string =>
   findings.map(({ code, count }) => `${code}:${count}`).join(" ")
+
+/** What a list shows of an explanation, as the column holds it. The ids of rules and signatures have no colon. */
+export const refusalText = ({ reason, rule_id }: ListedExplanation): string =>
+  rule_id === undefined ? reason : `${reason}:${rule_id}`
 
 /** A run with its sealed document. */
 export type RunRow = RowOf<typeof run>
