@@ -6,7 +6,7 @@ import { parseTrust } from "@runseal/log/trust/trust-document"
 import { beforeAll, describe, expect, test } from "vitest"
 import { closed, openedId } from "./harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
-import { listAt, numberAt } from "./harness/read-answer.ts"
+import { listAt, numberAt, objectAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
@@ -20,6 +20,18 @@ const pageOf = async (path: string, as = cookie): Promise<string> => {
   expect(answer.status, path).toBe(200)
   return answer.text()
 }
+
+/** What a reader reads of markup. */
+const textOfMarkup = (markup: string): string =>
+  markup
+    .replaceAll(/<[^>]+>/g, " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&amp;", "&")
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/ ([,:])/g, "$1")
+    .trim()
 
 const signIn = async ({ secret }: Holder): Promise<string> => {
   const session = await service().request("/session", {
@@ -115,6 +127,44 @@ test("the list of runs says why each was refused, in words and with the name tha
     expect(/<td class="why">(.*?)<\/td>/.exec(rows.join(""))?.[1]?.replaceAll(/<[^>]+>/g, ""), route_id).toBe(cell)
   }
   await admin.send("POST", "/admin/policies", { policy: { ...policy, required_attested_fields: [] } })
+})
+
+test("the policy in force is read rule by rule, with whose word each rests on, and its act tables", async () => {
+  const before = objectAt((await admin.get("/admin/policies?limit=1")).body, "policies", 0, "policy")
+  const amount = { at: "/arguments/amount", type: "decimal", min: "0.01", max: "1000.00" }
+  const names = { amount, payee: { at: "/to", type: "ascii", case: "upper", optional: true } }
+  const policy = {
+    policy_id: "transfers",
+    policy_name: "Transfers",
+    required_attested_fields: [],
+    acts: [{ name: "transfer", routes: ["payments/*"], closed: [""], names }],
+    rules: [
+      {
+        id: "small",
+        effect: "allow",
+        description: "Small <sums>.",
+        act: "transfer",
+        when: 'context.act.amount.lessThan(decimal("10.0")) && context.declared.approver_count < 2',
+      },
+      { id: "never", effect: "deny", routes: ["shell/*"] },
+      { id: "nobody", effect: "deny" },
+    ],
+  }
+  expect((await admin.send("POST", "/admin/policies", { policy })).status).toBe(201)
+  const page = (await pageOf("/console/policies")).replaceAll("<wbr>", "")
+  const cards = page.split('<li class="rule">').slice(1).map(textOfMarkup)
+  expect(cards).toEqual([
+    expect.stringMatching(
+      /^✓ allow small Small <sums>\. context\.act\.amount\.lessThan\(decimal\("10\.0"\)\) && context\.declared\.approver_count < 2 Act transfer Rests on act\.amount: read by the service from the payload bound\.route_id: bound by the run or permit declared\.approver_count: declared by the caller$/,
+    ),
+    "■ deny never Routes shell/* Rests on bound.route_id: bound by the run or permit",
+    expect.stringMatching(/^■ deny nobody Rests on nothing: it applies to every run /),
+  ])
+  expect(cards[2]).toContain(
+    "Act table transfer Routes payments/* Closed the payload What the service reads of transfer Name Pointer Type Bounds Required amount /arguments/amount decimal 0.01 to 1000.00 yes payee /to ascii, upper case no Text {",
+  )
+  expect(page).toContain("<details ><summary>Text</summary>")
+  expect((await admin.send("POST", "/admin/policies", { policy: before })).status).toBe(201)
 })
 
 test("admin audit leads to the actions of one kind and of one subject, and to the export", async () => {

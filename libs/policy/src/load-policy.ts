@@ -87,6 +87,10 @@ const cedarHead = ({ effect, act, routes }: PolicyRule): string =>
 /** The rule as Cedar text. The line break keeps a trailing `//` comment from swallowing the closing brace. */
 const cedarText = (rule: PolicyRule): string => `${cedarHead(rule)}${rule.when ?? "true"}\n};`
 
+/** The rules of a document as Cedar text, by their ids. */
+export const ruleTexts = ({ rules }: PolicyDocument): Record<string, string> =>
+  Object.fromEntries(rules.map(rule => [rule.id, cedarText(rule)]))
+
 const conditionOf = (rule: PolicyRule, acts: readonly ActTable[] = []) => ({
   head: cedarHead(rule),
   when: rule.when ?? "true",
@@ -176,7 +180,7 @@ export const loadPolicy = (json?: JsonValue, scan?: SignatureScan): CompiledPoli
 
 /** The same of a document that was read. */
 export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DEFAULT_SIGNATURE_SCAN): CompiledPolicy {
-  const texts = Object.fromEntries(document.rules.map(rule => [rule.id, cedarText(rule)]))
+  const texts = ruleTexts(document)
   const preimage = policyPreimage(document, scan)
   const policy_hash = digest(preimage)
   // The built-in policy has no condition, so it is decided without the engine, and no start waits until that is loaded.

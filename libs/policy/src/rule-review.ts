@@ -116,7 +116,10 @@ type Reviewed = {
   readonly comparisons: readonly Comparison[]
 }
 
-function reviewed(rule: PolicyRule, { document, texts }: CompiledPolicy): Reviewed {
+/** What a review needs of a policy. It is not compiled for it. */
+type ReadPolicy = Pick<CompiledPolicy, "document" | "texts">
+
+function reviewed(rule: PolicyRule, { document, texts }: ReadPolicy): Reviewed {
   const parsed = cedar().policyToJson(texts[rule.id] ?? "")
   const condition = parsed.type === "success" ? parsed.json.conditions.at(-1)?.body : undefined
   const table = document.acts?.find(({ name }) => name === rule.act)
@@ -261,7 +264,7 @@ function restsOn({ rule, condition }: Reviewed): RuleReview["rests_on"] {
 }
 
 /** @returns each rule, in the order of the document */
-export function reviewRules(policy: CompiledPolicy): readonly RuleReview[] {
+export function reviewRules(policy: ReadPolicy): readonly RuleReview[] {
   const all = policy.document.rules.map(rule => reviewed(rule, policy))
   return all.map(each => ({
     rule_id: each.rule.id,

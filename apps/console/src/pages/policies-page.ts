@@ -15,6 +15,7 @@ import { address, time } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { facts, formTokens, heading, notice, refused } from "../parts/pieces.ts"
 import { administers, answerForm, formOf, show, type Visit } from "../visit.ts"
+import { policyRules } from "./policy-rules.ts"
 import { policyDiff, policyText, trialResult } from "./policy-trial.ts"
 
 const PATH = "/console/policies"
@@ -37,14 +38,18 @@ async function showPolicies(visit: Visit, typed?: string): Promise<Response> {
 const origin = ({ source, loaded_by_name, loaded_by }: PolicyVersion): string =>
   `${source}${loaded_by === undefined ? "" : `, by ${loaded_by_name ?? loaded_by}`}`
 
-const current = (version: PolicyVersion): Markup =>
-  html`<section class="card"><h2>In force</h2>${facts([
+function current(version: PolicyVersion): Markup {
+  const rules = policyRules(version.policy)
+  const required = version.policy.required_attested_fields
+  return html`<section class="card"><h2>In force</h2>${facts([
     ["Policy", html`${version.policy_name} <span class="quiet">${version.policy_id}</span>`],
     ["Hash", html`<code>${version.policy_hash}</code>`],
     ["Since", time(version.active_since)],
     ["From", origin(version)],
     ["Its refusals", html`<a href="${address("/console/runs", { status: "pepg_deny" })}">runs that were denied</a>`],
-  ])}<details open><summary>Text</summary><pre tabindex="0" class="code-block"><code>${policyText(version.policy)}</code></pre></details></section>`
+    ["Required fields", Array.isArray(required) ? required.join(", ") : undefined],
+  ])}${rules ?? ""}<details ${rules === undefined ? html`open` : ""}><summary>Text</summary><pre tabindex="0" class="code-block"><code>${policyText(version.policy)}</code></pre></details></section>`
+}
 
 function history(policies: readonly PolicyVersion[]): Markup {
   const items = policies.map((version, i) => {
