@@ -2,6 +2,10 @@
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
 import type { HookSettings } from "@runseal/core/wire/hook-requests"
+import type { GenericSchema, InferOutput } from "valibot"
+
+/** Validates a body. Throws the service's refusal of one that does not fit. */
+export type ParseHook = <Schema extends GenericSchema>(schema: Schema, body: JsonObject) => InferOutput<Schema>
 
 /** One call of a tool, reported alike before and after it: both give the same permit. */
 export type ToolCall = {

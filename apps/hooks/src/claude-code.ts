@@ -6,8 +6,7 @@ import {
   type ClaudeCodeToolHook,
   claudeCodeToolHookSchema,
 } from "@runseal/core/wire/hook-requests"
-import type { Agent, AgentEvent, ToolCall } from "./agent-events.ts"
-import type { ParseHook } from "./hooks-app.ts"
+import type { Agent, AgentEvent, ParseHook, ToolCall } from "./agent-events.ts"
 
 const AGENT = "claude-code"
 

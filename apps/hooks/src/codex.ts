@@ -1,8 +1,7 @@
 /** Codex CLI: its hooks have the form of those of Claude Code, with fewer events and answers. */
 import { claudeCodeToolHookSchema } from "@runseal/core/wire/hook-requests"
-import type { Agent } from "./agent-events.ts"
+import type { Agent, ParseHook } from "./agent-events.ts"
 import { eventOf } from "./claude-code.ts"
-import type { ParseHook } from "./hooks-app.ts"
 
 const AGENT = "codex"
 const EVENTS: readonly unknown[] = ["PreToolUse", "PostToolUse"]

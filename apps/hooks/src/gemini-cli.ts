@@ -1,9 +1,8 @@
 /** Gemini CLI: `BeforeTool` and `AfterTool`. They do not name the call: the command adds `call_id`. */
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import * as v from "valibot"
-import type { Agent, AgentEvent } from "./agent-events.ts"
+import type { Agent, AgentEvent, ParseHook } from "./agent-events.ts"
 import { hookName } from "./hook-names.ts"
-import type { ParseHook } from "./hooks-app.ts"
 
 const AGENT = "gemini-cli"
 

@@ -2,15 +2,10 @@
 import type { JsonObject } from "@runseal/canonical"
 import type { HookSettings } from "@runseal/core/wire/hook-requests"
 import { type Context, Hono } from "hono"
-import type { GenericSchema, InferOutput } from "valibot"
-import type { Agent, AgentEvent } from "./agent-events.ts"
+import type { Agent, AgentEvent, ParseHook } from "./agent-events.ts"
 import { claudeCode } from "./claude-code.ts"
 import { type Calls, type Decision, isReused, sealedCalls } from "./sealed-calls.ts"
 import { type Fetch, NoAnswer, serviceCalls } from "./service-calls.ts"
-
-/** Validates a body. Throws the service's refusal of one that does not fit. */
-export type ParseHook = <Schema extends GenericSchema>(schema: Schema, body: JsonObject) => InferOutput<Schema>
-
 export type HookParts = {
   /** The service itself. */
   readonly fetch: Fetch

@@ -5,7 +5,7 @@
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Submission } from "@runseal/core/wire/submission"
 import { describe, expect, test } from "vitest"
-import type { SealedRun } from "../src/sealing/seal-batch.ts"
+import type { SealedRun } from "../src/sealing/batch.ts"
 import { STORE_LINE_EVERY_MS } from "../src/telemetry.ts"
 import { bothDatabases } from "./database/databases.ts"
 import { type Answer, expectRefused, textAt } from "./harness/read-answer.ts"

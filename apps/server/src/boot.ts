@@ -3,13 +3,13 @@ import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import { spkiToPem } from "@runseal/log/keys/spki"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
-import { type CompiledPolicy, loadPolicy } from "@runseal/policy/load-policy"
+import { loadPolicy } from "@runseal/policy/load-policy"
 import { PolicyError } from "@runseal/policy/policy-document"
 import type { Logger } from "pino"
 import { PROCESS_WORLD } from "./abroad/ask.ts"
 import { openDeliveries } from "./abroad/deliveries/deliveries.ts"
 import { openOutside } from "./abroad/outbox/open-outside.ts"
-import { type OutsideLog, openOutsideLog } from "./abroad/outbox/outside-log.ts"
+import { openOutsideLog } from "./abroad/outbox/outside-log.ts"
 import { openCosigner } from "./abroad/witnessing/cosigner.ts"
 import type { Deps } from "./deps.ts"
 import { openExecution } from "./execution.ts"
@@ -26,13 +26,12 @@ import { openRepeatableSigning } from "./keys/repeatable-signing.ts"
 import { type Config, readPolicyText, SERVICE_VERSION } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { refuseOwnLog } from "./options/witness.ts"
-import { budgetsOf, callersOf, pipelineOf } from "./pipeline-settings.ts"
+import { budgetsOf, callersOf, type Prepared, pipelineOf } from "./pipeline-settings.ts"
 import { openPolicies } from "./policy-service.ts"
 import { openRenderer, type Renderer } from "./report/renderer.ts"
-import { type Inspection, openInspection } from "./run/inspection/inspection.ts"
+import { openInspection } from "./run/inspection/inspection.ts"
 import { compileSignatureLibrary, type SignatureLibrary } from "./run/policy/signature-library.ts"
 import { createReviewer, ReviewConfigError } from "./run/review/create-reviewer.ts"
-import type { Reviewer } from "./run/review/reviewer.ts"
 import { openDocumentCheck } from "./sealing/document-check.ts"
 import { openEventSweeper } from "./sealing/event-sweeper.ts"
 import { openExports } from "./sealing/exports.ts"
@@ -59,20 +58,6 @@ export type Service = {
   readonly reloadPolicy: () => Promise<void>
   /** Finishes what was taken on, then closes the store. */
   readonly close: () => Promise<void>
-}
-
-/** What can be judged of the options before a database is made. */
-export type Prepared = {
-  /** That of the file of `--policy`, or the built-in one. */
-  readonly policy: CompiledPolicy
-  /** Text of the file; undefined without one. */
-  readonly policyText: string | undefined
-  readonly signatureScan: SignatureScan
-  readonly library: SignatureLibrary
-  readonly inspection: Inspection
-  readonly reviewer: Reviewer
-  /** The log that also gets every entry, when there is to be one. */
-  readonly outside: OutsideLog | undefined
 }
 
 /** How the operator set the signature scan. @throws StartupError for a signature that the library does not have */

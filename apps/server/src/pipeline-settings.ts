@@ -2,14 +2,33 @@
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
+import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
 import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
-import type { Prepared } from "./boot.ts"
+import type { CompiledPolicy } from "@runseal/policy/load-policy"
+import type { OutsideLog } from "./abroad/outbox/outside-log.ts"
 import type { ExecutionParts } from "./execution.ts"
 import { BODY_MAX_BYTES } from "./front/http/json-body.ts"
 import { type Config, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
+import type { Inspection } from "./run/inspection/inspection.ts"
 import type { Budgets } from "./run/pipeline/gates/macc.ts"
 import type { PipelineContext } from "./run/pipeline/pipeline.ts"
+import type { SignatureLibrary } from "./run/policy/signature-library.ts"
+import type { Reviewer } from "./run/review/reviewer.ts"
+
+/** What can be judged of the options before a database is made. */
+export type Prepared = {
+  /** That of the file of `--policy`, or the built-in one. */
+  readonly policy: CompiledPolicy
+  /** Text of the file; undefined without one. */
+  readonly policyText: string | undefined
+  readonly signatureScan: SignatureScan
+  readonly library: SignatureLibrary
+  readonly inspection: Inspection
+  readonly reviewer: Reviewer
+  /** The log that also gets every entry, when there is to be one. */
+  readonly outside: OutsideLog | undefined
+}
 
 /** What every run says of the service that sealed it. */
 export const provenanceOf = (source_revision: string): SystemProvenanceSection =>

@@ -1,7 +1,7 @@
 /** Stage failures of a run are reported once the run has its number, which its trace gets too. */
 import { followed } from "./followed-steps.ts"
 import type { ReportFault, StageFailure } from "./run/pipeline/stage-failure.ts"
-import type { SealedRun } from "./sealing/seal-batch.ts"
+import type { SealedRun } from "./sealing/batch.ts"
 
 /**
  * Does `work`, and reports the stage failures that it met when it has ended, also when it rejects.

@@ -3,7 +3,9 @@ import { pipeline } from "node:stream"
 import * as zlib from "node:zlib"
 import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { InputError } from "./input-error.ts"
-import type { Compression } from "./read-input.ts"
+
+/** How input may be compressed: RFC 1952, RFC 8878. */
+export type Compression = "gzip" | "zstd"
 
 /** Bytes that any compressed input may expand to. */
 export const EXPANSION_FREE_BYTES = 1_073_741_824

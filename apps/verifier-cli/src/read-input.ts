@@ -2,6 +2,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { savedProblem } from "@runseal/core/presentation/saved-text"
+import type { Compression } from "./compressed-input.ts"
 import { InputError, MissingInput } from "./input-error.ts"
 
 export type ReadLimits = {
@@ -32,9 +33,6 @@ export async function readInput(argument: string, limits: ReadLimits = DOCUMENT_
   if (argument === "-") return await collect(process.stdin, limits)
   return isAddress(argument) ? await fetchBytes(parseAddress(argument), limits) : await readFile(argument, limits)
 }
-
-/** How input may be compressed: RFC 1952, RFC 8878. */
-export type Compression = "gzip" | "zstd"
 
 /** The first bytes of each; no JSON begins with them. */
 const SIGNATURES: readonly (readonly [Compression, Uint8Array])[] = [

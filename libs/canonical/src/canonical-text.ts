@@ -1,5 +1,5 @@
 import { equalBytes } from "./bytes.ts"
-import { canonicalize } from "./canonicalize.ts"
+import { canonicalize, type KnownTexts } from "./canonicalize.ts"
 import { countNodes, MAX_NODES } from "./json-nodes.ts"
 import { type JsonValue, MAX_DEPTH } from "./json-value.ts"
 import { utf8Decode, utf8Encode } from "./utf8.ts"
@@ -23,14 +23,6 @@ const BACKSLASH = 0x5c
 const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
-
-/** Canonical texts of objects that need not be written again, as UTF-8. Nobody may change the bytes. */
-export interface KnownTexts {
-  /** The RFC 8785 form of an object; undefined when it is not known. */
-  readonly bytesOf: (object: object) => Uint8Array | undefined
-  /** The same of the object without its own member of that name, if it has one: what it is put together of. */
-  readonly piecesWithout: (object: object, name: string) => readonly Uint8Array[] | undefined
-}
 
 /** A text in RFC 8785 form with its value and the offsets of its objects. */
 export interface CanonicalText extends KnownTexts {

@@ -1,7 +1,14 @@
 import { type ByteSink, openSink, putAscii, putBytes, putString, sinkBytes } from "./byte-sink.ts"
-import type { KnownTexts } from "./canonical-text.ts"
 import { type JsonValue, MAX_DEPTH } from "./json-value.ts"
 import { utf8Decode } from "./utf8.ts"
+
+/** Canonical texts of objects that need not be written again, as UTF-8. Nobody may change the bytes. */
+export interface KnownTexts {
+  /** The RFC 8785 form of an object; undefined when it is not known. */
+  readonly bytesOf: (object: object) => Uint8Array | undefined
+  /** The same of the object without its own member of that name, if it has one: what it is put together of. */
+  readonly piecesWithout: (object: object, name: string) => readonly Uint8Array[] | undefined
+}
 
 /** A value that has no exact RFC 8785 form. `path` is the RFC 6901 JSON pointer of the refused value or member. */
 export class CanonicalizeError extends Error {

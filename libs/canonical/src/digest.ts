@@ -1,6 +1,5 @@
 import { sha256Hex } from "#sha256"
-import type { KnownTexts } from "./canonical-text.ts"
-import { canonicalBytes } from "./canonicalize.ts"
+import { canonicalBytes, type KnownTexts } from "./canonicalize.ts"
 import type { JsonObject, JsonValue } from "./json-value.ts"
 
 export { createSha256, hmacSha256Hex, sha256, sha256Hex } from "#sha256"

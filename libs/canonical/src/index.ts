@@ -1,5 +1,6 @@
 export { compareBytes, concatBytes, equalBytes } from "./bytes.ts"
-export { type CanonicalText, type KnownTexts, parseCanonical, readCanonical } from "./canonical-text.ts"
+export { type CanonicalText, parseCanonical, readCanonical } from "./canonical-text.ts"
+export type { KnownTexts } from "./canonicalize.ts"
 export { CanonicalizeError, canonicalize, canonicalUtf8, isJsonValue } from "./canonicalize.ts"
 export { createSha256, digest, digestWithout, hmacSha256Hex, sha256, sha256Hex } from "./digest.ts"
 export {

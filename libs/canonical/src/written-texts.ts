@@ -1,7 +1,6 @@
 import { sha256Hex } from "#sha256"
 import { insertAscii, newSink } from "./byte-sink.ts"
-import type { KnownTexts } from "./canonical-text.ts"
-import { putCanonical } from "./canonicalize.ts"
+import { type KnownTexts, putCanonical } from "./canonicalize.ts"
 import type { JsonObject } from "./json-value.ts"
 
 /**

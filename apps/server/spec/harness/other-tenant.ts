@@ -1,7 +1,7 @@
 /** Runs of keys that cannot call yet: sealed through the service's own pipeline and sealer. */
 import { createHash } from "node:crypto"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
-import type { SealedRun } from "../../src/sealing/seal-batch.ts"
+import type { SealedRun } from "../../src/sealing/batch.ts"
 import { PROGRAM_ID, REGISTRY_RECORD_HASH, ROUTE_ID } from "./sample-requests.ts"
 import type { TestService } from "./test-service.ts"
 

@@ -8,8 +8,11 @@ import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import type { Sections } from "@runseal/core/artifacts/sections"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
 import { rootOf } from "@runseal/log/merkle/compact-range"
+import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
+import type { Database } from "../store/driver/database.ts"
+import type { Upstream } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError, storeErrorFrom } from "../store/driver/store-errors.ts"
 import { sentTogether } from "../store/driver/transaction.ts"
@@ -21,15 +24,40 @@ import { countOutcomes } from "../store/tables/outcome-counts.ts"
 import { insertTerms, type RunTerm, type TermField, type TermsOfRun } from "../store/tables/run-terms.ts"
 import { findingsText, insertRuns, type NewRunRow, refusalText } from "../store/tables/runs-table.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
+import type { Telemetry } from "../telemetry.ts"
+import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./batch.ts"
+import type { SealingHeads } from "./head-guard.ts"
 import { lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
-import { nextLogTime } from "./log-clock.ts"
+import { type LogClock, nextLogTime } from "./log-clock.ts"
 import { lockPermitItems, lockPermitWindows, permitItems, writePermits } from "./permit-rows.ts"
 import type { SealedAttestation } from "./seal-attestation.ts"
-import { type Batch, type BatchWork, buildBatch, type Round, type SealedRun } from "./seal-batch.ts"
+import { buildBatch } from "./seal-batch.ts"
 import { DEPLOYMENT, writeEvents } from "./seal-events.ts"
 import { stateExports } from "./seal-export-statement.ts"
-import type { SealerContext } from "./sealer.ts"
 import { NO_PERMITS, type PermitState } from "./settle-permits.ts"
+
+export type SealerContext = BatchContext &
+  SealingHeads & {
+    readonly db: Database
+    readonly log: LogIdentity
+    /** Milliseconds since the epoch, by the log's clock. */
+    readonly nowMs: () => number
+    readonly clock: Pick<LogClock, "check" | "sealed">
+    /** Queues that a run passes before this one, in their order; absent where runs do not come by requests. */
+    readonly upstream?: readonly Upstream[]
+    /** The head's epoch when this process started. It is another one once the keys were changed or one of the log's was revoked. */
+    readonly epoch: number
+    /** The published checkpoint of a head. */
+    readonly publicCheckpoint: (size: number, root: Uint8Array) => string
+    /** Called when a batch failed, all of whose items are refused. */
+    readonly reportFailure: Telemetry["batchFailed"]
+    /** Called for each acknowledged item, with the seconds since it was submitted. */
+    readonly reportSealed: Telemetry["sealed"]
+    /** Called for each committed batch. */
+    readonly reportCommitted: Telemetry["committed"]
+    /** Called for each batch that locked the log's head, committed or not. */
+    readonly reportLockHeld: Telemetry["lockHeld"]
+  }
 
 const KEYS_CHANGED =
   "The log's signing keys were changed or one was revoked since this server started: nothing is sealed until its operator starts it again."

@@ -4,16 +4,10 @@
  */
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { Tx } from "../store/driver/session.ts"
-import { type KeyClaim, type KeyState, lockKeys, updateKeys } from "../store/tables/idempotency-keys.ts"
-import { type Batch, type BatchWork, permitRuns, type Round } from "./seal-batch.ts"
+import { type KeyState, lockKeys, updateKeys } from "../store/tables/idempotency-keys.ts"
+import type { Batch, BatchWork, KeyedItem, Round } from "./batch.ts"
+import { permitRuns } from "./batch.ts"
 import { NO_PERMITS } from "./settle-permits.ts"
-
-/** An item of a batch under a key, by its index among those of its kind. */
-export type KeyedItem = {
-  readonly kind: "run" | "attestation" | "opening" | "close"
-  readonly at: number
-  readonly claim: KeyClaim
-}
 
 /** The charge that a run's budget snapshot shows; "" when it has none. */
 const chargeOf = (draft: Draft | undefined): string => draft?.sections.budget_snapshot?.window?.charge_id ?? ""

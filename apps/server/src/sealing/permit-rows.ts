@@ -1,7 +1,6 @@
 /** What a batch reads and writes in the store for its permits. Nothing is asked of the store by a batch without permits. */
 import type { Tenant } from "@runseal/core/wire/submission"
-import type { Draft } from "../run/pipeline/draft.ts"
-import type { PermitTerms } from "../run/pipeline/permits/pending.ts"
+import type { Draft, PermitTerms } from "../run/pipeline/draft.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import { insertPermitEnds, type NewPermitEndRow } from "../store/tables/permit-ends.ts"
@@ -23,8 +22,8 @@ import {
   type TenantWindowRow,
   windowName,
 } from "../store/tables/tenant-windows.ts"
-import { type Batch, type BatchWork, permitRuns, type SealedRun } from "./seal-batch.ts"
-import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
+import type { Batch, BatchWork, SealedEnd, SealedOpening, SealedRun } from "./batch.ts"
+import { permitRuns } from "./batch.ts"
 import { NO_PERMITS, type PermitState, type PermitWork } from "./settle-permits.ts"
 
 /** The items of a batch's permits that are there. */

@@ -14,8 +14,9 @@ import { growLog } from "../keys/log-builder.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import { type PipelineContext, runToLog } from "../run/pipeline/pipeline.ts"
 import type { StageFailure } from "../run/pipeline/stage-failure.ts"
+import type { Batch, BatchStart } from "./batch.ts"
 import { type AttestationDraft, attestationDraft } from "./seal-attestation.ts"
-import { type Batch, type BatchStart, buildBatch } from "./seal-batch.ts"
+import { buildBatch } from "./seal-batch.ts"
 import { verifyHere } from "./verification.ts"
 
 const FIRST_RUN_ID = 8

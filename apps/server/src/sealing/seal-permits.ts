@@ -1,8 +1,8 @@
 /** Openings, redemptions and ends of permits on their way into the log. docs/formats.md sections 7.8, 7.9 and 7.11. */
 import { canonicalize, canonicalUtf8 } from "@runseal/canonical"
 import type { OpeningLeaf, PermitEndLeaf, RedemptionLeaf } from "@runseal/core/artifacts/anchor"
-import type { Opening, OpeningBody } from "@runseal/core/artifacts/opening"
-import type { PermitEnd, PermitEndBody } from "@runseal/core/artifacts/permit-end"
+import type { OpeningBody } from "@runseal/core/artifacts/opening"
+import type { PermitEndBody } from "@runseal/core/artifacts/permit-end"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { endHash, opening, openingHash, openingLeaf, permitEnd, permitEndLeaf } from "@runseal/core/formulas/permit"
 import { anchorProblem } from "@runseal/core/verify/anchor-check"
@@ -10,25 +10,10 @@ import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } f
 import type { LogBuilder } from "../keys/log-builder.ts"
 import type { OpeningDraft, PendingOpening } from "../run/pipeline/permits/pending.ts"
 import type { PermitRedemption } from "../store/tables/permits-table.ts"
+import type { BatchContext, ChainDocument, SealedEnd, SealedOpening } from "./batch.ts"
 import { unverified } from "./record.ts"
-import type { BatchContext } from "./seal-batch.ts"
 import type { PendingEnd } from "./settle-permits.ts"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
-
-/** A document of a permit with its place in the log and in its tenant's chain. */
-type ChainDocument = {
-  /** The document's UTF-8 bytes, as served. */
-  readonly text: Uint8Array
-  /** The text as it is stored; absent when it is not packed yet. */
-  readonly packed?: Uint8Array
-  readonly tenant_ordinal: number
-  readonly leaf_digest: string
-  readonly log_index: number
-}
-
-export type SealedOpening = ChainDocument & { readonly pending: PendingOpening; readonly document: Opening }
-
-export type SealedEnd = ChainDocument & { readonly pending: PendingEnd; readonly document: PermitEnd }
 
 type Chained<Body, Leaf> = {
   readonly body: Body

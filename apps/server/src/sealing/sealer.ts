@@ -3,27 +3,21 @@
  * docs/pipeline.md, "Order of sealing".
  */
 import { followed } from "../followed-steps.ts"
-import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
 import type { Draft } from "../run/pipeline/draft.ts"
 import type { PendingClose, PendingOpening } from "../run/pipeline/permits/pending.ts"
 import type { ReportFault } from "../run/pipeline/stage-failure.ts"
-import type { Database } from "../store/driver/database.ts"
-import { createGroupCommit, type Upstream } from "../store/driver/group-commit.ts"
+import { createGroupCommit } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import type { Acts } from "../store/tables/admin-events.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
-import type { Telemetry } from "../telemetry.ts"
-import { ActRefused, commitBatch, secondsSince } from "./commit-batch.ts"
-import type { SealingHeads } from "./head-guard.ts"
-import type { KeyedItem } from "./keyed-items.ts"
-import type { LogClock } from "./log-clock.ts"
+import type { Batch, BatchWork, KeyedItem, SealedEnd, SealedOpening, SealedRun } from "./batch.ts"
+import { permitRuns } from "./batch.ts"
+import { ActRefused, commitBatch, type SealerContext, secondsSince } from "./commit-batch.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
-import { type Batch, type BatchContext, type BatchWork, permitRuns, type SealedRun } from "./seal-batch.ts"
 import type { ExportDraft, SealedStatement } from "./seal-export-statement.ts"
-import type { SealedEnd, SealedOpening } from "./seal-permits.ts"
 import type { PendingEnd, PendingRedemption } from "./settle-permits.ts"
 import { PROBE } from "./signer-ready.ts"
 
@@ -75,30 +69,6 @@ export type Sealer = {
 }
 
 export type OpenedPermit = { readonly opening: SealedOpening } | { readonly refused: SealedRun }
-
-export type SealerContext = BatchContext &
-  SealingHeads & {
-    readonly db: Database
-    readonly log: LogIdentity
-    /** Milliseconds since the epoch, by the log's clock. */
-    readonly nowMs: () => number
-    readonly clock: Pick<LogClock, "check" | "sealed">
-    /** Queues that a run passes before this one, in their order; absent where runs do not come by requests. */
-    readonly upstream?: readonly Upstream[]
-    /** The head's epoch when this process started. It is another one once the keys were changed or one of the log's was revoked. */
-    readonly epoch: number
-    /** The published checkpoint of a head. */
-    readonly publicCheckpoint: (size: number, root: Uint8Array) => string
-    /** Called when a batch failed, all of whose items are refused. */
-    readonly reportFailure: Telemetry["batchFailed"]
-    /** Called for each acknowledged item, with the seconds since it was submitted. */
-    readonly reportSealed: Telemetry["sealed"]
-    /** Called for each committed batch. */
-    readonly reportCommitted: Telemetry["committed"]
-    /** Called for each batch that locked the log's head, committed or not. */
-    readonly reportLockHeld: Telemetry["lockHeld"]
-  }
-
 const ACT_UNKNOWN =
   "It is not known whether this was done: read GET /admin/audit, or send it again. Without an Idempotency-Key a repeat makes another key, secret or destination; anything else is done once."
 const UNREMEMBERED =

@@ -1,8 +1,4 @@
-/**
- * A simulated PostgreSQL server and its connections. Each statement takes two steps of the scheduler, to the server and back, and
- * at each of them the connection may be lost: the server's reaction to an open transaction is then a step too.
- */
-import type { StoreClient } from "@runseal/server/store/driver/session"
+import type { StoreClient } from "@runseal/server/store/driver/connection-pool"
 import type { Scheduler } from "../scheduler.ts"
 import { type Answer, execute } from "./execute-statement.ts"
 import { parseStatement } from "./parse-statement.ts"

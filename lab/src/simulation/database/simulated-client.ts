@@ -1,5 +1,4 @@
-/** The driver's client as the store uses it, over a simulated connection. */
-import type { StoreClient } from "@runseal/server/store/driver/session"
+import type { StoreClient } from "@runseal/server/store/driver/connection-pool"
 import type { Answer } from "./execute-statement.ts"
 import type { Cell } from "./simulated-rows.ts"
 

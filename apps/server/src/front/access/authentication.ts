@@ -1,13 +1,12 @@
 /** Authentication by API key or by a session, and the check for admin keys. docs/api.md, "Keys" and "Sessions". */
 import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
 import type { Context, MiddlewareHandler } from "hono"
-import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { callerOf } from "./caller.ts"
-import type { Admission } from "./key-directory.ts"
+import type { Admission, KeyDirectory } from "./key-directory.ts"
 import type { LimitName } from "./rate-limit.ts"
-import { sessionTokenOf } from "./session-cookie.ts"
-import { isCsrfToken, type Session } from "./sessions.ts"
+import { type CookieParts, sessionTokenOf } from "./session-cookie.ts"
+import { isCsrfToken, type Session, type Sessions } from "./sessions.ts"
 
 export const KEY_HEADER = "X-Service-Key"
 
@@ -28,7 +27,7 @@ export const unauthorized = (): HttpError =>
     CHALLENGE,
   )
 
-type Doorkeepers = Pick<Deps, "keys" | "sessions" | "baseUrl" | "proxyHeader">
+type Doorkeepers = CookieParts & { readonly keys: KeyDirectory; readonly sessions: Sessions }
 
 /**
  * Middleware that finds the caller. In open mode that is the anonymous caller, whatever the header holds; in locked mode a header

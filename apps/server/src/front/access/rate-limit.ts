@@ -1,12 +1,10 @@
 /** Rate limits: which requests are counted together, the limits, and the header fields about them. docs/api.md, "Limits". */
 import { createHmac, type KeyObject } from "node:crypto"
 import type { Context, MiddlewareHandler } from "hono"
-import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import type { Config } from "../../options/config.ts"
 import type { Database } from "../../store/driver/database.ts"
-import type { IpAddress } from "../http/caller-address.ts"
-import { callerAddress } from "../http/caller-address.ts"
+import { callerAddress, type IpAddress, type Proxies } from "../http/caller-address.ts"
 import { ANONYMOUS, ANONYMOUS_KEY_ID, type Caller, callerOf } from "./caller.ts"
 import {
   type Counted,
@@ -123,27 +121,29 @@ export function limitNameOf({ req: { path } }: Context): LimitName {
   return CLOSE.test(path) ? "permits" : "shared"
 }
 
+type Limiting = Proxies & { readonly rateLimits: RateLimits }
+
 /** `/admin/*` has no rate limit but for auditors, who are strangers to the deployment: they share that of the other endpoints. */
-export function limitAuditors(deps: Deps): MiddlewareHandler {
-  const limit = limited(deps, () => "shared", callerOf)
+export function limitAuditors(parts: Limiting): MiddlewareHandler {
+  const limit = limited(parts, () => "shared", callerOf)
   return (c, next) => (callerOf(c).scope === "auditor" ? limit(c, next) : next())
 }
 
 /** Registered after authentication: a request without a valid key is not counted. */
-export const limitRequests = (deps: Deps): MiddlewareHandler => limited(deps, limitNameOf, callerOf)
+export const limitRequests = (parts: Limiting): MiddlewareHandler => limited(parts, limitNameOf, callerOf)
 
 /** For an endpoint without keys: counts requests by the caller's address. */
-export const limitByAddress = (deps: Deps, name: LimitName): MiddlewareHandler =>
+export const limitByAddress = (parts: Limiting, name: LimitName): MiddlewareHandler =>
   limited(
-    deps,
+    parts,
     () => name,
     () => ANONYMOUS,
   )
 
-function limited(deps: Deps, nameOf: (c: Context) => LimitName, whose: (c: Context) => Caller): MiddlewareHandler {
+function limited(parts: Limiting, nameOf: (c: Context) => LimitName, whose: (c: Context) => Caller): MiddlewareHandler {
   return async (c, next) => {
-    const address = callerAddress(c, deps)
-    const allowance = await deps.rateLimits.admit(nameOf(c), whose(c), address, c.get("counted"))
+    const address = callerAddress(c, parts)
+    const allowance = await parts.rateLimits.admit(nameOf(c), whose(c), address, c.get("counted"))
     if (!allowance.admitted) throw tooManyRequests(allowance)
     await next()
     for (const [field, value] of Object.entries(rateLimitFields(allowance))) c.res.headers.set(field, value)

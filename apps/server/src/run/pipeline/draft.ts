@@ -8,8 +8,6 @@ import type { Moment } from "@runseal/core/formulas/moment"
 import type { OutcomeKind, ReceiptKey, RefusedKind } from "@runseal/core/vocabulary/outcomes"
 import type { FailingStep } from "@runseal/core/vocabulary/stage-faults"
 import type { SubmittedRun, Tenant } from "@runseal/core/wire/submission"
-import type { PermitTerms } from "./permits/pending.ts"
-
 export type BaseSections = DeclaredSections & {
   readonly payload: PayloadSection
   readonly system_provenance: SystemProvenanceSection
@@ -62,4 +60,18 @@ export type Stop = {
   readonly key: ReceiptKey
   readonly receipt: Receipt
   readonly sections: Partial<Sections>
+}
+
+/** What a permit is asked for, and until when. */
+export type PermitTerms = {
+  /** `pmt-` and 32 hex digits. */
+  readonly permit_id: string
+  /** Who is to act. */
+  readonly audience: string
+  /** RFC 3339: the act is permitted until then. */
+  readonly expires_at: string
+  /** RFC 3339: a close is in time until then. */
+  readonly close_by: string
+  readonly redeem_required: boolean
+  readonly reserve_tokens: number
 }

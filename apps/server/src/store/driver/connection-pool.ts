@@ -7,11 +7,18 @@
  * connection. So each client here has one connection, everything races with its loss, and the moment it is lost the client
  * can connect no more.
  */
+
 import { Duplex } from "node:stream"
 import { setImmediate as nextTurn } from "node:timers/promises"
+import type postgres from "postgres"
 import type { Pooling } from "./pooling.ts"
-import type { StoreClient } from "./session.ts"
 import { connectionClosed, StoreError } from "./store-errors.ts"
+
+/** `bigint` columns arrive as numbers within ±(2^53−1); anything beyond is refused as corrupt. */
+export type StoreTypes = { readonly bigint: number }
+
+/** A postgres.js client of either kind of database. */
+export type StoreClient = postgres.Sql<StoreTypes>
 
 /** Work that may wait for a connection; more is refused at once. */
 export const MAX_WAITING_LEASES = 4096

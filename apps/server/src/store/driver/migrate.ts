@@ -2,9 +2,9 @@
 import { fileURLToPath } from "node:url"
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
 import { StartupError } from "../../options/startup-error.ts"
-import type { Connection } from "./connection-pool.ts"
+import type { Connection, StoreClient } from "./connection-pool.ts"
 import { refuseOtherRecords } from "./record-format.ts"
-import type { StoreClient, Tx } from "./session.ts"
+import type { Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
 import { runTransaction } from "./transaction.ts"
 

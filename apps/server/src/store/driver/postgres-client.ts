@@ -13,9 +13,10 @@ import {
   failingSocket,
   type OpenClient,
   type OpenedClient,
+  type StoreClient,
 } from "./connection-pool.ts"
 import type { Settings } from "./pooling.ts"
-import { int8, type StoreClient } from "./session.ts"
+import { int8 } from "./session.ts"
 import { connectionClosed, driverCode, noPrimary } from "./store-errors.ts"
 
 /** Connections of one process: the sealer and the budget ledger hold one each while they commit, the rest serve reads. */

@@ -1,8 +1,7 @@
 /** What a PostgreSQL server, and a pooler in front of it, must be like to be used. */
 import { StartupError } from "../../options/startup-error.ts"
-import type { Connection } from "./connection-pool.ts"
+import type { Connection, StoreClient } from "./connection-pool.ts"
 import type { Settings } from "./pooling.ts"
-import type { StoreClient } from "./session.ts"
 import { driverCode, isConnectionFailure, StoreError } from "./store-errors.ts"
 import { runRead } from "./transaction.ts"
 

@@ -1,6 +1,6 @@
 /** The start on a PostgreSQL server: connects, checks that the server will do and what is in front of it, and migrates. */
 import { readServerAddress } from "../../options/server-address.ts"
-import { type ConnectionPool, createConnectionPool } from "./connection-pool.ts"
+import { type ConnectionPool, createConnectionPool, type StoreClient } from "./connection-pool.ts"
 import { migrateDatabase, refuseOutdated, refuseUnmigrated } from "./migrate.ts"
 import { createPooling } from "./pooling.ts"
 import {
@@ -13,7 +13,6 @@ import {
   WORKING_SETTINGS,
 } from "./postgres-client.ts"
 import { checkPooler, checkServer, type Log, refusePooler } from "./server-checks.ts"
-import type { StoreClient } from "./session.ts"
 import { endStalledSessions } from "./stalled-sessions.ts"
 
 /** Where the server is, and how it is reached. */

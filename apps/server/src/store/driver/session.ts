@@ -1,15 +1,8 @@
 /** Sessions: one connection as store functions use it. */
 import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js"
 import type postgres from "postgres"
-import type { Connection } from "./connection-pool.ts"
+import type { Connection, StoreClient, StoreTypes } from "./connection-pool.ts"
 import { StoreError } from "./store-errors.ts"
-
-/** `bigint` columns arrive as numbers within ±(2^53−1); anything beyond is refused as corrupt. */
-type StoreTypes = { readonly bigint: number }
-
-/** A postgres.js client of either kind of database. */
-export type StoreClient = postgres.Sql<StoreTypes>
-
 /** For reads: a database, or a transaction that has to read its own writes. */
 export type Source = {
   /** Runs `work` on one connection. */

@@ -8,25 +8,10 @@ import type { Redemption } from "@runseal/core/artifacts/permit-sections"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import type { Moment } from "@runseal/core/formulas/moment"
 import type { Tenant } from "@runseal/core/wire/submission"
-import type { Draft } from "../draft.ts"
+import type { Draft, PermitTerms } from "../draft.ts"
 
 /** Most open permits of one API key, and of all anonymous callers together. */
 export const OPEN_PERMITS_MAX = 1000
-
-/** What a permit is asked for, and until when. */
-export type PermitTerms = {
-  /** `pmt-` and 32 hex digits. */
-  readonly permit_id: string
-  /** Who is to act. */
-  readonly audience: string
-  /** RFC 3339: the act is permitted until then. */
-  readonly expires_at: string
-  /** RFC 3339: a close is in time until then. */
-  readonly close_by: string
-  readonly redeem_required: boolean
-  readonly reserve_tokens: number
-}
-
 /** The reservation to make in a window. */
 export type Reservation = {
   readonly charge_id: string

@@ -6,8 +6,8 @@ import type { Sections } from "@runseal/core/artifacts/sections"
 import { permitId } from "@runseal/core/formulas/moment"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import { OPENING_KIND } from "@runseal/core/vocabulary/versions"
-import type { DraftFacts, Spending } from "../draft.ts"
-import type { OpeningDraft, PermitTerms } from "./pending.ts"
+import type { DraftFacts, PermitTerms, Spending } from "../draft.ts"
+import type { OpeningDraft } from "./pending.ts"
 
 /** What the caller asks for. */
 export type AskedPermit = Pick<PermitTerms, "audience" | "redeem_required" | "reserve_tokens"> & {
