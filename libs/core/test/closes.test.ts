@@ -14,6 +14,8 @@ import { sealCloses } from "./fixtures/sample-closes.ts"
 import { CLOSING_DECLARED, OPENED_DECLARED } from "./fixtures/samples.ts"
 
 const deployment = makeDeployment()
+/** What TOK finds of every opening here: its actor is one of its approvers. */
+const SELF_APPROVED = { code: "APPROVER_IS_ACTOR", count: 1 }
 const close = (spec: CloseSpec = {}) => closePermit(deployment, openPermit(deployment), spec).bundle
 
 describe("the record of a close", () => {
@@ -43,15 +45,15 @@ describe("a close", () => {
     })
     const [, tok] = kernelsOf(record)
     // Its effects go back in time, and no time of either declaration is late.
-    expect(tok?.findings).toEqual([{ code: "TIMESTAMP_OUT_OF_ORDER", count: 1 }])
+    expect(tok?.findings).toEqual([{ code: "TIMESTAMP_OUT_OF_ORDER", count: 1 }, SELF_APPROVED])
   })
 
   test("holds its own times to its own clock", () => {
     const at = "2026-01-15T12:04:00.000Z"
     const effects = (issued_at: string) => ({ causal_graph: { effect_log: [{ issued_at }] } })
     const found = (issued_at: string) => kernelsOf(close({ at, declared: effects(issued_at) }))[1]?.findings
-    expect(found("2026-01-15T12:03:59.000Z")).toEqual([])
-    expect(found("2026-01-15T12:04:00.001Z")).toEqual([{ code: "TIMESTAMP_AFTER_ADMISSION", count: 1 }])
+    expect(found("2026-01-15T12:03:59.000Z")).toEqual([SELF_APPROVED])
+    expect(found("2026-01-15T12:04:00.001Z")).toEqual([{ code: "TIMESTAMP_AFTER_ADMISSION", count: 1 }, SELF_APPROVED])
   })
 
   test("tells of its permit: when it was opened and closed, what was reserved and used, and that the act failed", () => {

@@ -45,6 +45,7 @@ const effects = (...times: readonly string[]): Declared => ({
   causal_graph: { effect_log: times.map(issued_at => ({ issued_at })) },
 })
 const approvals = (...approvers: readonly JsonObject[]): Declared => ({ authorization_chain: { approvers } })
+const named = (...ids: readonly string[]): readonly JsonObject[] => ids.map(actor_id => ({ actor_id }))
 const cost = (input_tokens: number, output_tokens: number, total_tokens: number): Declared => ({
   request_substance: { cost: { input_tokens, output_tokens, total_tokens } },
 })
@@ -73,12 +74,24 @@ const EXAMPLES: Readonly<Record<FindingCode, readonly [finding: string, with_it:
     "TOK",
     [
       approvals(
-        { order: 2, approved_at: "2026-01-15T10:00:00Z" },
-        { order: 3, approved_at: "2026-01-15T09:00:00Z" },
-        { order: 1, approved_at: "2026-01-15T11:00:00Z" },
+        { actor_id: "a", order: 2, approved_at: "2026-01-15T10:00:00Z" },
+        { actor_id: "b", order: 3, approved_at: "2026-01-15T09:00:00Z" },
+        { actor_id: "c", order: 1, approved_at: "2026-01-15T11:00:00Z" },
       ),
     ],
-    [approvals({ order: 2, approved_at: "2026-01-15T11:00:00Z" }, { order: 1, approved_at: "2026-01-15T10:00:00Z" })],
+    [
+      approvals(
+        { actor_id: "a", order: 2, approved_at: "2026-01-15T11:00:00Z" },
+        { actor_id: "b", order: 1, approved_at: "2026-01-15T10:00:00Z" },
+      ),
+    ],
+  ],
+  APPROVER_REPEATED: ["TOK", [approvals(...named("a", "b", "a", "a"))], [approvals(...named("a", "b", "A"))]],
+  APPROVER_UNNAMED: ["TOK", [approvals({ comment: "ok" }, ...named("\u200b"))], [approvals(...named("\u200ba"))]],
+  APPROVER_IS_ACTOR: [
+    "TOK",
+    [{ ...approvals(...named("me", "a", "me")), attested_context: { actor_id: "me" } }],
+    [{ ...approvals(...named("a")), attested_context: { actor_id: "me" } }],
   ],
   ACTOR_SIGNATURE_NOT_VERIFIED: [
     "NREP",
@@ -105,7 +118,7 @@ const EXAMPLES: Readonly<Record<FindingCode, readonly [finding: string, with_it:
 describe("a kernel's finding", () => {
   test.each(FINDING_CODES)("%s is made by what it is for, and by nothing next to it", code => {
     const [kernel, withIt, without] = EXAMPLES[code]
-    const count = code.startsWith("TIMESTAMP") || code.startsWith("APPROVERS") ? 2 : 1
+    const count = code.startsWith("TIMESTAMP") || code.startsWith("APPROVER") ? 2 : 1
     expect(findings(...withIt)).toEqual([`${kernel} ${code} ×${count}`])
     expect(findings(...without)).toEqual([])
   })
@@ -118,11 +131,16 @@ describe("a kernel's finding", () => {
   test("never comes from declared content of another shape than docs/api.md shows", () => {
     const odd: Declared = {
       causal_graph: { effect_log: "none", parent_run_id: [] },
-      authorization_chain: { approvers: [1, null, [], { order: "first" }] },
+      authorization_chain: { approvers: { "0": { order: 1 } } },
       request_substance: { cost: [1, 2], prompt: "p", output: { hash: 1 } },
       attested_context: { prompt_hash: 7 },
     }
     expect(findings(odd, AI_OUTPUT)).toEqual([])
+  })
+
+  test("counts approvers that are no objects as unnamed", () => {
+    const authorization_chain = { approvers: [1, null, [], { actor_id: "a", order: "first" }] }
+    expect(findings({ authorization_chain })).toEqual(["TOK APPROVER_UNNAMED ×3"])
   })
 
   test("is not made of inherited members", () => {

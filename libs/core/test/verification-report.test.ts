@@ -169,7 +169,7 @@ describe("the evidence summary", () => {
       outcome: "ok",
       "declared tokens": "1240",
       "governance review": "release by builtin-rules (NO_FINDINGS)",
-      "kernel findings": "NREP ACTOR_SIGNATURE_NOT_VERIFIED ×1",
+      "kernel findings": "TOK APPROVER_IS_ACTOR ×1, NREP ACTOR_SIGNATURE_NOT_VERIFIED ×1",
       "manifest hash": bundle.manifest!.ManifestHash,
       "log entry": bundle.anchors.pre_anchor!.entry.logIndex,
     })

@@ -8,8 +8,8 @@ import type { ActTable, ActType } from "../act/act-table.ts"
 import { decimalText, decimalUnits } from "../act/decimal-text.ts"
 import type { ActValue } from "../act/read-act.ts"
 import type { DeclaredName, WithholdableName } from "../artifacts/declared-sections.ts"
-import { isVisible } from "../vocabulary/attested-presence.ts"
 import { type AttestedField, CONTEXT_WORDS } from "../vocabulary/decision-codes.ts"
+import { countedApprovers, readApprovers } from "../vocabulary/declared-approvers.ts"
 import { isObject, member, textMember } from "../vocabulary/json-members.ts"
 
 /** What a permit is asked for, as rules read it. */
@@ -162,14 +162,9 @@ const items = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isA
 const distinct = (values: readonly (JsonValue | undefined)[]): string[] => [
   ...new Set(values.filter(value => typeof value === "string")),
 ]
-const isNamed = (text: string): boolean => [...text].some(character => isVisible(character.codePointAt(0) ?? 0))
 
-/** Approvers that the caller names: each once, those without a name and the actor itself left out. */
-function approverIds({ declared }: PolicyFacts): string[] {
-  const actor = textMember(declared.attested_context, "actor_id")
-  const ids = items(member(declared.authorization_chain, "approvers")).map(entry => textMember(entry, "actor_id"))
-  return distinct(ids).filter(id => id !== actor && isNamed(id))
-}
+const approverIds = ({ declared }: PolicyFacts): string[] =>
+  countedApprovers(readApprovers(declared.authorization_chain), textMember(declared.attested_context, "actor_id"))
 
 function attestedValue(type: CedarType, value: JsonValue | undefined): CedarValue | undefined {
   if (typeof value === "number" && type === "decimal") {

@@ -22,7 +22,7 @@ export const isVisible = (codePoint: number): boolean =>
   !BLANK_RANGES.some(([first = 0, last = 0]) => codePoint >= first && codePoint <= last)
 
 /** Whether a text has a visible character. */
-const isMeaningful = (text: string): boolean => {
+export const isMeaningful = (text: string): boolean => {
   for (const character of text) if (isVisible(character.codePointAt(0) ?? 0)) return true
   return false
 }

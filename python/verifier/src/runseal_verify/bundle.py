@@ -22,13 +22,12 @@ from .decisions import (
     budget_problem,
     evaluation_problem,
     permit_problem,
-    present,
     review_problem,
     standing,
     token_of,
 )
 from .derivation import ZEROS, Derivation, receipt_key
-from .forms import seconds
+from .forms import present, seconds
 from .json_text import EMPTY, digest, same, without
 from .kernels import declared_of, declared_view, is_withheld, output_findings, text_at
 from .manifests import complete_record_leaf, manifest, partial_manifest, pre_anchor_leaf, receipt_leaf

@@ -8,9 +8,9 @@ from typing import Any
 from .bundle import BundleVerification
 from .bundle_shape import read_bundle
 from .checks import COMPLETE, FAILED, Outcome
-from .decisions import movement, present
+from .decisions import movement
 from .documents import verify_document
-from .forms import milliseconds
+from .forms import milliseconds, present
 from .json_text import NotJudged, Unreadable, digest, parse
 from .kernels import declared_of, is_withheld
 from .manifests import complete_record_leaf

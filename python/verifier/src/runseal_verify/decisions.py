@@ -19,20 +19,7 @@ _CATEGORIES = {
     "SC": "supply_chain",
     "FE": "filesystem_escape",
 }
-_INVISIBLE = (
-    "0-20 7F-A0 AD 300-36F 600-605 61C 6DD 70F 890-891 8E2 115F-1160 1680 17B4-17B5 180B-180F 1AB0-1AFF 1DC0-1DFF "
-    "2000-200F 2028-202F 205F-206F 20D0-20FF 2800 3000 3164 FE00-FE0F FE20-FE2F FEFF FFA0 FFF0-FFFB FFFE-FFFF 110BD "
-    "110CD 13430-13442 16FE4 1BCA0-1BCA3 1D159 1D173-1D17A E0000-E0FFF"
-)
-_RANGES = [tuple(int(end, 16) for end in (each.split("-") * 2)[:2]) for each in _INVISIBLE.split()]
 MAX_FINDINGS = 2_000
-
-
-def present(value: Any) -> bool:
-    """Whether a field of attested_context says something."""
-    if isinstance(value, str):
-        return any(not any(first <= ord(each) <= last for first, last in _RANGES) for each in value)
-    return value is True or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
 def row_problem(reason: str, decision: str, fired: str, matched: list[str] | None) -> str | None:

@@ -26,6 +26,12 @@ _TIME = re.compile(
 # Control characters and the two separators of Unicode.
 _LINE_ENDS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
+_INVISIBLE = (
+    "0-20 7F-A0 AD 300-36F 600-605 61C 6DD 70F 890-891 8E2 115F-1160 1680 17B4-17B5 180B-180F 1AB0-1AFF 1DC0-1DFF "
+    "2000-200F 2028-202F 205F-206F 20D0-20FF 2800 3000 3164 FE00-FE0F FE20-FE2F FEFF FFA0 FFF0-FFFB FFFE-FFFF 110BD "
+    "110CD 13430-13442 16FE4 1BCA0-1BCA3 1D159 1D173-1D17A E0000-E0FFF"
+)
+_RANGES = [tuple(int(end, 16) for end in (each.split("-") * 2)[:2]) for each in _INVISIBLE.split()]
 
 
 def units(value: str) -> int:
@@ -234,3 +240,10 @@ def is_sorted(values: Sequence[str]) -> bool:
     """In the order of UTF-16 units, each once."""
     units = [value.encode("utf-16-be") for value in values]
     return all(first < second for first, second in itertools.pairwise(units))
+
+
+def present(value: Any) -> bool:
+    """Whether a field of attested_context says something."""
+    if isinstance(value, str):
+        return any(not any(first <= ord(each) <= last for first, last in _RANGES) for each in value)
+    return value is True or (isinstance(value, (int, float)) and not isinstance(value, bool))

@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from . import shapes
-from .forms import instant, milliseconds
+from .forms import instant, milliseconds, present
 from .json_text import digest, sha256, utf16
 
 KERNEL_VERSION = "kernels-1.1.0"
 MAX_POINTER_UNITS = 256
 FINDING_ORDER = (
     *("PAYLOAD_EMPTY", "TIMESTAMP_UNPARSABLE", "TIMESTAMP_OUT_OF_ORDER", "TIMESTAMP_AFTER_ADMISSION"),
-    *("APPROVERS_OUT_OF_SEQUENCE", "ACTOR_SIGNATURE_NOT_VERIFIED", "PROMPT_HASH_MISMATCH", "AI_OUTPUT_HASH_MISMATCH"),
-    *("AI_OUTPUT_HASH_UNCHECKED", "COST_WITHOUT_TOTAL", "COST_PARTS_EXCEED_TOTAL", "COST_DOES_NOT_ADD_UP"),
+    *("APPROVERS_OUT_OF_SEQUENCE", "APPROVER_REPEATED", "APPROVER_UNNAMED", "APPROVER_IS_ACTOR"),
+    *("ACTOR_SIGNATURE_NOT_VERIFIED", "PROMPT_HASH_MISMATCH", "AI_OUTPUT_HASH_MISMATCH", "AI_OUTPUT_HASH_UNCHECKED"),
+    *("COST_WITHOUT_TOTAL", "COST_PARTS_EXCEED_TOTAL", "COST_DOES_NOT_ADD_UP"),
 )
 FINDINGS_OF = {
     "DSE": FINDING_ORDER[:1],
-    "TOK": FINDING_ORDER[1:5],
+    "TOK": FINDING_ORDER[1:8],
     "DSC": (),
-    "NREP": FINDING_ORDER[5:6],
-    "AIVP": FINDING_ORDER[6:9],
-    "DCAE": FINDING_ORDER[9:],
+    "NREP": FINDING_ORDER[8:9],
+    "AIVP": FINDING_ORDER[9:12],
+    "DCAE": FINDING_ORDER[12:],
 }
 READS = {
     "DSE": (),
@@ -110,6 +111,36 @@ def approver_steps(sections: Json) -> int:
     return _steps_back(sorted(approvers, key=order), "approved_at")
 
 
+def named_approvers(sections: Json) -> tuple[dict[str, int], int]:
+    """How many entries name each declared approver, and how many name nobody."""
+    entries = declared_of(sections, "authorization_chain").get("approvers")
+    named: dict[str, int] = {}
+    unnamed = 0
+    for entry in entries if isinstance(entries, list) else []:
+        name = text_at(entry, "actor_id")
+        if name is None or not present(name):
+            unnamed += 1
+        else:
+            named[name] = named.get(name, 0) + 1
+    return named, unnamed
+
+
+def uncounted_approvers(sections: Json, actor: str | None) -> dict[str, int]:
+    """How many declared approvers rules do not count, by the reason."""
+    named, unnamed = named_approvers(sections)
+    others = [entries for name, entries in named.items() if name != actor]
+    return {
+        "APPROVER_REPEATED": sum(others) - len(others),
+        "APPROVER_UNNAMED": unnamed,
+        "APPROVER_IS_ACTOR": sum(named.values()) - sum(others),
+    }
+
+
+def actor_of(sections: Json) -> str | None:
+    """Who acts, by the shown context."""
+    return text_at(declared_of(sections, "attested_context"), "actor_id")
+
+
 def _counted(**counts: int) -> list[Json]:
     return [{"code": code, "count": counts[code]} for code in FINDING_ORDER if counts.get(code)]
 
@@ -154,6 +185,7 @@ def _tok(sections: Json) -> tuple[Json, list[Json]]:
             at is not None and at > (close if of_close else admission) for at, _, _, of_close in found
         ),
         APPROVERS_OUT_OF_SEQUENCE=approver_steps(sections),
+        **uncounted_approvers(sections, actor_of(sections)),
     )
     return {"timestamp_count": len(found), "ordering_hash": digest(ordering)}, findings
 

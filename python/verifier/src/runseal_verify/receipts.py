@@ -7,9 +7,9 @@ from typing import Any
 from . import shapes
 from .anchor import entry_problem, inclusion_problem, read_body, time_problem
 from .checks import FAILED, Checks, Outcome
-from .decisions import model_answer_problem, present, row_problem, standing
+from .decisions import model_answer_problem, row_problem, standing
 from .derivation import Derivation
-from .forms import constant, integer, is_sorted, milliseconds, record, seconds, text
+from .forms import constant, integer, is_sorted, milliseconds, present, record, seconds, text
 from .full_form_shapes import RECEIPT_LEAF
 from .json_text import EMPTY, Unreadable, digest, same
 from .kernels import declared_of, is_withheld

@@ -6,9 +6,10 @@ from typing import Any
 
 from . import shapes
 from .derivation import Derivation, scalars
-from .forms import instant
+from .forms import instant, present
 from .kernels import (
     FINDINGS_OF,
+    actor_of,
     approver_steps,
     caller_commitment,
     closure,
@@ -17,9 +18,11 @@ from .kernels import (
     is_withheld,
     late_limits,
     model_commitment,
+    named_approvers,
     output_findings,
     text_at,
     times_of,
+    uncounted_approvers,
 )
 
 Json = dict[str, Any]
@@ -121,6 +124,27 @@ def _tok(bundle: Json, output: Json, counts: Json, made: Derivation) -> str | No
     # A step back is between two times that can be read, and no time is in both lists.
     if graph + chain > 0 and graph + chain >= found[0] - found[1]:
         return "TOK finds more steps than there are times that can be read."
+    return _approvers(bundle, counts)
+
+
+def _approvers(bundle: Json, counts: dict[str, int]) -> str | None:
+    sections = bundle["sections"]
+    stated = {code: counts.get(code, 0) for code in ("APPROVER_REPEATED", "APPROVER_UNNAMED", "APPROVER_IS_ACTOR")}
+    repeated, of_actor = stated["APPROVER_REPEATED"], stated["APPROVER_IS_ACTOR"]
+    hidden = is_withheld(sections["attested_context"])
+    if is_withheld(sections["authorization_chain"]):
+        if of_actor > 0 and not hidden and not present(actor_of(sections)):
+            return "TOK finds an actor that the shown context does not name."
+        # Each name is a value, and somebody who is repeated was named before.
+        if repeated + of_actor + min(repeated, 1) > _values(bundle, ("authorization_chain",)):
+            return "TOK names more approvers than there are values."
+        return None
+    actor = actor_of(sections)
+    if hidden:
+        # An approver who is named as often as the record states. Which of them does not change the counts.
+        actor = next((name for name, entries in named_approvers(sections)[0].items() if entries == of_actor), None)
+    if stated != uncounted_approvers(sections, actor):
+        return "TOK's approvers are not those of the shown chain."
     return None
 
 

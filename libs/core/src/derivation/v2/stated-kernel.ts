@@ -4,8 +4,10 @@
  */
 import { CONTENT_NAMES, shown } from "../../artifacts/declared-sections.ts"
 import type { KernelRecord } from "../../artifacts/kernel-schemas.ts"
+import { isMeaningful } from "../../vocabulary/attested-presence.ts"
+import { readApprovers, uncountedApprovers } from "../../vocabulary/declared-approvers.ts"
 import { member, textMember } from "../../vocabulary/json-members.ts"
-import { type FindingCode, KERNEL_FINDINGS } from "../../vocabulary/kernel-findings.ts"
+import { APPROVER_CODES, type FindingCode, KERNEL_FINDINGS } from "../../vocabulary/kernel-findings.ts"
 import type { Kernel } from "../../vocabulary/outcomes.ts"
 import { attestedPrompt, modelCommitment, outputFindings, requestedPrompt } from "./aivp.ts"
 import { declaredView } from "./declared-view.ts"
@@ -31,7 +33,7 @@ const atMostOnce = (record: KernelRecord): boolean => record.findings.every(({ c
 
 const RULES: Readonly<Record<Kernel, (record: KernelRecord, context: RecordContext) => boolean>> = {
   DSE: () => true,
-  TOK: isTimeRecord,
+  TOK: (record, context) => isTimeRecord(record, context) && isApproverRecord(record, context),
   DSC: () => true,
   NREP: isCallerRecord,
   AIVP: isModelRecord,
@@ -105,6 +107,24 @@ function isTimeRecord(record: KernelRecord, { sources, values }: RecordContext):
     unreadable + late <= times &&
     (effects + approvers === 0 || effects + approvers < times - unreadable)
   )
+}
+
+/** The shown chain says who is named how often, the shown context who the actor is. */
+function isApproverRecord(record: KernelRecord, { sources, values }: RecordContext): boolean {
+  const [chain, context] = [shown(sources.authorization_chain), shown(sources.attested_context)]
+  const [repeated, ofActor] = [countOf(record, "APPROVER_REPEATED"), countOf(record, "APPROVER_IS_ACTOR")]
+  const actor = context && textMember(context.declared, "actor_id")
+  if (chain === undefined) {
+    const noActor = context !== undefined && !isMeaningful(actor ?? "")
+    // Each name is a value, and somebody who is repeated was named before.
+    const names = repeated + ofActor + Math.min(repeated, 1)
+    return !(noActor && ofActor > 0) && names <= (values?.authorization_chain ?? names)
+  }
+  const approvers = readApprovers(chain.declared)
+  // A withheld actor is an approver who is named as often as the record states. Which of them does not change the counts.
+  const named = context === undefined ? [...approvers.named].find(([, entries]) => entries === ofActor)?.[0] : actor
+  const uncounted = uncountedApprovers(approvers, named)
+  return APPROVER_CODES.every(code => uncounted[code] === countOf(record, code))
 }
 
 /** Whether codes are in the vocabulary's order, each once, and the record contradicts neither itself nor its context. */

@@ -1,4 +1,7 @@
-/** TOK, time: puts every declared timestamp in order and says where the declared times contradict themselves. */
+/**
+ * TOK, time: puts every declared timestamp in order and says where the declared times contradict themselves. Of the declared approvers it
+ * also says which are none for a rule, because no other kernel reads them.
+ */
 import type { JsonValue } from "@runseal/canonical"
 import { sha256Hex } from "@runseal/canonical"
 import {
@@ -8,8 +11,9 @@ import {
   type ShownDeclared,
   shown,
 } from "../../artifacts/declared-sections.ts"
+import { readApprovers, uncountedApprovers } from "../../vocabulary/declared-approvers.ts"
 import { isObject, member, textMember } from "../../vocabulary/json-members.ts"
-import type { FindingCode } from "../../vocabulary/kernel-findings.ts"
+import { APPROVER_CODES, type FindingCode } from "../../vocabulary/kernel-findings.ts"
 import { clockMillis } from "../../vocabulary/scalars.ts"
 import { digitsAt, utcMillis } from "../../vocabulary/utc-time.ts"
 import { declaredView } from "./declared-view.ts"
@@ -146,6 +150,8 @@ export const tok: KernelFunction = sources => {
   const sections = read.filter(isShown)
   if (sections.length < read.length) return undefined
   const { events, unreadable, late, effect_steps = 0, approver_steps = 0 } = shownTimes(sources)
+  const [chain, context] = [sources.authorization_chain, sources.attested_context].map(each => shown(each)?.declared)
+  const uncounted = uncountedApprovers(readApprovers(chain), textMember(context, "actor_id"))
   const salts = sections.map(({ salt }) => salt)
   return {
     output: { timestamp_count: events.length, ordering_hash: tokOrdering(salts, events) },
@@ -154,6 +160,7 @@ export const tok: KernelFunction = sources => {
       ...repeat("TIMESTAMP_AFTER_ADMISSION", late),
       ...repeat("TIMESTAMP_OUT_OF_ORDER", effect_steps),
       ...repeat("APPROVERS_OUT_OF_SEQUENCE", approver_steps),
+      ...APPROVER_CODES.flatMap(code => repeat(code, uncounted[code])),
     ]),
   }
 }
