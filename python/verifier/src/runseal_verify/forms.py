@@ -243,7 +243,7 @@ def is_sorted(values: Sequence[str]) -> bool:
 
 
 def present(value: Any) -> bool:
-    """Whether a field of attested_context says something."""
+    """Whether a declared field says something."""
     if isinstance(value, str):
         return any(not any(first <= ord(each) <= last for first, last in _RANGES) for each in value)
     return value is True or (isinstance(value, (int, float)) and not isinstance(value, bool))
