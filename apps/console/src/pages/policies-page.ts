@@ -13,7 +13,7 @@ import {
 import { isRefusal } from "../api.ts"
 import { address, time } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
-import { facts, formTokens, heading, notice, refused } from "../parts/pieces.ts"
+import { facts, formTokens, heading, named, notice, refused } from "../parts/pieces.ts"
 import { administers, answerForm, formOf, show, type Visit } from "../visit.ts"
 import { policyRules } from "./policy-rules.ts"
 import { policyDiff, policyText, trialResult } from "./policy-trial.ts"
@@ -39,11 +39,11 @@ const origin = ({ source, loaded_by_name, loaded_by }: PolicyVersion): string =>
   `${source}${loaded_by === undefined ? "" : `, by ${loaded_by_name ?? loaded_by}`}`
 
 function current(version: PolicyVersion): Markup {
-  const rules = policyRules(version.policy)
+  const rules = policyRules(version)
   const required = version.policy.required_attested_fields
   return html`<section class="card"><h2>In force</h2>${facts([
     ["Policy", html`${version.policy_name} <span class="quiet">${version.policy_id}</span>`],
-    ["Hash", html`<code>${version.policy_hash}</code>`],
+    ["Hash", html`<code>${named(version.policy_hash)}</code>`],
     ["Since", time(version.active_since)],
     ["From", origin(version)],
     ["Its refusals", html`<a href="${address("/console/runs", { status: "pepg_deny" })}">runs that were denied</a>`],

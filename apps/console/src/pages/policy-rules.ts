@@ -3,6 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import type { ActRow, ActTable } from "@runseal/core/act/act-table"
 import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
+import type { PolicyVersion } from "@runseal/core/wire/policy-requests"
 import { ruleTexts } from "@runseal/policy/load-policy"
 import { PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
 import { type RuleReview, reviewRules } from "@runseal/policy/rule-review"
@@ -10,10 +11,21 @@ import { html, type Markup } from "../parts/markup.ts"
 import { SIGNS } from "../parts/outcome-names.ts"
 import { facts, named, table } from "../parts/pieces.ts"
 
-/** The rules and act tables of a document; undefined for one that this release does not read. */
-export function policyRules(policy: JsonObject): Markup | undefined {
-  const document = documentOf(policy)
-  if (document === undefined) return undefined
+type Version = Pick<PolicyVersion, "policy_hash" | "policy">
+
+/** What was shown last: the engine takes more than a second for the rules of the largest policies, and the service waits for it. */
+let shown: { readonly policy_hash: string; readonly markup: Markup | undefined } | undefined
+
+/** The rules and act tables of a policy; undefined for a document that this release does not read. */
+export function policyRules({ policy_hash, policy }: Version): Markup | undefined {
+  if (shown?.policy_hash !== policy_hash) {
+    const document = documentOf(policy)
+    shown = { policy_hash, markup: document && rulesOf(document) }
+  }
+  return shown.markup
+}
+
+function rulesOf(document: PolicyDocument): Markup {
   const reviews = reviewRules({ document, texts: ruleTexts(document) })
   const { rules, acts = [] } = document
   return html`<h3>Rules</h3>${rules.length === 0 ? html`<p>No rule: every run is denied.</p>` : html`<ol class="rules">${rules.map((rule, i) => ruleCard(rule, reviews[i]))}</ol>`}${acts.map(actTable)}`

@@ -1,6 +1,7 @@
 /** docs/console.md in a real browser: lists can be read, and the documents of a permit that are loaded there verify. */
 import { readFile } from "node:fs/promises"
 import { basename } from "node:path"
+import { parseStrictJson } from "@runseal/canonical"
 import type { Page } from "playwright-core"
 import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
@@ -16,6 +17,7 @@ import { verified } from "../harness/verify-page-parts.ts"
 
 const AUDIENCE = "https://payments.internal.example/transfers"
 const ROUTE = "mcp/filesystem/read_text_file"
+const POLICY = new URL("../../../../examples/policies/mail.json", import.meta.url)
 const DAY_MS = 86_400_000
 
 const service = standingService()
@@ -49,6 +51,8 @@ beforeAll(async () => {
   const run = numberAt((await admin.execute(request())).body, "run_id")
   await admin.post(`/admin/runs/${run}/publish`)
   await admin.post(`/admin/runs/${run}/share`, {})
+  const policy = parseStrictJson(await readFile(POLICY, "utf8"))
+  expect((await admin.send("POST", "/admin/policies", { policy })).status).toBe(201)
 })
 
 describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
@@ -62,7 +66,18 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
   }
 
   test("prints nothing over another thing, breaks no word and shows lists whole at 1280 pixels", async () => {
-    const lists = ["", "/runs", "/permits", "/shared", "/budgets", "/keys", "/deliveries", "/audit", "/log"]
+    const lists = [
+      "",
+      "/runs",
+      "/permits",
+      "/shared",
+      "/budgets",
+      "/policies",
+      "/keys",
+      "/deliveries",
+      "/audit",
+      "/log",
+    ]
     for (const [by, paths] of [
       [admin, lists],
       [customer, ["", "/runs", "/permits"]],
