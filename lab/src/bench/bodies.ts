@@ -122,9 +122,9 @@ export const MINIMAL: readonly LoadRequest[] = numbers.map(number => execute(min
 /** Completed runs with every section; each charges its caller's budget window. */
 export const FULL: readonly LoadRequest[] = numbers.map(number => execute(full(number), 200))
 
-/** The same runs under a permit: what is known before the act, and then what is known after it. */
-export const PERMITS: readonly LoadRequest[] = numbers.map(number => {
-  const { ai_output_text, request_substance, causal_graph, ...before } = full(number)
+/** The same run under a permit: what is known before the act, and then what is known after it. */
+function permit(run: ReturnType<typeof full>): LoadRequest {
+  const { ai_output_text, request_substance, causal_graph, ...before } = run
   const { output, post_processing, cost, latency, ...asked } = request_substance
   const opening = { ...before, request_substance: asked, reserve_tokens: cost.total_tokens, audience: "payments" }
   const close = {
@@ -140,7 +140,57 @@ export const PERMITS: readonly LoadRequest[] = numbers.map(number => {
       member: "permit_id",
     },
   }
-})
+}
+export const PERMITS: readonly LoadRequest[] = numbers.map(number => permit(full(number)))
+
+/** A transfer of 64 KiB, as long a list as a table reads. */
+const transfer = (number: number): string =>
+  JSON.stringify({
+    tool: "transfer",
+    arguments: {
+      ...{ to: "DE02120300000000202051", currency: "EUR", reference: `invoice-${4000 + number}`, due_days: 14 },
+      ...{ purpose: "Supplies of May", urgent: false, cost_centre: "4711", tags: ["supplies", "may"] },
+      lines: Array.from({ length: 256 }, (_, line) => ({ amount: `${line}.25`, note: "as ordered now ".repeat(15) })),
+    },
+  })
+/** Runs with that payload, on the route of a table or on one without. */
+const transfers = (route_id: string) => {
+  const runs = numbers.map(number => ({ ...full(number), route_id, payload: transfer(number) }))
+  return { execute: runs.map(run => execute(run, 200)), permits: runs.map(permit) }
+}
+export const TRANSFERS = { read: transfers("payments/transfer"), unread: transfers("payments/approve") }
+
+const argument = (name: string, type: string, more: JsonObject = {}) => ({ at: `/arguments/${name}`, type, ...more })
+/** A policy with a table of ten names for one of these routes, and rules for both. */
+export const TRANSFER_POLICY: JsonObject = {
+  policy_id: "transfers",
+  policy_name: "Transfers",
+  required_attested_fields: [],
+  acts: [
+    {
+      name: "transfer",
+      routes: ["payments/transfer"],
+      closed: ["/arguments"],
+      names: {
+        to: argument("to", "ascii"),
+        currency: argument("currency", "ascii", { case: "upper" }),
+        reference: argument("reference", "ascii"),
+        due_days: argument("due_days", "integer", { min: "0" }),
+        purpose: argument("purpose", "string"),
+        urgent: argument("urgent", "boolean"),
+        cost_centre: argument("cost_centre", "ascii"),
+        tags: argument("tags", "strings"),
+        total: argument("lines/*/amount", "sum", { min: "0.01" }),
+        largest: argument("lines/*/amount", "max"),
+      },
+    },
+  ],
+  rules: [
+    { id: "transfers", effect: "allow", act: "transfer" },
+    { id: "approvals", effect: "allow", routes: ["payments/approve"] },
+    { id: "large", effect: "deny", act: "transfer", when: 'context.act.total.greaterThan(decimal("100000.0"))' },
+  ],
+}
 
 /** More tokens than one run may declare: the run is halted, and no window is charged. */
 const overBudget = (number: number): LoadRequest =>

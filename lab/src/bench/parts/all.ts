@@ -1,5 +1,6 @@
 /** Every part of the bench, in the order of docs/performance.md. */
 import type { Part } from "../bench-plan.ts"
+import { acts } from "./act-rates.ts"
 import { attest } from "./attest-rates.ts"
 import { execute } from "./execute-rates.ts"
 import { memory } from "./memory.ts"
@@ -13,6 +14,7 @@ import { verification } from "./verification-rates.ts"
 export const PARTS: readonly Part[] = [
   execute,
   permits,
+  acts,
   attest,
   processes,
   embedded,

@@ -1,8 +1,8 @@
 /** A deployment to measure: a database, keys of callers, options that let every request through. */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseStrictJson } from "@runseal/canonical"
+import { type JsonObject, parseStrictJson } from "@runseal/canonical"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { SERVICE } from "../../../../tools/src/demo/server-process.ts"
 import type { DatabaseLook, DatabaseServer } from "./database-server.ts"
@@ -37,21 +37,25 @@ export type Deployment = {
  * @param keys of callers, as many as are to be in rotation
  * @param server absent: the embedded database in the deployment's folder
  * @param root absolute path of the checkout whose service is started; absent: this one
+ * @param policy absent: the built-in one
  */
 export async function openDeployment(
   name: string,
   keys: number,
   server?: DatabaseServer,
   root = "",
+  policy?: JsonObject,
 ): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), "runseal-bench-"))
+  const policyFile = join(folder, "policy.json")
+  if (policy !== undefined) writeFileSync(policyFile, JSON.stringify(policy))
   const clear = (): void => rmSync(folder, { recursive: true, force: true })
   process.once("exit", clear)
   const url = await server?.createDatabase(name)
   const secrets: string[] = []
   return {
     start: async probe => {
-      const started = await startService(folder, url, probe, root)
+      const started = await startService(folder, url, probe, root, policy && policyFile)
       if (secrets.length === 0) secrets.push(...(await mintKeys(started.url, keys)))
       return started
     },
@@ -72,11 +76,13 @@ export const startService = (
   databaseUrl?: string,
   probe?: keyof typeof PROBES,
   root = "",
+  policyFile?: string,
 ): Promise<ServerProcess> => {
   const database = databaseUrl === undefined ? [] : ["--database-url", databaseUrl]
+  const policy = policyFile === undefined ? [] : ["--policy", policyFile]
   // Texts are counted in a module of its own, which a bundle has not.
   const script = probe === "texts" ? SOURCES : SERVICE
-  return startServer(join(root, script), [...OPTIONS, "--data-dir", folder, ...database], probe)
+  return startServer(join(root, script), [...OPTIONS, "--data-dir", folder, ...database, ...policy], probe)
 }
 
 /** Makes customer keys in production tier, on a service that has no keys yet. @returns their secrets */

@@ -3,8 +3,8 @@
  * with one fold are two values of one name.
  */
 
-/** Most names are ASCII without capitals, which fold to themselves. */
-const PLAIN = /^[^A-Z\u0080-\uffff]*$/
+/** Most names are ASCII, of which only the capitals fold to something else. */
+const ASCII = /^[^\u0080-\uffff]*$/
 
 /**
  * Lower case first: the capital sharp s (U+1E9E) is its own upper case, and only its lower case becomes `SS`.
@@ -13,4 +13,4 @@ const withoutCase = (name: string): string => name.toLowerCase().toUpperCase().t
 
 /** Equal for two names that are one under Unicode's case folding (CaseFolding.txt, rows C and F) or under NFKC. */
 export const foldName = (name: string): string =>
-  PLAIN.test(name) ? name : withoutCase(name.normalize("NFKC")).normalize("NFKC")
+  ASCII.test(name) ? name.toLowerCase() : withoutCase(name.normalize("NFKC")).normalize("NFKC")

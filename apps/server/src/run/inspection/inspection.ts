@@ -27,6 +27,8 @@ export type InspectionBounds = {
   readonly deadlineMs: number
 }
 const BOUNDS: InspectionBounds = { largeUnits: LARGE_TEXT_UNITS, waitingUnits: 32 * 1_048_576, deadlineMs: 60_000 }
+/** Reading is so much faster than scanning: a payload of twice as many units is read in a millisecond or two. */
+const READ_TIMES = 2
 /** Jobs that may be queued, however small their texts are. */
 const WAITING_JOBS = 4096
 /** Heap of the thread: the folded forms of the largest request are up to eighteen times as long as the request. */
@@ -73,7 +75,7 @@ export function openInspection(library: SignatureLibrary, bounds: Partial<Inspec
     throw new Error("a scan was answered by a review")
   }
   const payloadRead: ReadPayload = async (text, table) => {
-    if (text.length <= largeUnits) return readPayload(text, table)
+    if (text.length <= READ_TIMES * largeUnits) return readPayload(text, table)
     const found = await inThread(text.length, () => ({ kind: "payload", text, table }))
     if ("payload" in found) return found.payload
     throw new Error("a payload was answered by another job")
