@@ -4,11 +4,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, describe, expect, test } from "vitest"
-import { numberAt, objectAt } from "./harness/read-answer.ts"
+import { askTool, hasTool } from "../../../libs/pdf/test/pdf-tools.ts"
+import { ADMIN, mint } from "./harness/key-holders.ts"
+import { numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
 import { CASES, type CaseName, SEVEN_STATES_POLICY, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
-import { runVerifier } from "./harness/verifier.ts"
+import { runVerifier, verifyWithCli } from "./harness/verifier.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-explained-"))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -143,5 +145,62 @@ Why it was refused
       expect(JSON.parse(stdout)).toMatchObject({ exit_code: 1, first_failure: "decided_again" })
       expect(JSON.parse(stdout).explanation).toEqual({ reason: "RULE_DENIED", rule_id: "large" })
     }
+  })
+})
+
+describe.skipIf(!hasTool("pdftotext"))("the first page of a report (skipped without poppler)", () => {
+  /** The text of the first page, each row of blanks as one. */
+  const firstPage = async (service: TestService, path: string, key?: string): Promise<string> => {
+    const response = await service.request(path, key === undefined ? {} : { headers: { "X-Service-Key": key } })
+    expect(response.status).toBe(200)
+    const pdf = new Uint8Array(await response.arrayBuffer())
+    return askTool("pdftotext", pdf, "-layout", "-l", "1", "FILE", "-").text.replace(/\s+/g, " ")
+  }
+  const attempted = "Attempted transfer: amount 12500.0, payee DE02"
+  const why = "Why rule large of the policy"
+  const described = `${why}: Transfers above 10,000 need two people`
+  const read =
+    "The rule read act.amount 12500.0 (read by the service from the payload), declared.approver_count 0 (declared by the caller)"
+
+  describe.each(["owner", "admins"] as const)("with --explain %s", explain => {
+    const service = standingService(() => ({ policy: POLICY, config: { explain } }))
+
+    test("says what was attempted and what stopped it; what the policy adds, to those who may see it", async () => {
+      const admin = await mint(service(), ADMIN)
+      const acme = await mint(service(), { name: "acme", tier: "production" }, admin)
+      const { body } = await acme.execute(LARGE)
+      const id = numberAt(body, "run_id")
+      const { body: link } = await admin.post(`/admin/runs/${id}/share`, {})
+      const shared = new URL(textAt(link, "url")).pathname
+      const pages = {
+        admin: await firstPage(service(), `/admin/runs/${id}/report.pdf?format=brief`, admin.secret),
+        acme: await firstPage(service(), `/runs/${id}/report.pdf?format=brief`, acme.secret),
+        link: await firstPage(service(), `${shared}/report.pdf?format=brief`),
+      }
+      const seen = { admin: true, acme: explain === "owner", link: false }
+      for (const [who, page] of Object.entries(pages)) {
+        const isSeen = Object.entries(seen).some(([name, sees]) => name === who && sees)
+        expect(page, who).toContain(attempted)
+        expect(page, who).toContain(isSeen ? `${described} ${read}` : `${why} `)
+        if (!isSeen) expect(page, who).not.toMatch(/two people|The rule read/)
+      }
+    })
+  })
+
+  describe("of a rule whose description has digits as a hash has", () => {
+    const hash = "5e".repeat(32)
+    const [first, large] = [{ id: "transfers", effect: "allow", act: "transfer" }, { description: `See ${hash}.` }]
+    const service = standingService(() => ({
+      policy: { ...POLICY, rules: [first, { ...objectAt(POLICY, "rules", 1), ...large }] },
+    }))
+
+    test("leaves the description out, and verifies", async () => {
+      const { body } = await service().execute(LARGE)
+      expect(objectAt(body, "explanation").description).toBe(`See ${hash}.`)
+      const path = `/runs/${numberAt(body, "run_id")}/report.pdf`
+      expect(await firstPage(service(), path)).toContain(`${why} The rule read act.amount`)
+      const pdf = new Uint8Array(await (await service().request(path)).arrayBuffer())
+      expect(await verifyWithCli(pdf, await trustOf(service()))).toMatchObject({ exit: 0 })
+    })
   })
 })

@@ -51,6 +51,18 @@ describe.each(OUTCOME_KINDS)("the brief of %s", kind => {
     expect(pagesOf(await drawReport(makeReport(named, contextOf(bundle, PUBLISHED), "brief")))).toBe(2)
   })
 
+  test.skipIf(kind === "ok" || kind === "stage_error")("has two pages when all that refused it is long", async () => {
+    const bundle = sealed(kind, { denied_by: "rule" })
+    const value = "a value of many words ".repeat(40)
+    const explanation = {
+      reason: "RULE_DENIED",
+      rule_id: "large",
+      description: "Nobody may do this. ".repeat(50),
+      read: Array.from({ length: 20 }, (_, at) => ({ name: `act.value_${at}`, value, word: "act" as const })),
+    }
+    expect(pagesOf(await briefOf(bundle, { ...PUBLISHED, explanation }))).toBe(2)
+  })
+
   test.skipIf(!poppler)("has no word on another, nor outside its margins (skipped without poppler)", async () => {
     const words = wordsIn(await briefOf(sealed(kind), PUBLISHED))
     expect(words.length).toBeGreaterThan(300)

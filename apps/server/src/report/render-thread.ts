@@ -1,4 +1,5 @@
 /** The thread that makes reports: verifies the record, writes the report, draws it. */
+import type { Explanation } from "@runseal/core/artifacts/explanation"
 import { verifyRead } from "@runseal/core/verify/document"
 import { parseDocument, readDocument } from "@runseal/core/verify/read-document"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
@@ -18,6 +19,8 @@ export type RenderJob = {
   readonly base_url?: string
   /** Path of the public bundle; only when the run is published. */
   readonly public_path?: string
+  /** Why a gate refused the run, as far as who asks may see that. */
+  readonly explanation?: Explanation
   /** Unix seconds from which the service key counts that signs the report. */
   readonly key_valid_from: number
   /** The service's own trust: the report says what its own verification found, and that it is its own. */
@@ -29,7 +32,7 @@ async function render({
   format,
   key_valid_from,
   trust,
-  ...addresses
+  ...known
 }: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
   const parsed = parseDocument(text)
   const read = readDocument(parsed)
@@ -39,7 +42,7 @@ async function render({
   const { mcd_finding: finding } = bundle.sections
   const signature = finding && signatureName(finding.library_hash, finding.matched_signature_id)
   const context = {
-    ...addresses,
+    ...known,
     ...(signature === undefined ? {} : { signature }),
     key_valid_from,
     engine_version: ENGINE_VERSION,

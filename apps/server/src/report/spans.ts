@@ -85,9 +85,9 @@ export function quote(text: string, max: number = MAX_TEXT_LENGTH): Line {
 }
 
 /** As `quote`, within a sentence. */
-export const shortQuote = (text: string): Line => {
-  if (text.length <= MAX_SHORT_LENGTH) return quote(text)
-  const [first] = quote(text, MAX_SHORT_LENGTH)
+export const shortQuote = (text: string, max: number = MAX_SHORT_LENGTH): Line => {
+  if (text.length <= max) return quote(text)
+  const [first] = quote(text, max)
   return [{ text: `${first?.text ?? ""}…` }, muted(" (cut)")]
 }
 

@@ -1,5 +1,6 @@
 /** What a report is about, and what every part of it is given. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import type { Explanation } from "@runseal/core/artifacts/explanation"
 import type { Report as Verification } from "@runseal/core/verify/report"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { OutcomeWords } from "@runseal/core/vocabulary/outcome-words"
@@ -16,6 +17,8 @@ export type ReportContext = {
   readonly public_path?: string
   /** Unix seconds from which the service key counts that signs the report. */
   readonly key_valid_from: number
+  /** Why a gate refused the run, as far as who asks for the report may see that; absent: what the bundle alone says. */
+  readonly explanation?: Explanation
   /** Release of the verification engine that made `verification`. */
   readonly engine_version: string
   /** Name and source of the signature that matched, from the library that the service ships; absent for another library. */

@@ -13,6 +13,8 @@ const HASH_DIGITS = 64
 const PIECE_DIGITS = 16
 const piecesIn = (text: string): readonly string[] =>
   (text.match(/[0-9a-f]+/g) ?? []).filter(({ length }) => length >= PIECE_DIGITS)
+/** Whether a text has digits that are compared with the record: what is not of the record must not be printed with them. */
+export const hasHashDigits = (text: string): boolean => piecesIn(asSeen(text)).length > 0
 const RTL_LETTER = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
 const HASH_LETTER = /[0-9a-z]/
 

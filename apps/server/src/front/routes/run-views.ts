@@ -54,14 +54,16 @@ export function storedBundle(row: RunRow): Bundle {
   return bundle
 }
 
+type Stored = Pick<RunRow, "run_id" | "bundle">
+
 /** The same as it was sealed, for what needs no derived section. */
-function storedRecord(row: RunRow): SealedBundle {
+export function storedRecord(row: Stored): SealedBundle {
   const record = parseExact(sealedBundleSchema, parseDocument(row.bundle).value)
   if (!record.ok) throw unreadable(row)
   return record.value
 }
 
-const unreadable = ({ run_id }: RunRow): Error => new Error(`the stored bundle of run ${run_id} is unreadable`)
+const unreadable = ({ run_id }: Stored): Error => new Error(`the stored bundle of run ${run_id} is unreadable`)
 
 /** The full run record. @param refusalOf why a gate refused it, as far as the reader may see that */
 export async function runRecord(

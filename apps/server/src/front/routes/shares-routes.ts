@@ -124,9 +124,9 @@ export function sharedRecordRoutes(deps: Deps): Hono {
   })
   app.get("/shared/:token/report.pdf", async c => {
     const query = readReportQuery(c.req.url)
-    const { run_id, made_by, bundle } = await shared(c)
-    // All who have links of one key have the room of one caller.
-    return sendReport(c, deps, { run_id, bundle, ...query, caller: made_by })
+    const run = await shared(c)
+    // All who have links of one key have the room of one caller. A link is not of who made the run: it shows what the record says.
+    return sendReport(c, deps, run, { ...query, caller: run.made_by, seesRules: false })
   })
   return app
 }

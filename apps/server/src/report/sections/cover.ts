@@ -1,8 +1,13 @@
 /** The head of the first page: the outcome at a glance. */
-import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { shownAct } from "@runseal/core/artifacts/act-section"
+import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { causeOf, explainReceipt } from "@runseal/core/artifacts/explanation"
+import { hasHashDigits } from "@runseal/core/report-pdf/printed-hashes"
 import { refusingGate } from "@runseal/core/verify/stage-error"
+import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import type { Block, Line } from "@runseal/pdf/block"
-import { fact, line, mono, readableTime, shortQuote } from "../spans.ts"
+import { joined } from "../declared.ts"
+import { count, type Fact, fact, line, mono, readableTime, shortQuote } from "../spans.ts"
 import { isBroken, isObserved, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
 import { actFacts, actFailed } from "./permit-part.ts"
 
@@ -46,16 +51,58 @@ export const cover: Part = subject => {
     tone: toneOf(subject),
     facts: [
       fact("Outcome", mono(run.outcome_kind)),
+      fact("Anchored", anchoredAt(subject)),
       ...(isObserved(subject) ? [fact("Enforcement", "none: this run was observed, not enforced")] : []),
       fact("Tenant", shortQuote(run.tenant_id)),
       fact("Route", shortQuote(run.route_id)),
+      ...refusalFacts(subject),
       ...actFacts(bundle),
-      fact("Anchored", anchoredAt(subject)),
       fact("Self-check", context.verification.verdict),
       fact(words.proof.hash_name, mono(proofHash(subject))),
     ],
   }
   return [head, ...brokenNotice(subject)]
+}
+
+/** Characters of a cause on the cover; and of the values of an act, and of those that a rule read, where the last may be longer. */
+const CAUSE_LENGTH = 240
+const VALUES_LENGTH = 160
+
+/** What was attempted, why it was refused, and what the rule read that refused it; none for a run that no gate refused. */
+function refusalFacts({ bundle, context }: Subject): readonly Fact[] {
+  const receipt = receiptOf(bundle)?.receipt
+  if (receipt === undefined) return []
+  const { description, ...explanation } = context.explanation ?? explainReceipt(receipt, bundle.sections)
+  // The one text that is not of the record: a page may print no hash that the record does not hold.
+  const described = description === undefined || hasHashDigits(description) ? {} : { description }
+  const { read = [] } = explanation
+  const whose = read.map(({ name, value, word }) => ({ name, value, whose: ` (${CONTEXT_WORD_TEXTS[word]})` }))
+  return [
+    ...attempted(bundle),
+    fact("Why", shortQuote(causeOf(receipt, { ...explanation, ...described }), CAUSE_LENGTH)),
+    ...(read.length === 0 ? [] : [fact("The rule read", valuesOf(whose))]),
+  ]
+}
+
+/** What the service read of the act that was to be done. */
+function attempted({ sections: { act: section } }: Bundle): readonly Fact[] {
+  const act = section && shownAct(section)
+  if (act === undefined) return section === undefined ? [] : [fact("Attempted", "an act, which is withheld")]
+  const values = act.values.map(({ name, value }) => ({ name, value: [value].flat().join(", ") }))
+  return [fact("Attempted", mono(act.table), ...(values.length === 0 ? [] : [": ", valuesOf(values)]))]
+}
+
+/** The first values, as many as the cover has room for. */
+function valuesOf(values: readonly { readonly name: string; readonly value: string; readonly whose?: string }[]): Line {
+  let length = 0
+  const named = values.flatMap(({ name, value, whose = "" }) => {
+    if (length > VALUES_LENGTH) return []
+    const text = line(mono(name), " ", shortQuote(value), whose)
+    length += text.reduce((sum, span) => sum + span.text.length, 0)
+    return [text]
+  })
+  const more = values.length - named.length
+  return line(joined(named, ", "), more > 0 ? ` and ${count(more)} more` : "")
 }
 
 /** The first block of the cover and of the statement, when the record does not verify. */
