@@ -11,7 +11,7 @@ import { parsePolicyDocument } from "@runseal/policy/policy-document"
 import * as v from "valibot"
 import { expect, test } from "vitest"
 import { openDatabase } from "../src/store/driver/database.ts"
-import { OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
+import { hasDueEvents, OPERATOR_COMMAND } from "../src/store/tables/admin-events.ts"
 import { addPolicy } from "../src/store/tables/policy-versions.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { asking, closed, costing, openedId, permitAt } from "./harness/asked-permits.ts"
@@ -180,6 +180,7 @@ eachDatabase("a policy that reads acts", open => {
     for (let load = 0; load < 150; load++)
       for (const version of versions) await addPolicy(db, version, OPERATOR_COMMAND, clock.nowMs())
     await until("the last is in force", () => deps.policies.inForce().row.version > 300)
+    await until("their events are in the log", async () => !(await hasDueEvents(db)))
     const { body } = await closed(admin, id, costing(5))
     const { body: permit } = await admin.get(`/permits/${id}`)
     const evaluation = objectAt(permit, "opening", "sections", "policy_evaluation")
