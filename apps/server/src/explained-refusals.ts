@@ -7,7 +7,7 @@ import { explainRule } from "@runseal/policy/explain-rule"
 import type { PolicyOfEvaluation } from "./policies-of-before.ts"
 import { signatureName } from "./run/policy/signature-name.ts"
 
-export type Refusal = {
+export type ExplainedRefusal = {
   readonly explanation: Explanation
   /** The same as a phrase. */
   readonly cause: string
@@ -20,7 +20,7 @@ export type Refusal = {
 export type ExplainRefusal = (
   record: Partial<Receipts> & { readonly sections: SealedSections },
   shown: boolean,
-) => Promise<Refusal | undefined>
+) => Promise<ExplainedRefusal | undefined>
 
 export const explainsRefusals =
   (policyOf: PolicyOfEvaluation): ExplainRefusal =>

@@ -15,9 +15,9 @@ import { createLogger } from "./process-log.ts"
 import { refuseOlder } from "./sealing/head-guard.ts"
 import {
   changeKeys,
-  type KeyChange,
   type KeyChangeParts,
-  listKeys,
+  type LogKeyChange,
+  listSigningKeys,
   readOrigin,
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
@@ -95,7 +95,7 @@ async function doWithKeys(parts: KeyChangeParts, command: KeysCommand): Promise<
       keyFacts(await revokeRetiredKey(parts, command.keyId, command.from), await readOrigin(parts)),
     )
   const origin = await readOrigin(parts)
-  const keys = (await listKeys(parts)).map(row => keyFacts(row, origin))
+  const keys = (await listSigningKeys(parts)).map(row => keyFacts(row, origin))
   return { json: { keys }, lines: table(keys) }
 }
 
@@ -138,7 +138,7 @@ function table(keys: readonly KeyFacts[]): readonly string[] {
   )
 }
 
-function outputOfChange({ changed, log_index, log_time, resumed }: KeyChange): Output {
+function outputOfChange({ changed, log_index, log_time, resumed }: LogKeyChange): Output {
   const since = formatUtcSeconds(log_time)
   return {
     json: { changed: changed.map(key => ({ ...key })), log_index, valid_from: since, resumed },

@@ -19,10 +19,10 @@ import { StoreError } from "./store/driver/store-errors.ts"
 import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
 import {
   addPolicy,
+  type LoadedVersion,
   nameVersion,
   newestPolicy,
   type PolicyVersionRow,
-  type Settled,
   startPolicy,
 } from "./store/tables/policy-versions.ts"
 import type { Telemetry } from "./telemetry.ts"
@@ -40,7 +40,12 @@ export type Policies = {
   readonly ofEvaluation: PolicyOfEvaluation
   readonly explain: ExplainRefusal
   /** Puts a document in force, as an act of an administrator. Rejects with a 400 for one that cannot be used, and then nothing changed. */
-  readonly load: (acts: Acts, document: JsonValue, source: "file" | "api", who: EventFacts["who"]) => Promise<Settled>
+  readonly load: (
+    acts: Acts,
+    document: JsonValue,
+    source: "file" | "api",
+    who: EventFacts["who"],
+  ) => Promise<LoadedVersion>
   /** Rejects as `load`. Undefined: another one is under way. */
   readonly dryRun: (document: JsonValue, last: number) => Promise<DryRunAnswer | undefined>
   /** Puts the file of `--policy` in force, as it is when that is asked for. What comes of it is in the process log. */

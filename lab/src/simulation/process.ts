@@ -7,7 +7,7 @@
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { openExecution } from "@runseal/server/execution"
-import { openIdempotencyKeys, type Settled } from "@runseal/server/front/access/idempotency"
+import { type MadeOrRecorded, openIdempotencyKeys } from "@runseal/server/front/access/idempotency"
 import { closedPermit } from "@runseal/server/front/routes/permit-views"
 import { publicCheckpoint } from "@runseal/server/keys/embedded-log"
 import { openHeadFile } from "@runseal/server/keys/head-file"
@@ -59,20 +59,24 @@ export type ProcessParts = {
 export type SimulatedProcess = {
   readonly name: string
   readonly trust: TrustDocument
-  readonly execute: (submission: Submission, claim: KeyClaim | undefined) => Promise<Settled<SealedRun>>
-  readonly attest: (owner: number, digest: string, claim: KeyClaim | undefined) => Promise<Settled<SealedAttestation>>
+  readonly execute: (submission: Submission, claim: KeyClaim | undefined) => Promise<MadeOrRecorded<SealedRun>>
+  readonly attest: (
+    owner: number,
+    digest: string,
+    claim: KeyClaim | undefined,
+  ) => Promise<MadeOrRecorded<SealedAttestation>>
   readonly open: (
     submission: Submission,
     asked: AskedPermit,
     claim: KeyClaim | undefined,
-  ) => Promise<Settled<OpenedPermit>>
+  ) => Promise<MadeOrRecorded<OpenedPermit>>
   /** Closes a permit that is there. */
   readonly close: (
     permitId: string,
     tenant: Tenant,
     act: ReportedAct,
     claim: KeyClaim | undefined,
-  ) => Promise<Settled<SealedRun>>
+  ) => Promise<MadeOrRecorded<SealedRun>>
   /** Redeems a permit that is there. */
   readonly redeem: (permitId: string) => Promise<number>
   /** Ends permits that are due. */
@@ -124,7 +128,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     policyOf: async () => prepared.policy,
   })
   const keyed = openIdempotencyKeys(db, nowMs, () => heads.rememberStored(db))
-  const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<Settled<Made>> =>
+  const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<MadeOrRecorded<Made>> =>
     claim === undefined ? { made: await make() } : keyed.once(claim, make)
   const find = async (permitId: string): Promise<FoundPermit> => {
     const found = await findHeldPermit(db, permitId)

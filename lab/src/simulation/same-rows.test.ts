@@ -9,7 +9,12 @@ import { StoreError } from "@runseal/server/store/driver/store-errors"
 import { attestation, countAttestations, insertAttestations } from "@runseal/server/store/tables/attestations-table"
 import { packBundle } from "@runseal/server/store/tables/bundle-text"
 import { deployment, pinDeployment, readDeployment } from "@runseal/server/store/tables/deployment-table"
-import { findKeys, idempotency_key, lockKeys, updateKeys } from "@runseal/server/store/tables/idempotency-keys"
+import {
+  findIdempotencyKeys,
+  idempotency_key,
+  lockKeys,
+  updateKeys,
+} from "@runseal/server/store/tables/idempotency-keys"
 import {
   appendEntries,
   loadFrontier,
@@ -209,7 +214,7 @@ const NO_TRANSACTION = {
       })),
     ),
   find: async (db: Database, a: number, b: number) =>
-    byHash(await findKeys(db, [claim(a).key_hash, claim(10 + b).key_hash])),
+    byHash(await findIdempotencyKeys(db, [claim(a).key_hash, claim(10 + b).key_hash])),
   held: async (db: Database, a: number) => (await findHeldPermit(db, `permit ${a} 1`)) ?? "none",
   // Without an order among those that are due at one instant, and for tenants that other steps made.
   due: async (db: Database, a: number) => (await findDuePermits(db, a, 9)).map(({ permit_id }) => permit_id).toSorted(),

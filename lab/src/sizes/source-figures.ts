@@ -1,5 +1,6 @@
 /** Figures that are counted from the sources of the repository: lines, rooms, imports, names, and in how many files a fact is written. */
 
+import { posix } from "node:path"
 import { roomOf, targetOf } from "../../../tools/src/rooms/check-rooms.ts"
 import { readText, repositoryPaths } from "../../../tools/src/rooms/repository-files.ts"
 import { server } from "../../../tools/src/rooms/rooms.ts"
@@ -127,19 +128,16 @@ function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly (r
   return found
 }
 
-/** As `package: name`. */
+/** As `package: name`. A file that its package.json names is an entry, or one of the forms that import conditions choose from: it is not counted. */
 function twiceExported(product: readonly SourceFile[]): readonly string[] {
   const files = new Map<string, number>()
   for (const { path, code } of product) {
-    const names = new Set(
-      [...code.matchAll(/^export (?:async )?(?:const|function\*?|type|interface|class) (\w+)/gm)].map(
-        ([, name]) => name,
-      ),
-    )
-    for (const name of names) {
-      const key = `${packageOf(path)}: ${name}`
-      files.set(key, (files.get(key) ?? 0) + 1)
-    }
+    const owner = packageOf(path)
+    if (readText(`${owner}/package.json`).includes(posix.basename(path, ".ts"))) continue
+    const exported = code.matchAll(/^export (?:async )?(?:const|function\*?|type|interface|class) (\w+)/gm)
+    // Overloads of a function are one name.
+    for (const name of new Set([...exported].map(([, name]) => `${owner}: ${name}`)))
+      files.set(name, (files.get(name) ?? 0) + 1)
   }
   return [...files].filter(([, count]) => count > 1).map(([name]) => name)
 }

@@ -1,6 +1,6 @@
 /** A Rekor log that is away, slow, full or wrong: nothing is lost, nothing false is stored, and the order remains. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { MAX_ANSWER_BYTES } from "../../src/abroad/outbox/ask-log.ts"
+import { LOG_ANSWER_MAX_BYTES } from "../../src/abroad/outbox/ask-log.ts"
 import { readEntries } from "../../src/store/tables/log-store.ts"
 import { testClock } from "../harness/clock.ts"
 import { backlogOf, rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox-waits.ts"
@@ -90,7 +90,7 @@ describe("the entry is delivered all the same, later and once, after", () => {
     ["an answer without entry", ok("{}"), "invalid", 201],
     [
       "an answer without end",
-      (_, honest) => ({ status: 201, headers: {}, body: `${honest().body}`.padEnd(MAX_ANSWER_BYTES + 1) }),
+      (_, honest) => ({ status: 201, headers: {}, body: `${honest().body}`.padEnd(LOG_ANSWER_MAX_BYTES + 1) }),
       "invalid",
       201,
     ],

@@ -9,7 +9,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { tiledBody } from "@runseal/log/entries/rekor-v2"
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import { opensslPresence, opensslPresent } from "../../../../libs/core/test/fixtures/openssl-authority.ts"
-import { MAX_ANSWER_BYTES } from "../../src/abroad/outbox/ask-log.ts"
+import { LOG_ANSWER_MAX_BYTES } from "../../src/abroad/outbox/ask-log.ts"
 import type { Config } from "../../src/options/config.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
 import { readEntries } from "../../src/store/tables/log-store.ts"
@@ -171,7 +171,11 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
       ["nothing, and the connection broke", () => "reset", "unreachable"],
       ["a page that is no answer", answered(201, "<html>maintenance</html>"), "invalid", 201],
       ["an answer without entry", answered(201, "{}"), "invalid", 201],
-      ["without end", (_, honest) => ({ ...honest(), body: text(honest()).padEnd(MAX_ANSWER_BYTES + 1) }), "invalid"],
+      [
+        "without end",
+        (_, honest) => ({ ...honest(), body: text(honest()).padEnd(LOG_ANSWER_MAX_BYTES + 1) }),
+        "invalid",
+      ],
       ["a conflict without index", answered(409, '{"code":6,"message":"exists"}'), "invalid", 409],
       [
         "a conflict with an index that its checkpoint does not hold yet",
@@ -293,7 +297,11 @@ describe.skipIf(!opensslPresent)(`a Rekor v2 log with timestamps of OpenSSL${ope
         problem("refused or failed"),
       ],
       ["answers with a page", () => stamped(Buffer.from("<html>")), problem("granted no timestamp")],
-      ["answers without end", () => stamped(Buffer.alloc(MAX_ANSWER_BYTES + 1, 0x30)), problem("granted no timestamp")],
+      [
+        "answers without end",
+        () => stamped(Buffer.alloc(LOG_ANSWER_MAX_BYTES + 1, 0x30)),
+        problem("granted no timestamp"),
+      ],
       ["refuses", () => stamped(Buffer.from("30053003020102", "hex")), problem("granted no timestamp")],
       ["stamps another signature", asking(query => spoilt(query, 30)), problem("over other bytes")],
       ["answers another request", asking(query => spoilt(query, -8)), problem("answers another request")],

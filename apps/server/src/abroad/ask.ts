@@ -15,7 +15,7 @@ export type Question = {
   readonly signal: AbortSignal
 }
 
-export type Answer = {
+export type HttpAnswer = {
   readonly status: number
   /** Undefined when there are more than `maxBytes`. */
   readonly bytes: Uint8Array | undefined
@@ -28,7 +28,7 @@ export type Answer = {
  * Rejects when there is no complete answer before the signal aborts. The error quotes addresses, so it must not be logged or passed on.
  * @param nowMs milliseconds since the epoch, from which a Retry-After date is counted
  */
-export async function ask(address: URL | string, question: Question, nowMs = Date.now): Promise<Answer> {
+export async function ask(address: URL | string, question: Question, nowMs = Date.now): Promise<HttpAnswer> {
   const { body, headers = {}, maxBytes, signal } = question
   const sent = body === undefined ? {} : { method: "POST", body }
   const response = await fetch(address, { ...sent, headers, redirect: "manual", signal })
@@ -95,7 +95,7 @@ export async function askWithRetries(
   question: Question,
   { most, firstWaitMs, longestWaitMs, attemptMs }: Retries,
   { sleep, random, nowMs }: RetryWorld = PROCESS_WORLD,
-): Promise<Answer | undefined> {
+): Promise<HttpAnswer | undefined> {
   const { signal } = question
   for (let retry = 0; ; retry += 1) {
     const attempt = attemptMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(attemptMs)])

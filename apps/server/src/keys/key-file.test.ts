@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { idsOf, type SigningKeys } from "./ecdsa-keys.ts"
-import { createKeys, createNextKeys, findKeys, readKeys, readNextKeys, takeNextKeys } from "./key-file.ts"
+import { createKeys, createNextKeys, findSigningKeys, readKeys, readNextKeys, takeNextKeys } from "./key-file.ts"
 
 let folder: string
 beforeEach(() => {
@@ -16,7 +16,7 @@ const idsIn = (keys: SigningKeys | undefined) => keys && idsOf(keys)
 test("a committed change replaces the keys only once: a further change that was started meanwhile does not replace them", () => {
   createKeys(folder)
   const second = idsOf(createNextKeys(folder, ["service"]))
-  findKeys(folder, second)
+  findSigningKeys(folder, second)
   const third = idsOf(createNextKeys(folder, ["service"]))
   takeNextKeys(folder, second)
   expect(idsIn(readKeys(folder))).toEqual(second)

@@ -62,7 +62,7 @@ function readKeysOf(directory: string, name: string): SigningKeys | undefined {
  * @returns "none" when the folder holds no keys, "others" when it holds other keys
  * @throws StartupError
  */
-export function findKeys(directory: string, ids: KeyIds): SigningKeys | "none" | "others" {
+export function findSigningKeys(directory: string, ids: KeyIds): SigningKeys | "none" | "others" {
   const keys = readKeys(directory)
   if (keys !== undefined && sameIds(idsOf(keys), ids)) return keys
   const next = readNextKeys(directory)

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type SignerFault, type StandInSigner, startSigner } from "../../spec/harness/signer.ts"
 import type { RemoteSigner } from "../options/table.ts"
 import { signOne } from "./ecdsa-keys.ts"
-import { fetchPublicKey, MAX_MESSAGES, MAX_RETRIES, remoteKey } from "./remote-signer.ts"
+import { fetchPublicKey, MAX_MESSAGES, remoteKey, SIGNER_RETRIES_MAX } from "./remote-signer.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-signer-"))
 const tokenFile = join(folder, "token")
@@ -58,8 +58,8 @@ test("a request to a signer that fails once is retried", async () => {
 
 describe("is refused, with an error that quotes nothing of the signer's answer", () => {
   const FAULTS: readonly (readonly [SignerFault, RegExp, attempts: number])[] = [
-    ["unavailable", /answered 503/, 1 + MAX_RETRIES],
-    ["silent", /no whole answer in time/, 1 + MAX_RETRIES],
+    ["unavailable", /answered 503/, 1 + SIGNER_RETRIES_MAX],
+    ["silent", /no whole answer in time/, 1 + SIGNER_RETRIES_MAX],
     ["forbidden", /refused with 403/, 1],
     ["another key", /no signature of the pinned service key/, 1],
     ["another digest", /no signature of the pinned service key/, 1],

@@ -19,9 +19,9 @@ const ATTEMPT_DEADLINE_MS = 3000
 /** All signatures of one call: the log's head is locked meanwhile. */
 const SIGNING_DEADLINE_MS = 10_000
 /** Attempts after the first, and only after no answer, 429 or 5xx. */
-export const MAX_RETRIES = 2
+export const SIGNER_RETRIES_MAX = 2
 const RETRIES = {
-  most: MAX_RETRIES,
+  most: SIGNER_RETRIES_MAX,
   firstWaitMs: 100,
   longestWaitMs: SIGNING_DEADLINE_MS,
   attemptMs: ATTEMPT_DEADLINE_MS,
@@ -31,7 +31,7 @@ export const MAX_REQUESTS = 16
 /** Messages of one call: more than the leaves of one kind in a batch. */
 export const MAX_MESSAGES = 1024
 /** Bytes of an answer, after any content encoding is undone. A signature is some 100. */
-export const MAX_ANSWER_BYTES = 16_384
+export const SIGNATURE_ANSWER_MAX_BYTES = 16_384
 /** Bytes of a bearer token. */
 const MAX_TOKEN_BYTES = 16_384
 
@@ -94,7 +94,7 @@ async function exchange(
     ...(body === undefined ? {} : { "content-type": "application/json" }),
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   }
-  const question = { ...(body === undefined ? {} : { body }), headers, maxBytes: MAX_ANSWER_BYTES, signal }
+  const question = { ...(body === undefined ? {} : { body }), headers, maxBytes: SIGNATURE_ANSWER_MAX_BYTES, signal }
   const answer = await askWithRetries(`${url}${path}`, question, RETRIES)
   if (answer === undefined) throw new SignerFailure("The signer gave no whole answer in time.")
   const { status, bytes } = answer

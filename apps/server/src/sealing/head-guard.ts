@@ -24,7 +24,7 @@ import {
   sameDatabase,
 } from "./folder-registration.ts"
 import { type Head, headOf, notContained } from "./head-containment.ts"
-import { createHeadState, ELSEWHERE, type HeadState, OLDER, refusal } from "./head-state.ts"
+import { createHeadState, ELSEWHERE, type HeadState, OLDER, sealingRefused } from "./head-state.ts"
 
 /** What a sealer needs of the head guard. */
 export type SealingHeads = {
@@ -375,7 +375,7 @@ function createReadGuard(state: HeadState, poll: () => Promise<void>): (db: Data
     // Read before the database: what is remembered by then is in it, or it is another one.
     const remembered = rememberedOf(state)
     const missing = await notContained(session, headOf(await readHead(session)), remembered)
-    if (missing.length > 0) throw refusal(OLDER)
+    if (missing.length > 0) throw sealingRefused(OLDER)
     checked.add(session.connection)
   }
   const guarding =

@@ -38,7 +38,7 @@ export type HeadState = {
 }
 
 /** Why nothing is sealed, for the operator and for callers. */
-export const refusal = (reason: string): StoreError =>
+export const sealingRefused = (reason: string): StoreError =>
   new StoreError("unavailable", { message: reason, callerMessage: SENTENCES[reason] ?? SENTENCE_OF_AWAITED })
 
 /** @param report called with the trouble each time it changes, for the operator */
@@ -66,10 +66,10 @@ export function createHeadState(file: HeadFile, report: (trouble: string | undef
     setTrouble,
     refuse: reason => {
       setTrouble(reason)
-      throw refusal(reason)
+      throw sealingRefused(reason)
     },
     refuseTroubled: () => {
-      if (trouble !== undefined) throw refusal(trouble)
+      if (trouble !== undefined) throw sealingRefused(trouble)
     },
   }
 }

@@ -29,7 +29,7 @@ import {
   readKeyChanges,
   readSigningKeys,
   retireKey,
-  revokeKey,
+  revokeSigningKey,
   type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
 import { type HeadGuard, openHeadGuard } from "./head-guard.ts"
@@ -39,7 +39,7 @@ import { appendAlone, type Deployment, fetchRemoteKey, openDeployment } from "./
 /** A retired key and its successor. */
 type ChangedKey = { readonly role: KeyRole; readonly retired: string; readonly key_id: string }
 
-export type KeyChange = {
+export type LogKeyChange = {
   readonly changed: readonly ChangedKey[]
   /** Of the entry that names the new keys. */
   readonly log_index: number
@@ -69,7 +69,7 @@ export async function changeKeys(
   parts: KeyChangeParts,
   roles: readonly KeyRole[],
   signer?: RemoteSigner,
-): Promise<KeyChange> {
+): Promise<LogKeyChange> {
   const { db, config } = parts
   return withDeployment(parts, async (deployment, heads, clock) => {
     const interrupted = readNextKeys(config.keysDir)
@@ -104,7 +104,7 @@ export async function revokeRetiredKey(parts: KeyChangeParts, key_id: string, fr
       if (key === undefined) throw new StartupError("This log never had a key of that id; see keys list.")
       const objection = objectionTo(key, from)
       if (objection !== undefined) throw new StartupError(objection)
-      await revokeKey(tx, key_id, from)
+      await revokeSigningKey(tx, key_id, from)
       await recordAdminEvent(tx, {
         at: parts.nowMs(),
         who: OPERATOR_COMMAND,
@@ -128,7 +128,7 @@ function objectionTo({ role, valid_from, valid_to, revoked_from }: SigningKeyRow
 }
 
 /** Every key the log ever had, oldest first. @throws StartupError when there is no log yet */
-export async function listKeys({ db }: Pick<KeyChangeParts, "db">): Promise<readonly SigningKeyRow[]> {
+export async function listSigningKeys({ db }: Pick<KeyChangeParts, "db">): Promise<readonly SigningKeyRow[]> {
   if ((await readDeployment(db)) === undefined) throw noLog()
   return readSigningKeys(db)
 }

@@ -11,7 +11,7 @@ import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/
 import { parseOrigin } from "@runseal/log/notes/checkpoint"
 import { idsOf, type SigningKeys, sameIds } from "../keys/ecdsa-keys.ts"
 import { type LogIdentity, publicCheckpoint, signAndAppend } from "../keys/embedded-log.ts"
-import { createKeys, findKeys, readKeys } from "../keys/key-file.ts"
+import { createKeys, findSigningKeys, readKeys } from "../keys/key-file.ts"
 import { growLog } from "../keys/log-builder.ts"
 import { fetchPublicKey, remoteKey, SignerFailure } from "../keys/remote-signer.ts"
 import type { Config } from "../options/config.ts"
@@ -136,7 +136,7 @@ const firstIds = (row: DeploymentRow): KeyIds => ({
 })
 
 function keysInForce(directory: string, ids: KeyIds): SigningKeys {
-  const keys = findKeys(directory, ids)
+  const keys = findSigningKeys(directory, ids)
   if (keys === "none")
     throw new StartupError(
       `The database is signed with keys that are not in ${directory}; restore them, a new key cannot continue this log.`,

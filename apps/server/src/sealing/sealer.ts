@@ -43,7 +43,7 @@ export type Sealer = {
    * Makes a reservation and seals the opening; or seals the run that it was refused as. Rejects as `seal` does, and with
    * PermitRefusal when nothing was sealed because of what the batch found.
    */
-  readonly openPermit: (opening: PendingOpening, claim?: KeyClaim) => Promise<OpenedPermit>
+  readonly openPermit: (opening: PendingOpening, claim?: KeyClaim) => Promise<SealedPermitAnswer>
   /** Settles a reservation and seals the run that closes its permit. Rejects as `openPermit` does. */
   readonly closePermit: (close: PendingClose, claim?: KeyClaim) => Promise<SealedRun>
   /** Releases reservations and seals the document that ends their permits, those of them that are still open. Rejects so too. */
@@ -68,7 +68,7 @@ export type Sealer = {
   readonly close: () => Promise<void>
 }
 
-export type OpenedPermit = { readonly opening: SealedOpening } | { readonly refused: SealedRun }
+export type SealedPermitAnswer = { readonly opening: SealedOpening } | { readonly refused: SealedRun }
 const ACT_UNKNOWN =
   "It is not known whether this was done: read GET /admin/audit, or send it again. Without an Idempotency-Key a repeat makes another key, secret or destination; anything else is done once."
 const UNREMEMBERED =

@@ -66,13 +66,16 @@ export type PermitState = {
 export const NOTHING_LOCKED: PermitState = { permits: new Map(), windows: new Map(), counts: new Map(), now: 0 }
 
 /** What became of an item: it is sealed as a run or as a document of a permit, or refused alone. */
-export type Settled<Made> = Made | { readonly refusal: unknown }
+export type MadeOrRefused<Made> = Made | { readonly refusal: unknown }
 
 export type SettledPermits = {
-  readonly closes: readonly (Settled<{ readonly run: Draft }> | undefined)[]
-  readonly ends: readonly (Settled<{ readonly end: PermitEndBody }> | undefined)[]
-  readonly redemptions: readonly (Settled<{ readonly redeemed: RedemptionLeaf }> | undefined)[]
-  readonly openings: readonly (Settled<{ readonly opening: OpeningDraft } | { readonly run: Draft }> | undefined)[]
+  readonly closes: readonly (MadeOrRefused<{ readonly run: Draft }> | undefined)[]
+  readonly ends: readonly (MadeOrRefused<{ readonly end: PermitEndBody }> | undefined)[]
+  readonly redemptions: readonly (MadeOrRefused<{ readonly redeemed: RedemptionLeaf }> | undefined)[]
+  readonly openings: readonly (
+    | MadeOrRefused<{ readonly opening: OpeningDraft } | { readonly run: Draft }>
+    | undefined
+  )[]
   readonly movements: readonly TokenMovementRow[]
   /** The windows that moved, as they are afterwards. */
   readonly windows: readonly TenantWindowRow[]
@@ -95,7 +98,7 @@ export function settlePermitWork(
   }
 }
 
-function alone<Made>(settle: () => Made): Settled<Made> {
+function alone<Made>(settle: () => Made): MadeOrRefused<Made> {
   try {
     return settle()
   } catch (refusal) {

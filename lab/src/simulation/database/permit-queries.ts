@@ -1,5 +1,5 @@
 /** The reads of permits that are more than a selection of one table's rows, by their SQL. */
-import { SUMMARY, SUMMARY_COLUMNS } from "@runseal/server/store/tables/permit-reads"
+import { PERMIT_SUMMARY_COLUMNS, SUMMARY } from "@runseal/server/store/tables/permit-reads"
 import { type Cell, type Row, sorted } from "./simulated-rows.ts"
 import type { Query } from "./sql-statement.ts"
 
@@ -61,6 +61,6 @@ const held: Query = (rows, [permitId]) =>
 
 /** The columns that the store reads. */
 function shown(row: Row): Row {
-  const all = [...SUMMARY_COLUMNS, "leaf_digest", "log_index", "disclosure_seed", "redemption_entry", "opening"]
+  const all = [...PERMIT_SUMMARY_COLUMNS, "leaf_digest", "log_index", "disclosure_seed", "redemption_entry", "opening"]
   return Object.fromEntries(all.map(name => [name, row[name] ?? ""]))
 }

@@ -7,7 +7,7 @@ export type TrueType = {
   readonly capHeight: number
   readonly italicAngle: number
   /** xMin, yMin, xMax, yMax of all glyphs. */
-  readonly box: Box
+  readonly box: GlyphBox
   readonly table: (tag: string) => Uint8Array | undefined
   /** Font units. */
   readonly advance: (glyph: number) => number
@@ -15,10 +15,10 @@ export type TrueType = {
   /** The glyph's bytes in `glyf`; empty for a glyph without ink. */
   readonly outline: (glyph: number) => Uint8Array
   /** Where its ink is, in font units; undefined for a glyph without ink. */
-  readonly ink: (glyph: number) => Box | undefined
+  readonly ink: (glyph: number) => GlyphBox | undefined
 }
 
-export type Box = readonly [xMin: number, yMin: number, xMax: number, yMax: number]
+export type GlyphBox = readonly [xMin: number, yMin: number, xMax: number, yMax: number]
 
 const TRUE_TYPE = 0x00010000
 
@@ -68,7 +68,7 @@ function viewOf(bytes: Uint8Array | undefined): DataView | undefined {
   return bytes && view(bytes)
 }
 
-function boxAt(data: DataView, at: number): Box {
+function boxAt(data: DataView, at: number): GlyphBox {
   return [data.getInt16(at), data.getInt16(at + 2), data.getInt16(at + 4), data.getInt16(at + 6)]
 }
 

@@ -25,7 +25,7 @@ const ONLY_NAMED = "without TLS only networks that the operator names may have a
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1")
 
 /** Whether an address is one without TLS. */
-export const isPlain = ({ protocol }: URL, kind: DestinationKind): boolean => protocol === SCHEMES[kind].plain
+export const isWithoutTls = ({ protocol }: URL, kind: DestinationKind): boolean => protocol === SCHEMES[kind].plain
 
 /**
  * Why an address is not accepted, as the end of a sentence that begins with its name; undefined for one that is. A name is resolved when it is
@@ -42,8 +42,9 @@ export function addressProblem(text: string, kind: DestinationKind, networks: De
     return "must have a host and a port, and nothing else"
   const host = hostOf(url)
   const literal = host === "localhost" ? "127.0.0.1" : host
-  if (isPlain(url, kind) && kind === "webhook" && !networks.allowsPlain(literal)) return `${wanted}; ${ONLY_MACHINE}`
-  if (isPlain(url, kind) && isIP(literal) !== 0 && !networks.isNamed(literal)) return `${wanted}; ${ONLY_NAMED}`
+  if (isWithoutTls(url, kind) && kind === "webhook" && !networks.allowsPlain(literal))
+    return `${wanted}; ${ONLY_MACHINE}`
+  if (isWithoutTls(url, kind) && isIP(literal) !== 0 && !networks.isNamed(literal)) return `${wanted}; ${ONLY_NAMED}`
   if (isIP(literal) !== 0 && !networks.allows(literal))
     return "must not be in a private, local or special network, unless the operator allows it"
   return undefined

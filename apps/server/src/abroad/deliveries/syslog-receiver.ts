@@ -7,7 +7,7 @@ import { connect as connectPlain, type Socket } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { connect as connectTls } from "node:tls"
 import type { DeliveryNetworks } from "../../options/delivery-networks.ts"
-import { AddressRefused, addressProblem, checkedLookup, hostOf, isPlain } from "./receiver-address.ts"
+import { AddressRefused, addressProblem, checkedLookup, hostOf, isWithoutTls } from "./receiver-address.ts"
 import { type Failure, failureOf } from "./receiver-failure.ts"
 import { REQUEST_DEADLINE_MS } from "./webhook-receiver.ts"
 
@@ -70,7 +70,7 @@ function exchange(networks: DeliveryNetworks, message: SyslogStream, signal: Abo
       reject(new EndedEarly())
     })
     socket.once(connected, async () => {
-      if (isPlain(url, "syslog")) await setTimeout(EARLY_END_MS)
+      if (isWithoutTls(url, "syslog")) await setTimeout(EARLY_END_MS)
       socket.end(message.stream, () => {
         isSent = true
       })
@@ -81,7 +81,7 @@ function exchange(networks: DeliveryNetworks, message: SyslogStream, signal: Abo
 type Opened = { readonly socket: Socket; readonly connected: "connect" | "secureConnect" }
 
 function open(networks: DeliveryNetworks, url: URL, ca: string): Opened {
-  const plain = isPlain(url, "syslog")
+  const plain = isWithoutTls(url, "syslog")
   const lookup = checkedLookup(plain ? networks.isNamed : networks.allows)
   const place = { host: hostOf(url), port: Number(url.port), lookup }
   if (plain) return { socket: connectPlain(place), connected: "connect" }

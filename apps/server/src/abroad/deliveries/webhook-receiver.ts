@@ -5,7 +5,7 @@
 import { Agent as HttpAgent, request as httpRequest } from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
 import type { DeliveryNetworks } from "../../options/delivery-networks.ts"
-import { AddressRefused, addressProblem, checkedLookup, isPlain } from "./receiver-address.ts"
+import { AddressRefused, addressProblem, checkedLookup, isWithoutTls } from "./receiver-address.ts"
 import { type Failure, failureOf } from "./receiver-failure.ts"
 
 /** One request, from the look-up of the name to the head of the answer, in milliseconds. */
@@ -38,7 +38,7 @@ export function openWebhookClient(networks: DeliveryNetworks): WebhookClient {
     new Promise((resolve, reject) => {
       if (addressProblem(text, "webhook", networks) !== undefined) throw new AddressRefused()
       const url = new URL(text)
-      const plain = isPlain(url, "webhook")
+      const plain = isWithoutTls(url, "webhook")
       const bytes = Buffer.from(body)
       const sent = (plain ? httpRequest : httpsRequest)(
         url,

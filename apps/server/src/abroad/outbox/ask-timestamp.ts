@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto"
 import { encodeBase64 } from "@runseal/canonical"
 import { storedTimestamp, timestampRequest, verifyTimestamp } from "@runseal/log/timestamps/timestamp"
 import type { TimestampAuthority } from "@runseal/log/timestamps/timestamp-authority"
-import { type Answer, ask } from "../ask.ts"
-import { MAX_ANSWER_BYTES, type Refusal, refusalOf } from "./ask-log.ts"
+import { ask, type HttpAnswer } from "../ask.ts"
+import { LOG_ANSWER_MAX_BYTES, type LogRefusal, refusalOf } from "./ask-log.ts"
 
 /** For one timestamp, the whole answer included. */
 export const TIMESTAMP_DEADLINE_MS = 10_000
@@ -28,13 +28,13 @@ export async function askTimestamp(
   { url, authority }: TimestampSource,
   bytes: Uint8Array,
   stop: AbortSignal,
-): Promise<Stamped | Refusal> {
+): Promise<Stamped | LogRefusal> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(TIMESTAMP_DEADLINE_MS)])
   const nonce = newNonce()
   const answer = await ask(url, {
     body: new Uint8Array(timestampRequest(bytes, nonce)),
     headers: { accept: "application/timestamp-reply", "content-type": "application/timestamp-query" },
-    maxBytes: MAX_ANSWER_BYTES,
+    maxBytes: LOG_ANSWER_MAX_BYTES,
     signal,
   }).catch(() => undefined)
   return answer === undefined
@@ -45,7 +45,12 @@ export async function askTimestamp(
 const OTHER_CHAIN = "The timestamp authority signs under another certificate than the first of --tsa-chain."
 
 /** RFC 3161 names no status; authorities answer 200, Sigstore's 201. */
-function judge(answer: Answer, authority: TimestampAuthority, bytes: Uint8Array, nonce: Uint8Array): Stamped | Refusal {
+function judge(
+  answer: HttpAnswer,
+  authority: TimestampAuthority,
+  bytes: Uint8Array,
+  nonce: Uint8Array,
+): Stamped | LogRefusal {
   const { status } = answer
   if (status !== 200 && status !== 201)
     return { ...refusalOf(answer), fault: "untimed", problem: "The timestamp authority refused or failed." }

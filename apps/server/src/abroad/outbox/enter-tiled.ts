@@ -17,8 +17,8 @@ import {
   tiledBody,
 } from "@runseal/log/entries/rekor-v2"
 import { buildInclusionProof, tilePath } from "@runseal/log/merkle/tiles"
-import type { Answer } from "../ask.ts"
-import { askLog, type Entered, type Refusal, refusalOf } from "./ask-log.ts"
+import type { HttpAnswer } from "../ask.ts"
+import { askLog, type Entered, type LogRefusal, refusalOf } from "./ask-log.ts"
 import { askTimestamp, type TimestampSource } from "./ask-timestamp.ts"
 import type { OutsideLog } from "./outside-log.ts"
 
@@ -28,7 +28,7 @@ import type { OutsideLog } from "./outside-log.ts"
  */
 export const TILED_DEADLINE_MS = 30_000
 
-type Found = { readonly entry: TiledLogEntry } | Refusal
+type Found = { readonly entry: TiledLogEntry } | LogRefusal
 
 /**
  * Gets a timestamp over the signature in a body and enters the body, or finds it where it was entered before. Never rejects.
@@ -46,7 +46,7 @@ export async function enterTiled(
   const stamped = await askTimestamp(timestamps, signature, stop)
   if ("fault" in stamped) return stamped
   const signal = AbortSignal.any([stop, AbortSignal.timeout(TILED_DEADLINE_MS)])
-  const found = await enter(log, request, own, signal).catch((): Refusal => ({ fault: "unreachable" }))
+  const found = await enter(log, request, own, signal).catch((): LogRefusal => ({ fault: "unreachable" }))
   if ("fault" in found) return found
   const problem = tiledEntryProblem(found.entry, encodeBase64(body), log.trust, stamped.time)
   return problem === undefined ? { entry: found.entry, timestamp: stamped.timestamp } : { fault: "invalid", problem }
@@ -61,7 +61,7 @@ async function enter(log: OutsideLog, request: string, body: Uint8Array, signal:
 }
 
 /** Builds the proof of an entry that the log already has from its checkpoint and tiles: its API returns an entry only once. */
-async function find(log: OutsideLog, { bytes }: Answer, body: Uint8Array, signal: AbortSignal): Promise<Found> {
+async function find(log: OutsideLog, { bytes }: HttpAnswer, body: Uint8Array, signal: AbortSignal): Promise<Found> {
   const index = bytes && indexOfDuplicate(bytes)
   if (index === undefined) return { fault: "invalid", status: 409 }
   const head = await askLog(new URL(`${REKOR_V2_READ}checkpoint`, log.url), signal)
@@ -71,7 +71,7 @@ async function find(log: OutsideLog, { bytes }: Answer, body: Uint8Array, signal
   if (size === undefined) return { fault: "invalid", status: 409 }
   // The published checkpoint may be older than the entry: the next attempt gets a later one.
   if (index >= size) return { fault: "failed", status: 409 }
-  let refused: Answer | undefined
+  let refused: HttpAnswer | undefined
   const hashes = await buildInclusionProof(index, size, async (level, at, width) => {
     const tile = await askLog(new URL(`${REKOR_V2_READ}${tilePath({ level, index: at, width })}`, log.url), signal)
     if (tile.status !== 200) refused = tile

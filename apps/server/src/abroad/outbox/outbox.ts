@@ -23,8 +23,8 @@ import {
   noteOutsideFault,
 } from "../../store/tables/outside-log-table.ts"
 import type { Telemetry } from "../../telemetry.ts"
-import type { Answer } from "../ask.ts"
-import { askLog, type Entered, type Refusal, refusalOf } from "./ask-log.ts"
+import type { HttpAnswer } from "../ask.ts"
+import { askLog, type Entered, type LogRefusal, refusalOf } from "./ask-log.ts"
 import { TIMESTAMP_DEADLINE_MS } from "./ask-timestamp.ts"
 import { readStanding } from "./delivery-state.ts"
 import { enterTiled, TILED_DEADLINE_MS } from "./enter-tiled.ts"
@@ -188,7 +188,7 @@ function openDelivery(context: DeliveryContext): Delivery {
   const { db, log, telemetry, holder } = context
   let failures = 0
 
-  const fail = async (refusal: Refusal, log_index: number): Promise<number> => {
+  const fail = async (refusal: LogRefusal, log_index: number): Promise<number> => {
     const most = Math.min(LONGEST_WAIT_MS[log.mode], FIRST_WAIT_MS * 2 ** failures)
     failures += 1
     telemetry.notEntered(log.host, log_index, refusal)
@@ -273,7 +273,7 @@ async function enterV1(log: OutsideLog, body: string, stop: AbortSignal): Promis
   }
 }
 
-function judge(answer: Answer, expected: number, log: OutsideLog, body: string): Entered {
+function judge(answer: HttpAnswer, expected: number, log: OutsideLog, body: string): Entered {
   const { status, bytes } = answer
   if (status !== expected) return refusalOf(answer)
   const entry = bytes && parseRekorAnswer(bytes)

@@ -7,7 +7,7 @@ import { formatVkey, noteKey } from "@runseal/log/notes/signed-note"
 import { formatAddCheckpoint } from "@runseal/log/notes/witness-messages"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { parseWitness } from "../../options/witness.ts"
-import { askWitness, MAX_AHEAD_SECONDS, MAX_ANSWER_BYTES, type WitnessAnswer } from "./ask-witness.ts"
+import { askWitness, COSIGNATURE_MAX_BYTES, MAX_AHEAD_SECONDS, type WitnessAnswer } from "./ask-witness.ts"
 
 const TEXT = "runseal.local/4127\n9\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
 const REQUEST = {
@@ -87,7 +87,7 @@ describe("a witness", () => {
     ],
     ["no note", "hello\n"],
     ["a line without its end", line().trimEnd()],
-    ["more than is read", line() + line(other).repeat(Math.ceil(MAX_ANSWER_BYTES / 100))],
+    ["more than is read", line() + line(other).repeat(Math.ceil(COSIGNATURE_MAX_BYTES / 100))],
   ])("that answers 200 with %s has not cosigned", async (_name, body) => {
     expect(await ask(200, body)).toEqual({ fault: "invalid", status: 200 })
   })

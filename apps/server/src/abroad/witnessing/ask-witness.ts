@@ -17,13 +17,13 @@ export const DEADLINE_MS = 5000
 /** Seconds that a witness's clock may be ahead of ours: readers do not count a later cosignature. */
 export const MAX_AHEAD_SECONDS = 300
 /** Bytes of an answer, after any content encoding is undone. A cosignature line is some 150, of ML-DSA-44 some 3,300. */
-export const MAX_ANSWER_BYTES = 16_384
+export const COSIGNATURE_MAX_BYTES = 16_384
 
 /** Why a witness did not cosign. */
 export type WitnessFault = (typeof WITNESS_FAULTS)[number]
 
 /** Why there is no cosignature. */
-export type Refusal = {
+export type WitnessRefusal = {
   readonly fault: WitnessFault
   /** Of the witness's answer. */
   readonly status?: number
@@ -32,7 +32,7 @@ export type Refusal = {
 }
 
 /** `size`: the tree that the witness cosigned last has this size, and not the one of the request. */
-export type WitnessAnswer = { readonly cosignature: Cosignature } | { readonly size: number } | Refusal
+export type WitnessAnswer = { readonly cosignature: Cosignature } | { readonly size: number } | WitnessRefusal
 
 /**
  * Asks for a cosignature, which is verified. Never rejects.
@@ -49,7 +49,7 @@ export async function askWitness(
     const { status, bytes } = await ask(new URL(ADD_CHECKPOINT, witness.url), {
       body: formatAddCheckpoint(request),
       headers: { "content-type": "text/plain; charset=utf-8" },
-      maxBytes: MAX_ANSWER_BYTES,
+      maxBytes: COSIGNATURE_MAX_BYTES,
       signal,
     })
     const body = bytes && utf8Decode(bytes)

@@ -12,7 +12,7 @@ import type { Source } from "../../store/driver/session.ts"
 import type { ShownHead } from "../../store/tables/shown-head.ts"
 import { keepWitnessed, readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import type { Telemetry } from "../../telemetry.ts"
-import { ask, isDue, newStanding, type Standing, type StandingContext } from "./witness-state.ts"
+import { askForCosignature, isDue, newStanding, type Standing, type StandingContext } from "./witness-state.ts"
 
 /** Shortest time between two rounds, in milliseconds. */
 const ROUND_MS = 1000
@@ -82,7 +82,7 @@ async function playRound(standings: readonly Standing[], context: CosignerContex
   const due = standings.filter(standing => isDue(standing, head))
   if (due.length === 0) return
   // The round ends when all have answered, so that a witness has one request at a time.
-  const asked = await Promise.allSettled(due.map(standing => ask(standing, head, context, stop)))
+  const asked = await Promise.allSettled(due.map(standing => askForCosignature(standing, head, context, stop)))
   for (const one of asked) if (one.status === "rejected") throw one.reason
   const lines = standings.flatMap(({ last }) => (last?.checkpoint === head.checkpoint ? [last.cosignature.line] : []))
   if (stop.aborted || lines.length < config.witnessesNeeded) return

@@ -7,7 +7,7 @@ import type { Witness } from "../../options/witness.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { type LogHeadRow, readHead, readTile } from "../../store/tables/log-store.ts"
 import type { Telemetry } from "../../telemetry.ts"
-import { askWitness, type Refusal, type WitnessFault } from "./ask-witness.ts"
+import { askWitness, type WitnessFault, type WitnessRefusal } from "./ask-witness.ts"
 
 /** A cosignature of a log that does not grow is renewed after this time, in milliseconds: the new one shows that the log did not grow until then. */
 const RENEW_MS = 600_000
@@ -51,7 +51,7 @@ export function isDue({ last, waitUntilMs }: Standing, { checkpoint }: LogHeadRo
 }
 
 /** Asks a witness to cosign a head and stores the result. @throws StoreError */
-export async function ask(
+export async function askForCosignature(
   standing: Standing,
   head: LogHeadRow,
   context: StandingContext,
@@ -87,7 +87,7 @@ async function exchange(
   head: LogHeadRow,
   { db, nowMs }: Pick<StandingContext, "db" | "nowMs">,
   stop: AbortSignal,
-): Promise<{ readonly cosignature: Cosignature } | Refusal | "overtaken"> {
+): Promise<{ readonly cosignature: Cosignature } | WitnessRefusal | "overtaken"> {
   let oldSize = Math.min(standing.size, head.size)
   for (let asked = 0; asked < MAX_REQUESTS; asked++) {
     const proof =

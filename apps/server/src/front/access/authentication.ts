@@ -6,7 +6,7 @@ import { callerOf } from "./caller.ts"
 import type { Admission, KeyDirectory } from "./key-directory.ts"
 import type { LimitName } from "./rate-limit.ts"
 import { type CookieParts, sessionTokenOf } from "./session-cookie.ts"
-import { isCsrfToken, type Session, type Sessions } from "./sessions.ts"
+import { type BrowserSession, isCsrfToken, type Sessions } from "./sessions.ts"
 
 export const KEY_HEADER = "X-Service-Key"
 
@@ -51,7 +51,7 @@ export function authenticate(deps: Doorkeepers, limitOf?: (c: Context) => LimitN
   }
 }
 
-async function sessionOf(c: Context, deps: Doorkeepers): Promise<Session | undefined> {
+async function sessionOf(c: Context, deps: Doorkeepers): Promise<BrowserSession | undefined> {
   const token = sessionTokenOf(c, deps)
   return token === undefined ? undefined : await deps.sessions.find(token)
 }
@@ -62,7 +62,7 @@ const READS: ReadonlySet<string> = new Set(["GET", "HEAD"])
  * A browser adds the cookie to requests that pages of others make. The header is needed besides, whose value only a page of this service
  * knows. @throws HttpError 403
  */
-function refuseForgery(c: Context, session: Session): void {
+function refuseForgery(c: Context, session: BrowserSession): void {
   if (READS.has(c.req.method) || isCsrfToken(c.req.header(CSRF_HEADER), session)) return
   throw new HttpError(
     "csrf_token_required",

@@ -9,7 +9,7 @@ import * as v from "valibot"
 import { type ActiveKey, keyActor } from "../../store/tables/api-keys.ts"
 import { callerAddress, type Proxies } from "../http/caller-address.ts"
 import type { Counted } from "./request-counter.ts"
-import type { Session } from "./sessions.ts"
+import type { BrowserSession } from "./sessions.ts"
 
 export type Caller = {
   /** 0 for the anonymous caller of open mode. */
@@ -37,7 +37,7 @@ declare module "hono" {
     /** Set by the authentication middleware, where it has counted the request for its rate limit. */
     counted: Counted | undefined
     /** The same, where a session took the place of the key. */
-    session: Session | undefined
+    session: BrowserSession | undefined
   }
 }
 

@@ -16,7 +16,7 @@ import { HttpError } from "../../http-error.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
 import { StoreError } from "../../store/driver/store-errors.ts"
-import { findKeys, type KeyClaim, sweepKeys } from "../../store/tables/idempotency-keys.ts"
+import { findIdempotencyKeys, type KeyClaim, sweepKeys } from "../../store/tables/idempotency-keys.ts"
 import { callerOf } from "./caller.ts"
 import { createHousekeeping } from "./housekeeping.ts"
 
@@ -63,7 +63,7 @@ export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
 export const onceOf = (c: Context): string | undefined => claimOf(c, new Uint8Array(0))?.key_hash
 
 /** What a request made, or the id of the record that the first request under its key had made. */
-export type Settled<Made> = { readonly made: Made } | { readonly record_id: string }
+export type MadeOrRecorded<Made> = { readonly made: Made } | { readonly record_id: string }
 
 export type IdempotencyKeys = Upstream & {
   /**
@@ -72,7 +72,7 @@ export type IdempotencyKeys = Upstream & {
    * request may have closed it since the key was read. A request without a key is made.
    * @throws HttpError 409 when the key was used with another body, or a request under it is under way in this process
    */
-  readonly once: <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>) => Promise<Settled<Made>>
+  readonly once: <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>) => Promise<MadeOrRecorded<Made>>
   readonly close: () => Promise<void>
 }
 
@@ -85,7 +85,7 @@ export function openIdempotencyKeys(
   const sweeping = createHousekeeping(at => sweepKeys(db, at - KEY_KEPT_MS, SWEEP_MAX_ROWS), SWEEP_EVERY_MS)
   const lookups = createGroupCommit(
     async (hashes: readonly string[]) => {
-      const found = new Map((await findKeys(db.quick, hashes)).map(key => [key.key_hash, key]))
+      const found = new Map((await findIdempotencyKeys(db.quick, hashes)).map(key => [key.key_hash, key]))
       sweeping.due(nowMs())
       return hashes.map(hash => found.get(hash) ?? hash)
     },
@@ -99,7 +99,7 @@ export function openIdempotencyKeys(
     await acknowledge()
     return stored.record_id
   }
-  const makeOrFind = async <Made>(claim: KeyClaim, make: () => Promise<Made>): Promise<Settled<Made>> => {
+  const makeOrFind = async <Made>(claim: KeyClaim, make: () => Promise<Made>): Promise<MadeOrRecorded<Made>> => {
     const record_id = await recordOf(claim)
     if (record_id !== undefined) return { record_id }
     try {
@@ -137,7 +137,7 @@ const mayBeMade = (error: unknown): boolean =>
   error instanceof StoreError || (error instanceof HttpError && error.code === "permit_not_open")
 
 /** The header field of an answer to a retry. */
-export const replayedField = (settled: Settled<unknown>): Record<string, string> =>
+export const replayedField = (settled: MadeOrRecorded<unknown>): Record<string, string> =>
   "made" in settled ? {} : { [IDEMPOTENCY_REPLAYED_HEADER]: "true" }
 
 /** Without Retry-After: no retry of this request under this key succeeds. @param recordId of what was made under the key */

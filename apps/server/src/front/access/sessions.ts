@@ -29,7 +29,7 @@ const USE_NOTED_EVERY_MS = 60_000
 const TOKEN_BYTES = 32
 const TOKEN = new RegExp(`^[0-9a-f]{${2 * TOKEN_BYTES}}$`)
 
-export type Session = {
+export type BrowserSession = {
   /** SHA-256 in hex of the secret that it was opened with. */
   readonly secret_hash: string
   /** What a request that changes something must also send. It follows from the token, which no page and no script can read. */
@@ -41,9 +41,9 @@ export type Session = {
 
 export type Sessions = {
   /** Opens a session. @returns its token, which is stored as a hash alone */
-  readonly open: (secretHash: string) => Promise<Session & { readonly token: string }>
+  readonly open: (secretHash: string) => Promise<BrowserSession & { readonly token: string }>
   /** The session of a token, which may be any text, and notes its use; undefined when it has ended or never was. */
-  readonly find: (token: string) => Promise<Session | undefined>
+  readonly find: (token: string) => Promise<BrowserSession | undefined>
   readonly close: (token: string) => Promise<void>
 }
 
@@ -52,11 +52,11 @@ const hashOf = (token: string): string => createHash("sha256").update(token).dig
 const csrfTokenOf = (token: string): string => createHmac("sha256", token).update("runseal csrf token").digest("hex")
 
 /** Whether a request's token is the session's; compared in constant time. */
-export function isCsrfToken(sent: string | undefined, { csrf_token }: Pick<Session, "csrf_token">): boolean {
+export function isCsrfToken(sent: string | undefined, { csrf_token }: Pick<BrowserSession, "csrf_token">): boolean {
   return sent?.length === csrf_token.length && timingSafeEqual(Buffer.from(sent), Buffer.from(csrf_token))
 }
 
-const sessionOf = (token: string, { secret_hash, opened_at, last_used_at }: StoredSession): Session => {
+const sessionOf = (token: string, { secret_hash, opened_at, last_used_at }: StoredSession): BrowserSession => {
   const ends_at = opened_at + SESSION_MAX_MS
   return {
     secret_hash,

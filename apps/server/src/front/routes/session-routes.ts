@@ -7,7 +7,7 @@ import { authenticate, unauthorized } from "../access/authentication.ts"
 import { type Caller, callerOf } from "../access/caller.ts"
 import { limitByAddress } from "../access/rate-limit.ts"
 import { giveSessionToken, refusePlainHttp, sessionTokenOf, takeSessionToken } from "../access/session-cookie.ts"
-import type { Session } from "../access/sessions.ts"
+import type { BrowserSession } from "../access/sessions.ts"
 import { knownParameters } from "../discovery/known-parameters.ts"
 import { readJsonObject, SMALL_LIMITS } from "../http/json-body.ts"
 import { readBody } from "../http/request-bodies.ts"
@@ -16,7 +16,7 @@ const timestamp = (ms: number): string => new Date(ms).toISOString()
 
 const sessionAnswer = (
   { api_key_id, scope, reads, share, authentication }: Caller,
-  session: Session | undefined,
+  session: BrowserSession | undefined,
 ): SessionAnswer => ({
   ok: true,
   key_id: api_key_id,

@@ -22,12 +22,12 @@ import {
 } from "../spans.ts"
 import type { Part } from "../subject.ts"
 import { tenantFacts } from "./budget-part.ts"
-import { attestedFacts, declaredContent, MODEL_FIELDS } from "./declared-content.ts"
+import { attestedFacts, declaredBlocks, MODEL_FIELDS } from "./declared-content.ts"
 
 export const modelAndExecution: Part = subject => {
   const { bundle } = subject
   const model = facts(attestedFacts(bundle, MODEL_FIELDS))
-  const reproducibility = declaredContent(bundle, "reproducibility_context")
+  const reproducibility = declaredBlocks(bundle, "reproducibility_context")
   return [
     ...subsection("Model", model.length === 0 ? [] : [CALLERS_WORD, ...model]),
     ...subsection("Kernels", kernels(subject)),
@@ -138,7 +138,7 @@ function originFacts({ sections: { request_substance: substance } }: Bundle): re
 const KEYED = remark("Address and agent of the caller are keyed hashes: only the operator can find out whose they are.")
 
 export const requestSubstance: Part = ({ bundle }) => {
-  const declared = declaredContent(bundle, "request_substance")
+  const declared = declaredBlocks(bundle, "request_substance")
   const origin = facts(originFacts(bundle))
   return [
     HASH_ONLY,

@@ -114,7 +114,7 @@ const CONTENT: Readonly<
 }
 
 /** What the caller declared in one section; no block without content. */
-export function declaredContent(bundle: Bundle, name: DeclaredName): readonly Block[] {
+export function declaredBlocks(bundle: Bundle, name: DeclaredName): readonly Block[] {
   const declared = declaredIn(bundle, name)
   return declared === undefined ? [] : CONTENT[name][1](declared)
 }
@@ -123,12 +123,12 @@ export function declaredContent(bundle: Bundle, name: DeclaredName): readonly Bl
 export const declaredPart =
   (name: DeclaredName): Part =>
   ({ bundle }) => {
-    const content = declaredContent(bundle, name)
+    const content = declaredBlocks(bundle, name)
     return content.length === 0 ? withoutContent(bundle, [name]) : [CALLERS_WORD, ...content]
   }
 
 /** All that the caller declared, section by section. */
 export const declaredByCaller: Part = ({ bundle }) => {
-  const sections = DECLARED_NAMES.flatMap(name => subsection(CONTENT[name][0], declaredContent(bundle, name)))
+  const sections = DECLARED_NAMES.flatMap(name => subsection(CONTENT[name][0], declaredBlocks(bundle, name)))
   return [...(sections.length === 0 ? [] : [CALLERS_WORD]), ...sections, ...withoutContent(bundle)]
 }

@@ -6,11 +6,11 @@ import type { Block } from "@runseal/pdf/block"
 import { CALLERS_WORD } from "../declared.ts"
 import { count, fact, facts, mono, muted, paragraph, quote, remark, subsection, timeOr } from "../spans.ts"
 import type { Part } from "../subject.ts"
-import { declaredContent } from "./declared-content.ts"
+import { declaredBlocks } from "./declared-content.ts"
 import { rowsBeside } from "./receipt-part.ts"
 
 export const riskAssessment: Part = subject => {
-  const classification = declaredContent(subject.bundle, "regulatory_scaffolding")
+  const classification = declaredBlocks(subject.bundle, "regulatory_scaffolding")
   return [
     ...subsection("Signature scan", signatureScan(subject)),
     ...subsection("Governance review", governanceReview(subject)),

@@ -3,7 +3,12 @@ import { type JsonValue, sha256Hex } from "@runseal/canonical"
 import type { McdCategory, McdSeverity } from "@runseal/core/vocabulary/decision-codes"
 import { type Place, requestPlace, visitTexts } from "@runseal/core/vocabulary/declared-places"
 import { foldedForms } from "./fold-text.ts"
-import { matches, type PatternSignature, type PayloadSignature, type SignatureLibrary } from "./signature-library.ts"
+import {
+  matchesAnyForm,
+  type PatternSignature,
+  type PayloadSignature,
+  type SignatureLibrary,
+} from "./signature-library.ts"
 
 /** A text to scan, and the member of the request that it is in. */
 export interface ScanText {
@@ -84,7 +89,7 @@ function firstPattern(
 }
 
 const carries = (signature: PatternSignature | PayloadSignature, text: string): boolean =>
-  "pattern" in signature ? matches(signature.pattern, text) : isPayload(signature, text)
+  "pattern" in signature ? matchesAnyForm(signature.pattern, text) : isPayload(signature, text)
 
 /**
  * The match of the highest severity, then of the lowest id, or undefined when no text carries a signature.

@@ -126,7 +126,8 @@ export interface SignatureLibrary {
 }
 
 /** Whether a pattern matches a text in any form. */
-export const matches = (pattern: RE2JS, text: string): boolean => searchForms(text).some(form => pattern.test(form))
+export const matchesAnyForm = (pattern: RE2JS, text: string): boolean =>
+  searchForms(text).some(form => pattern.test(form))
 
 const bySeverityThenId = (a: Omit<Signature, "rank">, b: Omit<Signature, "rank">): number =>
   MCD_SEVERITIES.indexOf(b.severity) - MCD_SEVERITIES.indexOf(a.severity) || (a.id < b.id ? -1 : 1)
@@ -178,7 +179,7 @@ export function compileSignatureLibrary(document: unknown = builtInDocument): Si
   })
   const triggers = lazily(() => triggersOf(texts))
   const harmless = lazily(
-    () => new Set(FIELD_NAMES.filter(name => !patterns.some(({ pattern }) => matches(pattern, name)))),
+    () => new Set(FIELD_NAMES.filter(name => !patterns.some(({ pattern }) => matchesAnyForm(pattern, name)))),
   )
   return {
     library_hash: digest(document),
@@ -198,7 +199,7 @@ export function compileSignatureLibrary(document: unknown = builtInDocument): Si
 /** Compiles what a scan needs, before the first one. Requests are answered in between. */
 export async function warmUp(library: SignatureLibrary): Promise<void> {
   for (const signature of library.patterns) {
-    matches(signature.pattern, "")
+    matchesAnyForm(signature.pattern, "")
     await setImmediate()
   }
   library.triggers.match("")

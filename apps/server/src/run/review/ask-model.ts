@@ -16,8 +16,8 @@ interface ExchangeRequest {
 /** Bytes of a reply, after decompression. A verdict is a few hundred. */
 export const MAX_REPLY_BYTES: number = 64 * 1024
 /** Attempts after the first, and only after no answer, 429 or 5xx. */
-export const MAX_RETRIES = 2
-const RETRIES = { most: MAX_RETRIES, firstWaitMs: 1000, longestWaitMs: 60_000 }
+export const MODEL_RETRIES_MAX = 2
+const RETRIES = { most: MODEL_RETRIES_MAX, firstWaitMs: 1000, longestWaitMs: 60_000 }
 
 /**
  * The body of the reviewer's 2xx reply. The signal is the deadline of the whole exchange, waits included.

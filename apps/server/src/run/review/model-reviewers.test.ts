@@ -15,7 +15,7 @@ import {
   type WireServer,
 } from "../../../spec/harness/model-apis.ts"
 import { PROCESS_WORLD } from "../../abroad/ask.ts"
-import { MAX_REPLY_BYTES, MAX_RETRIES } from "./ask-model.ts"
+import { MAX_REPLY_BYTES, MODEL_RETRIES_MAX } from "./ask-model.ts"
 import { createReviewer, MAX_RUNNING_REVIEWS, MAX_WAITING_REVIEWS } from "./create-reviewer.ts"
 import type { ReviewRequest } from "./reviewer.ts"
 import { REVIEW_INSTRUCTIONS } from "./verdict.ts"
@@ -151,12 +151,12 @@ describe.each([
   })
 
   test.each([429, 500, 503])(
-    `retries ${MAX_RETRIES} times after status %d, with a random and growing delay`,
+    `retries ${MODEL_RETRIES_MAX} times after status %d, with a random and growing delay`,
     async status => {
       const waits: number[] = []
       server.answer = send(status, "{}")
       expect(await failureOf(review(stillWorld(waits)))).toMatchObject({ code: "bad_status", status })
-      expect(server.received).toHaveLength(1 + MAX_RETRIES)
+      expect(server.received).toHaveLength(1 + MODEL_RETRIES_MAX)
       expect(waits).toEqual([500, 1000])
     },
   )

@@ -14,7 +14,7 @@ import { lockFolder, prepareCluster, refuseMissing } from "./pglite/folder.ts"
 import { type PgliteThread, startPglite } from "./pglite/pglite-thread.ts"
 import { ensureTemplate, templateName } from "./pglite/template.ts"
 import { pgliteClient } from "./postgres-client.ts"
-import type { Log } from "./server-checks.ts"
+import type { Notice } from "./server-checks.ts"
 import { type IfMissing, openServerPool, openStandbyPool, type ServerPlace } from "./server-start.ts"
 import type { Session, Sink, Source, Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
@@ -70,7 +70,7 @@ export type Database = Source & {
  */
 export async function openDatabase(
   options: DatabaseOptions,
-  log: Log = () => {},
+  log: Notice = () => {},
   ifMissing: IfMissing = "make",
 ): Promise<Database> {
   switch (options.kind) {
@@ -88,14 +88,14 @@ export async function openDatabase(
 export const openStandby = (place: ServerPlace): Pick<Database, "read" | "close"> =>
   databaseOver("postgres", openStandbyPool(place), async () => {})
 
-async function openServer(place: ServerPlace, log: Log, ifMissing: IfMissing): Promise<Database> {
+async function openServer(place: ServerPlace, log: Notice, ifMissing: IfMissing): Promise<Database> {
   const pool = await openServerPool(place, log, ifMissing)
   return databaseOver("postgres", pool, async () => {}, createCommitGate(pool))
 }
 
 type InFolder = Extract<DatabaseOptions, { readonly kind: "pglite" }>
 
-async function openFolder({ dataDir, loaded }: InFolder, log: Log): Promise<Database> {
+async function openFolder({ dataDir, loaded }: InFolder, log: Notice): Promise<Database> {
   const lock = lockFolder(dataDir)
   try {
     const making = prepareCluster(dataDir, readOrMakeTemplate)

@@ -8,7 +8,7 @@ import { runRead } from "./transaction.ts"
 const OLDEST_POSTGRES_MAJOR = 13
 
 /** A line for the operator. */
-export type Log = (sentence: string) => void
+export type Notice = (sentence: string) => void
 
 /** A client, and where it leads, for the operator. */
 export type Checked = { readonly client: StoreClient; readonly at: string }
@@ -28,7 +28,7 @@ const UNREPLICATED: ReadonlySet<string> = new Set(["local", "remote_write"])
  * Connects and checks that the server will do; a server that may lose commits is logged, not refused.
  * @throws StartupError in one sentence that names neither user nor password
  */
-export async function checkServer({ client: sql, at }: Checked, log: Log): Promise<void> {
+export async function checkServer({ client: sql, at }: Checked, log: Notice): Promise<void> {
   const [server] = await sql<ServerSettings[]>`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,

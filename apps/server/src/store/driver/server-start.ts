@@ -12,7 +12,7 @@ import {
   startingSettings,
   WORKING_SETTINGS,
 } from "./postgres-client.ts"
-import { checkPooler, checkServer, type Log, refusePooler } from "./server-checks.ts"
+import { checkPooler, checkServer, type Notice, refusePooler } from "./server-checks.ts"
 import { endStalledSessions } from "./stalled-sessions.ts"
 
 /** Where the server is, and how it is reached. */
@@ -31,7 +31,7 @@ export type IfMissing = "make" | "refuse"
  * Migrates the database and opens the pool of connections for the store's work.
  * @throws StartupError in one sentence that names neither user nor password
  */
-export async function openServerPool(place: ServerPlace, log: Log, ifMissing: IfMissing): Promise<ConnectionPool> {
+export async function openServerPool(place: ServerPlace, log: Notice, ifMissing: IfMissing): Promise<ConnectionPool> {
   const { url, pooling, directUrl } = place
   if (pooling === undefined) {
     await prepareServer(url, log, ifMissing)
@@ -67,7 +67,7 @@ export const openStandbyPool = ({ url, pooling }: ServerPlace): ConnectionPool =
     ? createConnectionPool(SERVER_CONNECTIONS, serverClient(url), STANDBY_BOUNDS)
     : createConnectionPool(SERVER_CONNECTIONS, pooledClient(url), STANDBY_BOUNDS, createPooling(WORKING_SETTINGS))
 
-async function prepareServer(url: string, log: Log, ifMissing: IfMissing): Promise<void> {
+async function prepareServer(url: string, log: Notice, ifMissing: IfMissing): Promise<void> {
   const settings = startingSettings()
   const start = createConnectionPool(1, serverClient(url, settings))
   try {

@@ -17,7 +17,7 @@ import { check, type PgColumn, pgTable, text, uniqueIndex } from "drizzle-orm/pg
 import type { Database } from "../driver/database.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { bytes, number, packedLater, type RowOf } from "./column-types.ts"
+import { bytea, number, packedLater, type RowOf } from "./column-types.ts"
 
 export const admin_event = pgTable(
   "admin_event",
@@ -43,7 +43,7 @@ export const admin_event = pgTable(
     /** The document's RFC 8785 text; no bytes until it is sealed. */
     document: packedLater().notNull(),
     /** SHA-256 of the idempotency key of its request, with the caller and the endpoint; no bytes for a request without one. */
-    idempotency_hash: bytes().notNull().default(fragment`''::bytea`),
+    idempotency_hash: bytea().notNull().default(fragment`''::bytea`),
   },
   table => [
     check("admin_event_idempotency_hash", fragment`octet_length(${table.idempotency_hash}) in (0, 32)`),

@@ -6,7 +6,7 @@ import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "dr
 import { boolean, check, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
 import type { Sink, Source } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
-import { bytes, number, type RowOf } from "./column-types.ts"
+import { bytea, number, type RowOf } from "./column-types.ts"
 import { tenant } from "./tenants.ts"
 
 /** An API key. Of its secret only the SHA-256 is stored. */
@@ -17,7 +17,7 @@ export const api_key = pgTable(
     key_id: number().primaryKey(),
     name: text().notNull(),
     /** 32 bytes. */
-    secret_hash: bytes().notNull().unique(),
+    secret_hash: bytea().notNull().unique(),
     scope: text().$type<KeyScope>().notNull(),
     tier: text().$type<KeyTier>().notNull(),
     /** Milliseconds since the epoch. */
@@ -32,7 +32,7 @@ export const api_key = pgTable(
     /** The same of its last rotation; 0 = none. */
     rotated_at: number().default(0),
     /** Hash of the secret before the last rotation, which works until then; no bytes and 0 where there is none. */
-    old_secret_hash: bytes().notNull().default(fragment`''::bytea`),
+    old_secret_hash: bytea().notNull().default(fragment`''::bytea`),
     overlap_until: number().default(0),
     /** For operators. */
     notes: text().notNull().default(""),

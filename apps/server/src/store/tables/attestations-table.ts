@@ -5,7 +5,7 @@ import { insertRows } from "../driver/insert-rows.ts"
 import type { Session, Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { number, type RowOf } from "./column-types.ts"
-import type { Page } from "./runs-table.ts"
+import type { RowRange } from "./runs-table.ts"
 
 /** An anchored digest with its sealed document. */
 export const attestation = pgTable(
@@ -67,7 +67,7 @@ export function findAttestation(source: Source, owner: number, attestationId: st
 }
 
 /** A page of an owner's attestations. Ordinals have no gaps, so that any page is as cheap as the first. */
-export function listAttestations(source: Source, owner: number, { limit, offset }: Page): Promise<AttestationPage> {
+export function listAttestations(source: Source, owner: number, { limit, offset }: RowRange): Promise<AttestationPage> {
   return source.read(async ({ orm }) => {
     const total = await newestOrdinal(orm, owner)
     const newest = total - offset

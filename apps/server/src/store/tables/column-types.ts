@@ -12,7 +12,7 @@ export type RowOf<Table extends { readonly $inferSelect: object }> = Readonly<Om
 /** An integer within ±(2^53−1), where JSON is exact. */
 export const number = () => bigint({ mode: "number" }).notNull()
 
-export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" })
+export const bytea = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" })
 
 /** A bundle's text, packed. Only Drizzle packs and unpacks it: other statements do so themselves. */
 export const packedBundle = customType<{ data: string; driverData: Uint8Array }>({

@@ -39,7 +39,7 @@ export type KeyState = Omit<IdempotencyKeyRow, "kept_at">
  * The states of these keys; a key that was never used, or whose retention has ended, has no row. The hashes are compared as an array, here and
  * in `updateKeys`: then the index is used, where a planner that joins them as rows of an unknown number reads every key.
  */
-export function findKeys(source: Source, hashes: readonly string[]): Promise<readonly KeyState[]> {
+export function findIdempotencyKeys(source: Source, hashes: readonly string[]): Promise<readonly KeyState[]> {
   return source.read(
     async ({ sql }) => sql<KeyState[]>`
       select key_hash, request_digest, charge_id, record_id from idempotency_key

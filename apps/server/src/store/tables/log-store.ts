@@ -15,7 +15,7 @@ import { insertRows } from "../driver/insert-rows.ts"
 import type { Session, Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { sentTogether } from "../driver/transaction.ts"
-import { bytes, number, onlyRow, type RowOf } from "./column-types.ts"
+import { bytea, number, onlyRow, type RowOf } from "./column-types.ts"
 
 /** The head of the log. Every append locks this row, so that two processes never fork the log. */
 export const log_head = pgTable(
@@ -25,7 +25,7 @@ export const log_head = pgTable(
     /** Entries in the log. */
     size: number(),
     /** RFC 6962 root over them, 32 bytes. */
-    root: bytes().notNull(),
+    root: bytea().notNull(),
     /** Unix seconds of the last entries; never decreases. */
     log_time: number(),
     /** The number the next run gets; run numbers start at 1. */
@@ -56,9 +56,9 @@ export const log_tile = pgTable(
     level: number(),
     tile_index: number(),
     /** 256 hashes, 8,192 bytes. */
-    hashes: bytes().notNull(),
+    hashes: bytea().notNull(),
     /** The node above them, 32 bytes: a partial tile of the next level is made of these. */
-    root: bytes().notNull(),
+    root: bytea().notNull(),
   },
   table => [
     primaryKey({ columns: [table.level, table.tile_index] }),

@@ -4,9 +4,9 @@ import type { Source } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
 import type { PermitRow } from "./permits-table.ts"
 import { isReadable } from "./run-claims.ts"
-import type { Page, RunRow } from "./runs-table.ts"
+import type { RowRange, RunRow } from "./runs-table.ts"
 
-export const SUMMARY_COLUMNS = [
+export const PERMIT_SUMMARY_COLUMNS = [
   "permit_id",
   "owner",
   "owner_ordinal",
@@ -24,7 +24,7 @@ export const SUMMARY_COLUMNS = [
 ] as const satisfies readonly (keyof PermitRow)[]
 
 /** What a list shows of a permit. */
-export type PermitSummary = Pick<PermitRow, (typeof SUMMARY_COLUMNS)[number]> & {
+export type PermitSummary = Pick<PermitRow, (typeof PERMIT_SUMMARY_COLUMNS)[number]> & {
   /** Of the run that closed it; null while there is none. */
   readonly closing_outcome: RunRow["closing_outcome"] | null
 }
@@ -43,7 +43,7 @@ const PREPARED = { prepare: true }
 
 /** What is selected of `permit` for a `PermitSummary`. */
 export const SUMMARY = [
-  ...SUMMARY_COLUMNS.map(name => `permit.${name}`),
+  ...PERMIT_SUMMARY_COLUMNS.map(name => `permit.${name}`),
   "(select run.closing_outcome from run where run.run_id = permit.run_id) as closing_outcome",
 ].join(", ")
 
@@ -70,7 +70,7 @@ export function listPermits(
   source: Source,
   owner: number,
   state: PermitState | undefined,
-  { limit, offset }: Page,
+  { limit, offset }: RowRange,
 ): Promise<PermitPage> {
   return source.read(async ({ sql }) => {
     const rows =

@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
 import type { Tx } from "../driver/session.ts"
-import { findKeys, lockKeys, updateKeys } from "./idempotency-keys.ts"
+import { findIdempotencyKeys, lockKeys, updateKeys } from "./idempotency-keys.ts"
 import { insertPermits, lockPermits, type NewPermitRow, settlePermits } from "./permits-table.ts"
 
 /** So many that a scan of all rows costs more than it may, and so few that a planner without a hint would choose one. */
@@ -76,12 +76,12 @@ bothDatabases("one row among many", open => {
     await db.transaction(async tx => {
       const [claim] = claims
       if (claim === undefined) throw new Error("there are claims")
-      const found = await findKeys({ read: work => work(tx) }, [claim.key_hash])
+      const found = await findIdempotencyKeys({ read: work => work(tx) }, [claim.key_hash])
       expect(found.map(({ key_hash }) => key_hash)).toEqual([claim.key_hash])
       await updateKeys(tx, [{ ...claim, charge_id: "", record_id: "7", kept_at: 2 }])
       expect(await scannedRows(tx, "idempotency_key")).toBe(0)
     })
-    const [after] = await findKeys(db, [keyHash(1)])
+    const [after] = await findIdempotencyKeys(db, [keyHash(1)])
     expect(after?.record_id).toBe("7")
   })
 })

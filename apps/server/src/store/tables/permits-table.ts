@@ -10,7 +10,7 @@ import { sql as fragment } from "drizzle-orm"
 import { boolean, index, pgTable, text, unique, uniqueIndex } from "drizzle-orm/pg-core"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Tx } from "../driver/session.ts"
-import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
+import { bytea, number, packedBundle, type RowOf } from "./column-types.ts"
 
 export const permit = pgTable(
   "permit",
@@ -59,7 +59,7 @@ export const permit = pgTable(
     /** The opening's RFC 8785 text; no bytes for a refused one. */
     opening: packedBundle().notNull(),
     /** Secret from which the salts of the declared sections come, those of the close too; never shown. */
-    disclosure_seed: bytes().notNull(),
+    disclosure_seed: bytea().notNull(),
   },
   table => [
     unique("permit_owner_ordinal").on(table.owner, table.owner_ordinal),

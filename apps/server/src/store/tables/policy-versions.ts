@@ -88,13 +88,18 @@ export function listPolicies(source: Source, limit: number, before?: number): Pr
 }
 
 /** A version that is in force, and whether this call made it so. */
-export type Settled = { readonly row: PolicyVersionRow; readonly changed: boolean }
+export type LoadedVersion = { readonly row: PolicyVersionRow; readonly changed: boolean }
 
 /**
  * Makes a policy the one in force, unless its document is already.
  * @param who undefined for the first policy of a deployment, which is no admin event
  */
-export function addPolicy(acts: Acts, policy: NewVersion, who: NewAdminEvent["who"], at: number): Promise<Settled> {
+export function addPolicy(
+  acts: Acts,
+  policy: NewVersion,
+  who: NewAdminEvent["who"],
+  at: number,
+): Promise<LoadedVersion> {
   return acts.transaction(async tx => {
     const before = await lockNewest(tx)
     if (before?.document === policy.document) return { row: before, changed: false }
@@ -107,7 +112,12 @@ export function addPolicy(acts: Acts, policy: NewVersion, who: NewAdminEvent["wh
  * was loaded before does not take the place of what came after it. Decision 0186.
  * @param policy of the file; of the built-in policy where there is none
  */
-export function startPolicy(acts: Acts, policy: NewVersion, who: NewAdminEvent["who"], at: number): Promise<Settled> {
+export function startPolicy(
+  acts: Acts,
+  policy: NewVersion,
+  who: NewAdminEvent["who"],
+  at: number,
+): Promise<LoadedVersion> {
   return acts.transaction(async tx => {
     const before = await lockNewest(tx)
     if (before === undefined) return { row: await insertVersion(tx, policy, undefined, undefined, at), changed: true }

@@ -2,14 +2,14 @@
 import { eq, sql as fragment } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Source } from "../driver/session.ts"
-import { bytes, type RowOf } from "./column-types.ts"
+import { bytea, type RowOf } from "./column-types.ts"
 
 /** A signature of a remote service key, so that a report that is made again has the same bytes. */
 export const repeated_signature = pgTable("repeated_signature", {
   /** SHA-256 of what is signed, 64 hex digits. */
   digest: text().primaryKey(),
   /** DER, low-S. */
-  signature: bytes().notNull(),
+  signature: bytea().notNull(),
 })
 
 /** The signature that is stored of a digest; undefined when none is. */

@@ -8,7 +8,7 @@ import { index, pgTable, text, unique } from "drizzle-orm/pg-core"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { packBundle, unpackBundle } from "./bundle-text.ts"
-import { bytes, number, packedBundle, type RowOf } from "./column-types.ts"
+import { bytea, number, packedBundle, type RowOf } from "./column-types.ts"
 import { isReadable } from "./run-claims.ts"
 import { hasTerm, type RunTerm } from "./run-terms.ts"
 
@@ -49,7 +49,7 @@ export const run = pgTable(
     /** The bundle's RFC 8785 text. */
     bundle: packedBundle().notNull(),
     /** Secret from which the declared sections' salts come; never shown. */
-    disclosure_seed: bytes().notNull(),
+    disclosure_seed: bytea().notNull(),
   },
   table => [
     unique("run_owner_ordinal").on(table.owner, table.owner_ordinal),
@@ -83,7 +83,7 @@ export type RunRow = RowOf<typeof run>
 export type RunSummaryRow = Omit<RunRow, "bundle" | "disclosure_seed" | "leaf_digest" | "chain_ordinal">
 
 /** `limit` ≥ 1, `offset` ≥ 0; the wire bounds them. */
-export type Page = { readonly limit: number; readonly offset: number }
+export type RowRange = { readonly limit: number; readonly offset: number }
 
 export type RunPage = {
   /** All runs that match, not only those of the page. */
@@ -172,7 +172,7 @@ const LIST = `
   order by page.owner_ordinal desc`
 
 /** A page of an owner's runs. Ordinals have no gaps, so that any page is as cheap as the first. */
-export function listRuns(source: Source, owner: number, { limit, offset }: Page): Promise<RunPage> {
+export function listRuns(source: Source, owner: number, { limit, offset }: RowRange): Promise<RunPage> {
   return source.read(async ({ sql }) => runPage(await sql.unsafe<PageRow[]>(LIST, [owner, offset, limit], PREPARED)))
 }
 
@@ -184,7 +184,7 @@ export function searchRuns(
   source: Source,
   owner: number,
   filters: RunFilters,
-  { limit, offset }: Page,
+  { limit, offset }: RowRange,
 ): Promise<RunPage> {
   const values: (string | number)[] = []
   const place = (value: string | number): string => `$${values.push(value)}`

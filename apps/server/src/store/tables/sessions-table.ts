@@ -3,15 +3,15 @@ import { and, desc, eq, gt, inArray, lte, notInArray, or } from "drizzle-orm"
 import { index, pgTable } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Sink, Source } from "../driver/session.ts"
-import { bytes, number } from "./column-types.ts"
+import { bytea, number } from "./column-types.ts"
 
 /** A session. Of its token and of the key's secret only the SHA-256 is stored. */
 export const session = pgTable(
   "session",
   {
-    token_hash: bytes().primaryKey(),
+    token_hash: bytea().primaryKey(),
     /** Of the secret that the session was opened with: once it is no key's any more, the session leads to none. */
-    secret_hash: bytes().notNull(),
+    secret_hash: bytea().notNull(),
     /** Milliseconds since the epoch. */
     opened_at: number(),
     /** Milliseconds since the epoch; written at most once a minute. */

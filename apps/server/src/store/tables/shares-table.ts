@@ -4,7 +4,7 @@ import { index, pgTable } from "drizzle-orm/pg-core"
 import type { Source } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
 import { api_key } from "./api-keys.ts"
-import { bytes, number, type RowOf } from "./column-types.ts"
+import { bytea, number, type RowOf } from "./column-types.ts"
 import { type RunRow, type RunSummaryRow, run } from "./runs-table.ts"
 
 export const share = pgTable(
@@ -14,7 +14,7 @@ export const share = pgTable(
     share_id: number().primaryKey(),
     run_id: number(),
     /** SHA-256 of the token, 32 bytes. The token is not stored. */
-    token_hash: bytes().notNull().unique(),
+    token_hash: bytea().notNull().unique(),
     /** Id of the key that shares it. */
     made_by: number(),
     /** Milliseconds since the epoch. */

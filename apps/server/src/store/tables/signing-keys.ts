@@ -4,7 +4,7 @@ import { and, asc, eq, sql as fragment } from "drizzle-orm"
 import { check, pgTable, text } from "drizzle-orm/pg-core"
 import type { Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { bytes, number, type RowOf } from "./column-types.ts"
+import { bytea, number, type RowOf } from "./column-types.ts"
 import { log_head } from "./log-store.ts"
 
 /** The public half of a signing key and when it counts. Rows are never deleted; of each role one is in force. docs/formats.md section 15. */
@@ -15,7 +15,7 @@ export const signing_key = pgTable(
     key_id: text().primaryKey(),
     role: text().$type<KeyRole>().notNull(),
     /** DER. */
-    spki: bytes().notNull(),
+    spki: bytea().notNull(),
     /** Unix seconds of log time, as the next two. */
     valid_from: number(),
     /** 0 = in force. */
@@ -52,7 +52,7 @@ export async function retireKey({ orm }: Tx, key_id: string, at: number): Promis
 }
 
 /** Revokes a key. @param from log time from which nothing signed with it counts, Unix seconds */
-export async function revokeKey({ orm }: Tx, key_id: string, from: number): Promise<void> {
+export async function revokeSigningKey({ orm }: Tx, key_id: string, from: number): Promise<void> {
   const { count } = await orm.update(signing_key).set({ revoked_from: from }).where(eq(signing_key.key_id, key_id))
   if (count !== 1) throw new StoreError("conflict")
 }

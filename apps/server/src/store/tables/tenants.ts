@@ -33,7 +33,7 @@ export type TenantOwner = Pick<TenantRow, "tenant_id" | "owner">
 /** A tenant about to seal. `salt` (64 hex digits, fresh and random) is stored only when the tenant is new. */
 export type TenantClaim = TenantOwner & Pick<TenantRow, "salt">
 
-export type TenantHead = Pick<TenantRow, "tenant_id" | "record_count" | "run_count" | "head">
+export type TenantHeadRow = Pick<TenantRow, "tenant_id" | "record_count" | "run_count" | "head">
 
 /**
  * Locks those of the tenants that exist until the transaction ends, always in the same order. No statement for no tenants.
@@ -94,7 +94,7 @@ const tenantId = ({ tenant_id }: TenantOwner): string => tenant_id
  * Moves the heads of tenants this transaction has locked.
  * @throws StoreError "conflict" when one of them does not exist
  */
-export async function updateTenants({ sql }: Tx, heads: readonly TenantHead[]): Promise<void> {
+export async function updateTenants({ sql }: Tx, heads: readonly TenantHeadRow[]): Promise<void> {
   const moved = await sql`
     update tenant set record_count = next.record_count, run_count = next.run_count, head = next.head
     from json_to_recordset(${JSON.stringify(heads)}::text::json)

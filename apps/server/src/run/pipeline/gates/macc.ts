@@ -19,14 +19,14 @@ export type Budgets = {
 }
 
 /** One charge of declared tokens to a tenant's window. */
-export type Charge = Omit<Reservation, "cap"> & {
+export type WindowCharge = Omit<Reservation, "cap"> & {
   readonly tenant_id: string
   /** Milliseconds since the epoch. */
   readonly charged_at: number
 }
 
 /** Makes a charge atomically. Returns its number in the window, and the window's total after it. */
-export type MakeCharge = (charge: Charge) => Promise<Required<Pick<BudgetWindow, "ordinal" | "total_after">>>
+export type MakeCharge = (charge: WindowCharge) => Promise<Required<Pick<BudgetWindow, "ordinal" | "total_after">>>
 
 /** The tokens that a run, or the opening of a permit, moves in the window of its admission. */
 export function reservationOf(envelope: EnvelopeSection, tokens: number, budgets: Budgets): Reservation {
