@@ -5,15 +5,20 @@
 import { isDeepStrictEqual } from "node:util"
 import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { causeOf, type Explanation, explainReceipt } from "@runseal/core/artifacts/explanation"
+import type { Receipts } from "@runseal/core/artifacts/sealed-artifacts"
+import type { SealedSections } from "@runseal/core/artifacts/sealed-sections"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { DryRunAnswer } from "@runseal/core/wire/policy-requests"
+import { explainRule } from "@runseal/policy/explain-rule"
 import { type CompiledPolicy, loadPolicy } from "@runseal/policy/load-policy"
 import { BUILT_IN_POLICY, PolicyError } from "@runseal/policy/policy-document"
-import { type ExplainRefusal, explainsRefusals } from "./explained-refusals.ts"
 import { badRequest, HttpError } from "./http-error.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { type PolicyOfEvaluation, policiesOfBefore } from "./policies-of-before.ts"
 import { dryRun } from "./policy-dry-run.ts"
+import { signatureName } from "./run/policy/signature-name.ts"
 import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
@@ -183,4 +188,48 @@ function accepted<T>(read: () => T): T {
 function refusalOf(error: unknown): string {
   const isKnown = [HttpError, StrictJsonError, StartupError, StoreError].some(kind => error instanceof kind)
   return isKnown && error instanceof Error ? error.message : "an unexpected failure"
+}
+
+// Why a run was refused, for the caller who may see it. docs/api.md, "Explanation".
+
+type ExplainedRefusal = {
+  readonly explanation: Explanation
+  /** The same as a phrase. */
+  readonly cause: string
+}
+
+/**
+ * Undefined for a run that no gate refused. It follows from the record and the policy that it names: a repetition gets the same.
+ * @param shown whether what the policy says of the rule, and what the rule read, is part of it
+ */
+type ExplainRefusal = (
+  record: Partial<Receipts> & { readonly sections: SealedSections },
+  shown: boolean,
+) => Promise<ExplainedRefusal | undefined>
+
+const explainsRefusals =
+  (policyOf: PolicyOfEvaluation): ExplainRefusal =>
+  async (record, shown) => {
+    const receipt = receiptOf(record)?.receipt
+    if (receipt === undefined) return undefined
+    const explanation = {
+      ...explainReceipt(receipt, record.sections),
+      ...signatureMembers(record.sections),
+      ...(shown && receipt.version === "vfa.deny_receipt.v1" ? await ruleMembers(policyOf, record.sections) : {}),
+    }
+    return { explanation, cause: causeOf(receipt, explanation) }
+  }
+
+/** A match that was only observed refused nothing. */
+function signatureMembers({ mcd_finding: found, policy_evaluation: evaluation }: SealedSections): Partial<Explanation> {
+  const isCause = found !== undefined && evaluation?.fired_rule_id === found.matched_signature_id
+  return (isCause && signatureName(found.library_hash, found.matched_signature_id)) || {}
+}
+
+/** None where the database does not have the document any more. */
+async function ruleMembers(policyOf: PolicyOfEvaluation, sections: SealedSections): Promise<Partial<Explanation>> {
+  const { policy_evaluation: evaluation } = sections
+  if (evaluation === undefined) return {}
+  const policy = await policyOf(evaluation)
+  return policy.policy_hash === evaluation.policy_hash ? explainRule(sections, policy) : {}
 }

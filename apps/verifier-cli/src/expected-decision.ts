@@ -2,7 +2,10 @@
  * `--decided-by FILE`: whether the policy decides as the records say. Loaded only when it is given, and so is the policy engine.
  * docs/verifier.md, "Decided again".
  */
-import { parseStrictJson, StrictJsonError, utf8Decode } from "@runseal/canonical"
+
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { parseStrictJson, StrictJsonError, sha256Hex, utf8Decode } from "@runseal/canonical"
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { parseDocument, type ReadDocument, readDocument } from "@runseal/core/verify/read-document"
 import { member } from "@runseal/core/vocabulary/json-members"
@@ -10,7 +13,6 @@ import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
 import type { DecidedAgain, SealedDecision } from "@runseal/policy/decide-again"
 import { InputError } from "./input-error.ts"
 import { DECIDED_TEXTS, type DecidedWord, type Expectation, type Expected, SCAN_STATED } from "./judgement.ts"
-import { type Payloads, payloadFiles } from "./payload-files.ts"
 import { DOCUMENT_LIMITS, readFile } from "./read-input.ts"
 
 /** What the options say of decisions. */
@@ -133,4 +135,34 @@ function expectedOf(
 function recordOf(read: ReadDocument): SealedDecision | undefined {
   if (read.document === "opening") return { sections: read.value.sections }
   return read.document === "bundle" ? read.value.bundle : undefined
+}
+
+// Payloads of a folder, found by the SHA-256 of their bytes, whatever the files are named.
+
+/** Files of the folder: the path of each is remembered. */
+const MAX_FILES = 100_000
+
+/** The text of the payload with this hash; undefined where no file is one. */
+type Payloads = (hash: string) => string | undefined
+
+/** Reads every file of a folder once, for its hash. Folders within it are not read. Throws InputError. */
+async function payloadFiles(folder: string): Promise<Payloads> {
+  const paths = filesOf(folder)
+  if (paths.length > MAX_FILES) throw new InputError(`--payloads takes a folder of at most ${MAX_FILES} files.`)
+  const byHash = new Map<string, string>()
+  for (const path of paths) byHash.set(sha256Hex(await readFile(path, DOCUMENT_LIMITS)), path)
+  return hash => {
+    const path = byHash.get(hash)
+    return path === undefined ? undefined : utf8Decode(readFileSync(path))
+  }
+}
+
+function filesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(({ name }) => join(folder, name))
+  } catch {
+    throw new InputError(`--payloads cannot read the folder ${folder}.`)
+  }
 }

@@ -1,13 +1,23 @@
 /** What the user expects of a record, by options such as `--require-outcome ok`: each is a check of its own. Loaded only when one is given. */
-import { sha256Hex } from "@runseal/canonical"
+import { StrictJsonError, sha256Hex } from "@runseal/canonical"
+import type { Opening } from "@runseal/core/artifacts/opening"
+import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
+import { compareClose } from "@runseal/core/verify/close-of-opening"
+import { verifyRead } from "@runseal/core/verify/document"
+import {
+  parseDocument,
+  type ReadDocument,
+  readDocument,
+  type Unreadable,
+  unreadable,
+} from "@runseal/core/verify/read-document"
 import type { RecordFacts } from "@runseal/core/verify/record-facts"
-import { LIMITATION_CODES, type LimitationCode, type Report } from "@runseal/core/verify/report"
+import { LIMITATION_CODES, type LimitationCode, type Report, VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
 import { unixTime } from "@runseal/core/vocabulary/unix-time"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Decider, DecisionOptions } from "./expected-decision.ts"
-import { openingExpectation } from "./expected-opening.ts"
 import { InputError } from "./input-error.ts"
 import type { Expectation, ExpectationId, Expected } from "./judgement.ts"
 import { DOCUMENT_LIMITS, readFile } from "./read-input.ts"
@@ -246,4 +256,39 @@ function durationOf(text: string): number {
   if (count === undefined || unitMs === undefined)
     throw new InputError("--max-age takes a number with s, m, h or d, such as 24h.")
   return Number(count) * unitMs
+}
+
+// `--opening FILE`: whether a record closes the permit of an opening that its reader has stored.
+
+/** Reads the opening, which must be one, and verifies it. Throws InputError. @param trusts those of the record */
+async function openingExpectation(file: string, trusts: readonly TrustedKeys[]): Promise<Expectation> {
+  const read = readBytes(await readFile(file, DOCUMENT_LIMITS))
+  if ("unreadable" in read) throw new InputError(`--opening cannot read ${file}: ${read.unreadable}.`)
+  if (read.document !== "opening") throw new InputError(`--opening takes the opening of a permit, and ${file} is none.`)
+  const { verdict, first_failure } = verifyRead(read, trusts)
+  if (verdict === VERDICTS.opening) return (_, document) => closeExpected(document, read.value, file)
+  const why = `${file} does not verify; first failed check: ${first_failure}`
+  return () => ({ id: "expected_opening", result: "fail", message: why })
+}
+
+function closeExpected(document: Uint8Array, opening: Opening, file: string): Expected {
+  const read = readBytes(document)
+  const id = "expected_opening"
+  if ("unreadable" in read || read.document !== "bundle")
+    return { id, result: "fail", message: "the document is no record of a run" }
+  const { problems, notes } = compareClose(read.value.bundle, opening)
+  const [problem] = problems
+  if (problem !== undefined) return { id, result: "fail", message: `the record ${problem}` }
+  return { id, result: "pass", message: [`the record closes the permit of ${file}`, ...notes].join("; ") }
+}
+
+function readBytes(bytes: Uint8Array): ReadDocument | Unreadable {
+  const problem = savedProblem(bytes)
+  if (problem !== undefined) return unreadable(problem)
+  try {
+    return readDocument(parseDocument(savedText(bytes)))
+  } catch (error) {
+    if (error instanceof StrictJsonError) return unreadable(`not strict JSON: ${error.message}`)
+    throw error
+  }
 }

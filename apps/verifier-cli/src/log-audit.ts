@@ -2,10 +2,14 @@
  * The audit of a log: its checkpoint is signed with a trusted key, the whole tree is rebuilt from its entries, and every
  * checkpoint seen before is part of it. Memory holds the tree's right edge and a few files, however long the log.
  */
-import { encodeBase64, equalBytes, utf8Decode } from "@runseal/canonical"
+import { decodeBase64, encodeBase64, equalBytes, utf8Decode } from "@runseal/canonical"
+import { isUnreadable } from "@runseal/core/verify/document"
+import { anchorsOf } from "@runseal/core/verify/document-anchors"
+import { VERDICTS } from "@runseal/core/verify/report"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
 import { rootOf } from "@runseal/log/merkle/compact-range"
-import { TILE_WIDTH } from "@runseal/log/merkle/tiles"
+import { hashLeaf, verifyConsistency, verifyInclusion } from "@runseal/log/merkle/rfc6962"
+import { buildConsistencyProof, buildInclusionProof, type ReadTile, TILE_WIDTH } from "@runseal/log/merkle/tiles"
 import { emptyStart, type RebuildStart, rebuildTree, startFromTiles } from "@runseal/log/merkle/tree-rebuild"
 import { type Checkpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { isWitnessKey, type NoteKey } from "@runseal/log/notes/signed-note"
@@ -13,14 +17,14 @@ import { verifyNote } from "@runseal/log/notes/verified-note"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { inOrder } from "./in-order.ts"
 import { InputError, MissingInput } from "./input-error.ts"
-import { type ClaimedEntry, checkClaimed, claimedEntries } from "./log-documents.ts"
 import { AuditFailure } from "./log-failure.ts"
-import { checkHead, holdTo, provePrefixes } from "./log-history.ts"
 import { checkGenesis, checkKeys, checkpointKeyIds, type DeclaredKeys, entryOf, readDeclaredKeys } from "./log-keys.ts"
 import { fewAtOnce, type LogSource } from "./log-source.ts"
 import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
 import { checkWitnesses, cosignedAt, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
+import { readInput } from "./read-input.ts"
 import { CHECKPOINT_LIMITS, headOf, readSeen, type SeenCheckpoint, storeSeen } from "./seen-checkpoints.ts"
+import { verifyAny } from "./verify-any.ts"
 
 /** Entry bundles read ahead, each with its tile: twice as many requests at a time. */
 const READ_AHEAD = 2
@@ -250,3 +254,129 @@ const wasSeenBy = (time: string, index: number, seen: readonly SeenCheckpoint[])
 
 const isBefore = (millis: number, time: string): boolean =>
   millis + CLOCK_TOLERANCE_SECONDS * 1000 < (clockMillis(time) ?? 0)
+
+// `--holds`: checks that records are in the audited log. A record's own verification shows only some tree that the log signed.
+
+/** Documents of one audit. */
+const MAX_DOCUMENTS = 1000
+
+/** An entry that a document says is in the log. */
+type ClaimedEntry = {
+  readonly document: string
+  readonly index: number
+  readonly leafHash: Uint8Array
+  /** The times it claims: that of the log, and the record's own clock where it has one. */
+  readonly dates: readonly { readonly millis: number; readonly whose: string }[]
+}
+
+/** The entries of documents that verify with this trust; one that does not fails the audit. Throws InputError. */
+async function claimedEntries(documents: readonly string[], trust: TrustedKeys): Promise<readonly ClaimedEntry[]> {
+  if (documents.length > MAX_DOCUMENTS)
+    throw new InputError(`At most ${MAX_DOCUMENTS} documents are checked in one audit.`)
+  const claimed: ClaimedEntry[] = []
+  for (const document of documents) {
+    const { report, record } = await verifyAny(await readInput(document), [trust])
+    if (isUnreadable(report)) throw new InputError(`${document} cannot be verified: ${report.unreadable}`)
+    if (report.verdict === VERDICTS.failed || report.anchors.length === 0)
+      throw new AuditFailure(
+        "documents",
+        `${document} does not verify as a record of this log's service: verify it by itself to see why.`,
+      )
+    for (const { anchor } of anchorsOf(record)) {
+      const { canonicalizedBody, inclusionProof, integratedTime } = anchor.entry
+      const body = decodeBase64(canonicalizedBody) ?? Uint8Array.of()
+      const logged = { millis: Number(integratedTime) * 1000, whose: "the log's time" }
+      const own = report.clock === undefined ? undefined : clockMillis(report.clock)
+      claimed.push({
+        document,
+        index: Number(inclusionProof.logIndex),
+        leafHash: hashLeaf(body),
+        dates: [logged, ...(own === undefined ? [] : [{ millis: own, whose: "its own clock" }])],
+      })
+    }
+  }
+  return claimed
+}
+
+/**
+ * Proves that entries are in an audited tree.
+ * @param size of it, of which `readTile` reads
+ * @param within entries that are accepted, such as those that were witnessed
+ */
+async function checkClaimed(
+  claimed: readonly ClaimedEntry[],
+  { size, root }: { readonly size: number; readonly root: Uint8Array },
+  within: number,
+  readTile: ReadTile,
+): Promise<void> {
+  for (const { document, index, leafHash } of claimed) {
+    if (index >= within)
+      throw new AuditFailure(
+        "documents",
+        `Entry ${index} of ${document} is not among the first ${within}, ${within < size ? "which are what was witnessed" : "which are all of this log"}.`,
+      )
+    const proof = await buildInclusionProof(index, size, readTile)
+    if (!verifyInclusion({ leafHash, index, size, proof, root }))
+      throw new AuditFailure("documents", `Entry ${index} of this log is not the one that ${document} holds.`)
+  }
+}
+
+// Compares a log with its checkpoints seen before: it may only grow. RFC 6962 §2.1.2.
+
+/** Compares the root of a tree with the one seen of the same size. Throws AuditFailure when they differ. */
+type HoldToSeen = (size: number, root: () => Uint8Array) => void
+
+/** The check to call with every size of a rebuild; the root is computed only where a checkpoint was seen. */
+function holdTo(seen: readonly SeenCheckpoint[]): HoldToSeen {
+  const bySize = new Map<number, SeenCheckpoint[]>()
+  for (const one of seen) bySize.set(one.head.size, [...(bySize.get(one.head.size) ?? []), one])
+  return (size, root) => {
+    for (const one of bySize.get(size) ?? []) if (!equalBytes(root(), one.head.root)) throw changedPast(one, root())
+  }
+}
+
+/** Refuses a checkpoint that is smaller than one seen before, or of the same size with another root. */
+function checkHead({ size, root }: Checkpoint, seen: readonly SeenCheckpoint[]): void {
+  const largest = seen.reduce<SeenCheckpoint | undefined>(
+    (most, one) => (most === undefined || one.head.size > most.head.size ? one : most),
+    undefined,
+  )
+  if (largest !== undefined && largest.head.size > size)
+    throw new AuditFailure(
+      "history",
+      `The log shrank, or this is an older copy of it: it shows ${size} entries, and had ${largest.head.size} when it was seen at ${largest.seen_at}.`,
+    )
+  holdTo(seen)(size, () => root)
+}
+
+/** Proofs that are made at one time. */
+const PROOFS_AHEAD = 4
+
+/**
+ * Proves from tiles that trees seen before are the first entries of a tree.
+ * @param base the tree that `readTile` reads; its tiles need no trust, since the proof must lead to both roots
+ */
+async function provePrefixes(seen: readonly SeenCheckpoint[], base: Checkpoint, readTile: ReadTile): Promise<void> {
+  const trees = new Map(seen.map(one => [`${one.head.size} ${encodeBase64(one.head.root)}`, one]))
+  const earlier = [...trees.values()].filter(({ head }) => head.size > 0 && head.size <= base.size)
+  const prove = async (at: number): Promise<SeenCheckpoint | undefined> => {
+    const one = earlier[at]
+    if (one === undefined) return undefined
+    const { size, root } = one.head
+    const proof = await buildConsistencyProof(size, base.size, readTile)
+    const isPrefix = verifyConsistency({ size1: size, size2: base.size, root1: root, root2: base.root, proof })
+    return isPrefix ? undefined : one
+  }
+  for await (const contradicted of inOrder(0, earlier.length, PROOFS_AHEAD, prove))
+    if (contradicted !== undefined) throw changedPast(contradicted)
+}
+
+function changedPast(one: SeenCheckpoint, found?: Uint8Array): AuditFailure {
+  const { size, root } = one.head
+  const now = found === undefined ? "and its tiles lead to another now" : `and has ${encodeBase64(found)} now`
+  return new AuditFailure(
+    "history",
+    `The log was forked or its past changed: its first ${size} entries had the root ${encodeBase64(root)} when it was seen at ${one.seen_at}, ${now}.`,
+    one,
+  )
+}

@@ -7,7 +7,7 @@ import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../src/artifacts/export-statement.ts"
 import { type Completeness, foldExport, PROBLEMS_MAX } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
-import { GAPS_MAX, ordinalGaps } from "../src/verify/ordinal-gaps.ts"
+import { GAPS_MAX, ordinalGaps } from "../src/verify/export-documents.ts"
 import { makeDeployment, sealBatch, sealRun } from "./fixtures/deployment.ts"
 import { exportText, placeOf, stateExport } from "./fixtures/sample-exports.ts"
 

@@ -2,16 +2,28 @@
  * Decides a run from the sections that its record holds. Pipeline, dry run and verifiers call this one function, so that a decision is made
  * again exactly as it was made. docs/pipeline.md, "Gates".
  */
+
+import type { AuthorizationAnswer } from "@cedar-policy/cedar-wasm/nodejs"
 import type { JsonObject } from "@runseal/canonical"
+import type { ReadAct } from "@runseal/core/act/read-act"
 import { type ActSection, shownAct } from "@runseal/core/artifacts/act-section"
 import { DECLARED_NAMES, type DeclaredName, shown } from "@runseal/core/artifacts/declared-sections"
 import { CLOSING_PARTS } from "@runseal/core/artifacts/permit-sections"
 import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sealed-sections"
 import { type DeclaredSources, declaredView } from "@runseal/core/derivation/v2/declared-view"
-import { contextHash, type PolicyFacts, sectionsRead } from "@runseal/core/formulas/policy-context"
-import { evaluatePolicy } from "./evaluate-policy.ts"
+import {
+  type CedarRequest,
+  cedarRequest,
+  contextHash,
+  type PolicyFacts,
+  sectionsRead,
+  UnwritableValue,
+} from "@runseal/core/formulas/policy-context"
+import { ENGINE_RULE_ID } from "@runseal/core/vocabulary/decision-codes"
+import { cedar } from "./cedar-engine.node.ts"
+import { ruleSetOf } from "./engine-rules.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
-import type { PolicyDecision } from "./policy-decision.ts"
+import { failed, type PolicyDecision, ruled } from "./policy-decision.ts"
 
 /** What a decision is made from. */
 export type DecidedSections = DeclaredSources & {
@@ -91,4 +103,60 @@ export function decide(policy: CompiledPolicy, sections: DecidedSections, facts:
   return request === undefined
     ? { decision }
     : { decision, context_hash: contextHash(request, saltsOf(policy, sections)) }
+}
+
+// Evaluation of a compiled policy. Doubt denies: an engine that reports any error has not decided.
+
+/** Cedar skips a forbid that errors and may then answer allow; so any error denies, whatever the engine decided. */
+function readAnswer(answer: AuthorizationAnswer): PolicyDecision {
+  if (answer.type === "failure") return failed(ENGINE_RULE_ID)
+  const { decision, diagnostics } = answer.response
+  const [erring] = diagnostics.errors.map(error => error.policyId).toSorted()
+  return erring === undefined ? ruled(decision, diagnostics.reason) : failed(erring)
+}
+
+/** The deny of an act that is not as its table says: no rule is asked. */
+const UNREADABLE: PolicyDecision = {
+  decision: "deny",
+  decision_reason_code: "ACT_UNREADABLE",
+  fired_rule_id: ENGINE_RULE_ID,
+  matched_rule_ids: [],
+}
+
+/** What a policy decided, and the request that it decided on; without one, no rule was asked. */
+type Evaluated = { readonly decision: PolicyDecision; readonly request?: CedarRequest }
+
+/** An act as it was read by its table. */
+type JudgedAct = ReadAct & { readonly name: string }
+
+/** The first rule that reads a value which Cedar cannot have exactly. */
+const readerOfTemperature = ({ rule_reads }: CompiledPolicy): string =>
+  [...rule_reads]
+    .filter(([, reads]) => reads.has(TEMPERATURE))
+    .map(([id]) => id)
+    .toSorted()[0] ?? ENGINE_RULE_ID
+const TEMPERATURE = "declared.attested.model_temperature"
+
+/**
+ * Decides one run with the Cedar engine; a policy with a `fixed_decision` does not need it. Deterministic, without clock or I/O; never
+ * throws.
+ * A rule that reads a temperature which no Cedar decimal can express exactly denies as an evaluation error: rounding it, or calling it
+ * absent, could change a deny into an allow.
+ * @param act present exactly where the policy has an act table for the route
+ */
+export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?: JudgedAct): Evaluated {
+  if (act !== undefined && act.unreadable.length > 0) return { decision: UNREADABLE }
+  if (policy.fixed_decision !== undefined) return { decision: policy.fixed_decision }
+  try {
+    const request = cedarRequest(facts, act, policy.reads)
+    const answer = cedar().statefulIsAuthorized({
+      ...request,
+      preparsedPolicySetId: ruleSetOf(policy),
+      entities: [],
+    })
+    return { decision: readAnswer(answer), request }
+  } catch (error) {
+    // The engine refuses what it cannot read (a lone surrogate, say) by throwing; its message may quote the request.
+    return { decision: failed(error instanceof UnwritableValue ? readerOfTemperature(policy) : ENGINE_RULE_ID) }
+  }
 }

@@ -4,8 +4,8 @@ import { CONTEXT_ROWS, cedarRequest, cedarSchema, type PolicyFacts } from "@runs
 import { POLICY_REASON_CODES } from "@runseal/core/vocabulary/decision-codes"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { evaluatePolicy } from "./decide.ts"
 import { ruleSetOf } from "./engine-rules.ts"
-import { evaluatePolicy } from "./evaluate-policy.ts"
 import { type CompiledPolicy, loadPolicy } from "./load-policy.ts"
 
 const input: PolicyFacts = {

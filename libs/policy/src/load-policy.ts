@@ -2,16 +2,14 @@
  * Policy document → parsed Cedar rules. Whatever could surprise at evaluation is refused here, when it is loaded:
  * an expression that is more than one expression or too deep, an unknown attribute, a rule that can never apply, rules that take long.
  */
-import type { PolicyJson } from "@cedar-policy/cedar-wasm/nodejs"
-import { digest, type JsonObject, type JsonValue } from "@runseal/canonical"
+import type { DetailedError, PolicyJson } from "@cedar-policy/cedar-wasm/nodejs"
+import { digest, type JsonObject, type JsonValue, utf8Decode, utf8Encode } from "@runseal/canonical"
 import { type ActTable, tableOf } from "@runseal/core/act/act-table"
 import { type ActReader, actReader } from "@runseal/core/act/read-act"
-import { type ContextReads, cedarSchema } from "@runseal/core/formulas/policy-context"
+import { attributesOf, type ContextReads, cedarSchema } from "@runseal/core/formulas/policy-context"
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.node.ts"
-import { conditionDepth, MAX_CONDITION_DEPTH } from "./condition-depth.ts"
-import { conditionFault } from "./condition-fault.ts"
 import { contextReads } from "./context-reads.ts"
 import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
@@ -213,4 +211,144 @@ export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DE
     reads: new Set([...rule_reads.values()].flatMap(reads => [...reads])),
     ...fixedDecision(document.rules),
   }
+}
+
+// How deep a condition is nested. The engine calls itself for each level of an expression, on a stack of its own: where that ends, it
+// answers nothing any more until the process starts anew. So a condition is measured before the engine reads it.
+
+/** A bracket fills this stack as four operators do. */
+const BRACKET = 4
+const IF = 2
+
+/** 40 brackets in each other, or 200 operators in a row. The engine bears more than one and a half times as much. */
+const MAX_CONDITION_DEPTH = 200
+
+/** Texts and comments, which nest nothing, and every token that does. */
+const TOKEN = /"(?:\\.|[^"\\])*"?|\/\/[^\r\n]*|!=|&&|\|\||[()[\]{},.!+*-]|\bif\b|==|[<>]|\b(?:in|like|has|is)\b/gs
+
+/** One pair of brackets, or the whole condition. */
+type Group = {
+  /** Of what is before the last comma. */
+  deepest: number
+  /** Operators since then: each one has all before it as its left side. */
+  operators: number
+  /** The longest row of members and calls since then, and the present one. */
+  members: number
+  row: number
+  /** The deepest bracket since then. */
+  inner: number
+}
+
+const newGroup = (): Group => ({ deepest: 0, operators: 0, members: 0, row: 0, inner: 0 })
+
+const endItem = (group: Group): number => Math.max(group.deepest, group.operators + group.members + group.inner)
+
+/** At least the depth of the expression that a condition is; of a text that is none, any number. */
+function conditionDepth(condition: string): number {
+  const outer: Group[] = []
+  let group = newGroup()
+  const close = (): void => {
+    const parent = outer.pop()
+    if (parent === undefined) return
+    parent.inner = Math.max(parent.inner, endItem(group) + BRACKET)
+    group = parent
+  }
+  for (const [token] of condition.matchAll(TOKEN)) {
+    if (token.startsWith('"') || token.startsWith("//")) continue
+    switch (token) {
+      case "(":
+      case "[":
+      case "{":
+        group.members = Math.max(group.members, ++group.row)
+        outer.push(group)
+        group = newGroup()
+        break
+      case ")":
+      case "]":
+      case "}":
+        close()
+        break
+      case ",":
+        group = { ...newGroup(), deepest: endItem(group) }
+        break
+      case ".":
+        group.members = Math.max(group.members, ++group.row)
+        break
+      case "if":
+        group.operators += IF
+        group.row = 0
+        break
+      case "&&":
+      case "||":
+      case "!":
+      case "+":
+      case "*":
+      case "-":
+        group.operators++
+        group.row = 0
+        break
+      default:
+        group.row = 0
+    }
+  }
+  while (outer.length > 0) close()
+  return endItem(group)
+}
+
+// What is wrong with a condition, and where, in words of our own. The engine's message is about a text that the author did not write: it
+// counts bytes, and names brackets that were put around the condition.
+
+/** Kinds of faults, by what the engine says of them; the first that fits counts. */
+const KINDS: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/optional attribute/, "the attribute may be absent: ask `has` first"],
+  [/ not found/, "there is no such attribute"],
+  [/unexpected type|not compatible/, "the types do not fit"],
+  [/is impossible/, "the rule matches no run"],
+  [/unrecognized (entity type|action)/, "there is no such type or action"],
+  [/mixed scripts|BIDI|confusable/i, "the text has characters that look like others"],
+  [/empty set/, "the set is empty"],
+  [/extension function argument|non-literal|number of arguments/, "the function does not take these arguments"],
+  [/not a valid (function|method)|is a method|is a function/, "there is no such function or method"],
+  [/invalid variable/, "there is no such name: attributes begin with `context.`, and texts have double quotes"],
+  [/too large/, "the number is too large"],
+  [/single quotes|strings are closed/, "texts begin and end with a double quote"],
+  [/'=' is not/, "two values are compared with `==`"],
+  [/unexpected token|invalid token/, "the condition cannot be read from there on"],
+]
+
+/** Where the condition begins in a text, how it is written, and which act it may read. */
+type Condition = { readonly head: string; readonly when: string } & NonNullable<Parameters<typeof attributesOf>[1]>
+
+/** The place and the reason, as the end of a sentence without its full stop. */
+function conditionFault(error: DetailedError | undefined, condition: Condition): string {
+  const { message = "", help, sourceLocations = [] } = error ?? {}
+  const reported = `${message} ${help ?? ""}`
+  const reason =
+    unknownAttribute(message, condition) ??
+    KINDS.find(([pattern]) => pattern.test(reported))?.[1] ??
+    "the engine does not accept it"
+  return `${placeOf(sourceLocations[0]?.start, condition)}${reason}`
+}
+
+/** A name that can be shown, of an attribute that the context does not have. */
+const NOT_FOUND = /attribute `((?:\w{1,64}\.){0,2})(\w{1,64})` in context .* not found/
+
+/** Names the attribute, and those that there are beside it; undefined for any other fault. */
+function unknownAttribute(message: string, condition: Condition): string | undefined {
+  const [, within, name] = NOT_FOUND.exec(message) ?? []
+  if (within === undefined || name === undefined) return undefined
+  if (within === "" && name === "act")
+    return "the rule reads an act and names none: give it the name of its act table under `act`"
+  const known = attributesOf(within.slice(0, -1), condition).map(each => `context.${within}${each}`)
+  return `there is no attribute context.${within}${name}, only ${known.join(", ")}`
+}
+
+/** @param start in bytes of the whole text */
+function placeOf(start: number | undefined, { head, when }: Condition): string {
+  const at = (start ?? 0) - utf8Encode(head).length
+  if (at < 0) return ""
+  const bytes = utf8Encode(when)
+  if (at >= bytes.length) return "at its end: "
+  const lines = (utf8Decode(bytes.subarray(0, at)) ?? when).split("\n")
+  return `at line ${lines.length}, column ${[...(lines.at(-1) ?? "")].length + 1}: `
 }

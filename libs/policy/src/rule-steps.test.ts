@@ -3,7 +3,7 @@ import { generateKeyPairSync, sign, verify } from "node:crypto"
 import type { JsonValue } from "@runseal/canonical"
 import type { PolicyFacts } from "@runseal/core/formulas/policy-context"
 import { describe, expect, test } from "vitest"
-import { evaluatePolicy } from "./evaluate-policy.ts"
+import { evaluatePolicy } from "./decide.ts"
 import { type CompiledPolicy, loadPolicy } from "./load-policy.ts"
 
 const policy = (...conditions: readonly string[]): JsonValue => ({

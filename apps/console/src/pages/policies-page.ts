@@ -5,18 +5,19 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import {
   DRY_RUN_DEFAULT,
   DRY_RUN_MAX,
+  type DryRunAnswer,
   dryRunAnswerSchema,
+  type Judgement,
   loadedPolicySchema,
   type PolicyVersion,
   policiesPageSchema,
 } from "@runseal/core/wire/policy-requests"
 import { isRefusal } from "../api.ts"
-import { address, time } from "../parts/format.ts"
+import { address, number, plural, time } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
-import { facts, formTokens, heading, named, notice, refused } from "../parts/pieces.ts"
+import { empty, facts, formTokens, heading, named, notice, refused, table } from "../parts/pieces.ts"
 import { administers, answerForm, formOf, show, type Visit } from "../visit.ts"
 import { policyRules } from "./policy-rules.ts"
-import { policyDiff, policyText, trialResult } from "./policy-trial.ts"
 
 const PATH = "/console/policies"
 /** Policies of the history that are shown. */
@@ -98,4 +99,98 @@ export async function policyForm(visit: Visit): Promise<Response> {
   const before = policies[0] === undefined ? "" : policyText(policies[0].policy)
   const csrf = administers(visit) ? visit.session.csrf_token : undefined
   return showPolicies({ ...visit, news: trialResult({ answer, before, after: policyText(policy) }, csrf) }, text)
+}
+
+// What another policy would change: its difference to the one in force, and the newest runs that it would decide otherwise.
+
+/** A policy as it is shown and edited. */
+const policyText = (policy: JsonObject): string => JSON.stringify(policy, null, 2)
+
+const SIGNS = { same: " ", old: "−", new: "+" } as const
+
+/** The difference; colour is not all that tells old from new. */
+const policyDiff = (before: string, after: string): Markup =>
+  html`<pre tabindex="0" class="code-block diff"><code>${diffLines(before, after).map(
+    ({ kind, text }) => html`<span class="${kind}">${SIGNS[kind]} ${text}
+</span>`,
+  )}</code></pre>`
+
+const judged = ({ decision, rule_id, missing_fields = [] }: Judgement): Markup =>
+  html`${decision.replace("_", " ")}${rule_id === undefined ? "" : html` <code>${rule_id}</code>`}${missing_fields.length === 0 ? "" : html`: ${missing_fields.join(", ")}`}`
+
+const COLUMNS = ["Run", "Route", "Now", "With the candidate"]
+
+function changes({ changes: found, changed }: DryRunAnswer): Markup {
+  if (found.length === 0) return empty("It would decide every one of these runs as it was decided.")
+  const rows = found.map(
+    ({ run_id, route_id, in_force, candidate }) =>
+      html`<tr><td><a href="/console/runs/${run_id}">${run_id}</a></td><td class="long">${route_id}</td><td>${judged(in_force)}</td><td>${judged(candidate)}</td></tr>`,
+  )
+  return html`${table("Runs that would be decided otherwise", COLUMNS, rows)}${changed > found.length ? html`<p class="quiet">The newest ${number(found.length)} of ${number(changed)}.</p>` : ""}`
+}
+
+type Trial = { readonly answer: DryRunAnswer; readonly before: string; readonly after: string }
+
+/** @param csrf token of an administrator; absent: the visitor may not load it */
+const trialResult = (
+  { answer, before, after }: Trial,
+  csrf: string | undefined,
+): Markup => html`<section class="card"><h2>What would change</h2>
+${facts([
+  ["Runs judged", number(answer.judged)],
+  ["Newly refused", html`<strong>${number(answer.newly_refused)}</strong>`],
+  ["Newly admitted", html`<strong>${number(answer.newly_admitted)}</strong>`],
+  ["Not judged", answer.not_judged === 0 ? undefined : plural(answer.not_judged, "run")],
+])}
+${changes(answer)}<h3>The text</h3>${before === after ? html`<p>It is the policy in force.</p>` : policyDiff(before, after)}
+${csrf === undefined || before === after ? "" : html`<form method="post" action="/console/policies">${formTokens(csrf)}<input type="hidden" name="policy" value="${verbatim(after)}"><label class="check"><input type="checkbox" name="sure" value="yes" required> From now on this policy decides</label><p class="buttons"><button name="action" value="load">Put it in force</button></p></form>`}</section>`
+
+// The difference of two texts, line by line.
+
+type DiffLine = { readonly kind: "same" | "old" | "new"; readonly text: string }
+
+/** Lines of a text that are compared; longer ones are shown as replaced. */
+const MAX_LINES = 1500
+
+/** The fewest lines that change, by their longest common subsequence. */
+function diffLines(before: string, after: string): readonly DiffLine[] {
+  const [old, fresh] = [before.split("\n"), after.split("\n")]
+  if (old.length > MAX_LINES || fresh.length > MAX_LINES)
+    return [
+      ...old.map(text => ({ kind: "old", text }) as const),
+      ...fresh.map(text => ({ kind: "new", text }) as const),
+    ]
+  const lengths = commonLengths(old, fresh)
+  const width = fresh.length + 1
+  const lengthAt = (i: number, j: number): number => lengths[i * width + j] ?? 0
+  const lines: DiffLine[] = []
+  let [i, j] = [0, 0]
+  while (i < old.length || j < fresh.length) {
+    const [was = "", is = ""] = [old[i], fresh[j]]
+    if (i < old.length && j < fresh.length && was === is) {
+      lines.push({ kind: "same", text: was })
+      i++
+      j++
+    } else if (j >= fresh.length || (i < old.length && lengthAt(i + 1, j) >= lengthAt(i, j + 1))) {
+      lines.push({ kind: "old", text: was })
+      i++
+    } else {
+      lines.push({ kind: "new", text: is })
+      j++
+    }
+  }
+  return lines
+}
+
+/** Lines that two texts have in common from each pair of places on. */
+function commonLengths(old: readonly string[], fresh: readonly string[]): Uint16Array {
+  const width = fresh.length + 1
+  const lengths = new Uint16Array((old.length + 1) * width)
+  for (let i = old.length - 1; i >= 0; i--)
+    for (let j = fresh.length - 1; j >= 0; j--)
+      lengths[i * width + j] =
+        old[i] === fresh[j]
+          ? (lengths[(i + 1) * width + j + 1] ?? 0) + 1
+          : Math.max(lengths[(i + 1) * width + j] ?? 0, lengths[i * width + j + 1] ?? 0)
+  return lengths
 }

@@ -1,7 +1,7 @@
 import { canonicalize, isJsonValue, type JsonObject, parseStrictJson } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { onlyMembers, type WantedMembers } from "./only-members.ts"
+import { onlyMembers, type WantedMembers } from "./sealed-event.ts"
 
 const prune = (object: JsonObject, wanted: WantedMembers) => parseStrictJson(onlyMembers(canonicalize(object), wanted))
 

@@ -3,8 +3,7 @@ import * as v from "valibot"
 import { describe, expect, test } from "vitest"
 import { actFromValues } from "./act-from-values.ts"
 import { type ActTable, actTableSchema, tableOf } from "./act-table.ts"
-import { foldName } from "./fold-name.ts"
-import { actReader, type ReadAct, readAct } from "./read-act.ts"
+import { actReader, foldName, type ReadAct, readAct } from "./read-act.ts"
 
 const TRANSFER: ActTable = v.parse(actTableSchema, {
   name: "transfer",

@@ -1,33 +1,106 @@
 /** Verifies an audit bundle. docs/formats.md section 16. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Bundle, RunFacts, SealedBundle } from "../artifacts/bundle-schema.ts"
-import { receiptOf } from "../artifacts/bundle-schema.ts"
+import { type Anchors, type Bundle, type BundleBody, type RunFacts, receiptOf } from "../artifacts/bundle-schema.ts"
+import { isShown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { explainReceipt } from "../artifacts/explanation.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import { refusalSentence } from "../artifacts/outcome-sentence.ts"
 import type { SealedSections } from "../artifacts/sealed-sections.ts"
+import type { SectionName } from "../artifacts/sections.ts"
 import { expand, reduce } from "../derivation/derive.ts"
+import { derivedNames } from "../derivation/v2/derive-sections.ts"
+import { unrepeatableKernels } from "../derivation/v2/run-kernels.ts"
+import { isCloseRecord, sectionsUntil } from "../derivation/v2/transcript.ts"
 import { preAnchorSections } from "../formulas/leaves.ts"
 import { bundleHash, executionManifest, partialManifest } from "../formulas/manifest-sections.ts"
 import { decisionClock } from "../formulas/moment.ts"
 import { isSealOf, manifestHash } from "../formulas/seal.ts"
-import { isRefused, OUTCOMES, withMark } from "../vocabulary/outcomes.ts"
+import { isRefused, KERNELS, OUTCOMES, type OutcomeKind, RECEIPT_KEYS, withMark } from "../vocabulary/outcomes.ts"
 import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
-import { checkAnchor, checkReceiptAnchor, chooseTrust } from "./anchor-check.ts"
+import { checkAnchor, checkReceiptAnchor, chooseTrust, passedFirstAnchor } from "./anchor-check.ts"
 import { SLOTS, type SlottedAnchor, slotted } from "./anchor-slots.ts"
-import { limitationsOf, passedChecks, withheldNames } from "./bundle-account.ts"
 import { redemptionEntries } from "./chain-document.ts"
 import { checkDecisions } from "./decisions.ts"
-import { collectFindings, conclude, type ExaminedBundle, type Findings } from "./examination.ts"
-import { checkMembers, checkSectionPresence } from "./expectations.ts"
+import { collectFindings, conclude, type ExaminedBundle, type Findings, type PassedChecks } from "./examination.ts"
 import { checkDerived, checkLinks, checkSectionHashes, checkView, intactSections } from "./links.ts"
-import { checkOutside, outsideFacts } from "./outside.ts"
-import { bundleFacts } from "./record-facts.ts"
+import { checkOutside, outsideFacts, outsideLimitations, passedOutside } from "./outside.ts"
+import type { BundleForms } from "./read-document.ts"
+import { bundleFacts, isOutputUnseen } from "./record-facts.ts"
 import { checkPlaces } from "./record-places.ts"
-import { type Report, VERDICTS, type Verdict } from "./report.ts"
-import { refusalBeforeFailure } from "./stage-error.ts"
-import { checkWitnessed } from "./witnessed.ts"
+import {
+  absent,
+  type Check,
+  type CheckId,
+  type Limitation,
+  type LimitationCode,
+  limitation,
+  type Report,
+  VERDICTS,
+  type Verdict,
+} from "./report.ts"
+import { refusalBeforeFailure, refusingGate } from "./stage-error.ts"
+import { checkWitnessed, passedWitnessed, witnessedLimitation } from "./witnessed.ts"
+
+// The members and sections that a bundle of each outcome has. docs/formats.md section 9.
+
+/** The sections that stages 7–9 add to a completed run. */
+const AFTER_LOG: readonly SectionName[] = ["pote_proof", "registry", "final_vfa"]
+
+/**
+ * The sections of a record follow from the steps that its run took: all of them, those up to the gate that stopped it, or those before
+ * the step that failed. A finding is there only after a match.
+ */
+function expectedSections(bundle: BundleBody): readonly SectionName[] {
+  const { outcome_kind: outcome, error_stage: failed } = bundle.run
+  const isClose = isCloseRecord(bundle.sections)
+  if (outcome === "ok") return [...sectionsUntil("LEDGER", isClose), "transcript", ...AFTER_LOG]
+  // A stage_error has no transcript, and the sections of stages 7–9 are lost when one of these fails.
+  if (outcome === "stage_error") return failed === undefined ? [] : sectionsUntil(failed, isClose, refusingGate(bundle))
+  const { error_stage: gate } = OUTCOMES[outcome]
+  return gate === "" ? [] : [...sectionsUntil("LEDGER", isClose, gate), "transcript"]
+}
+
+/** Top-level members beside kind, run, sections, anchors and bundle_hash. */
+function membersOf(outcome: OutcomeKind): readonly string[] {
+  const { artifact, marker } = OUTCOMES[outcome]
+  const beforeKernels = outcome === "pepg_deny" || outcome === "attestation_gap" || outcome === "stage_error"
+  return [
+    outcome === "ok" ? "manifest" : "derived",
+    ...(marker === undefined ? [] : ["partial_manifest"]),
+    ...(beforeKernels ? [] : ["allow_token"]),
+    ...(artifact === undefined ? [] : [artifact.key]),
+  ]
+}
+
+const ALL_MEMBERS = ["manifest", "derived", "partial_manifest", "allow_token", ...RECEIPT_KEYS] as const
+
+/** Checks that every member beside the sections is there exactly when it belongs to the outcome. */
+function checkMembers({ sealed, findings }: ExaminedBundle): void {
+  const members = membersOf(sealed.run.outcome_kind)
+  for (const name of ALL_MEMBERS) {
+    const wanted = members.includes(name)
+    const problem = `${name} ${wanted ? "is missing" : "does not belong here"}`
+    findings.require("shape", (sealed[name] !== undefined) === wanted, problem)
+  }
+}
+
+/** Sections that PEPG makes where an act table names the route, and where a signature matched. */
+const WHERE_THERE_IS_ONE: readonly string[] = ["act", "mcd_finding"]
+
+/** Checks that every section is held or named exactly when it belongs to the outcome. */
+function checkSectionPresence({ sealed, bundle, findings }: ExaminedBundle): void {
+  const present: readonly string[] = [...Object.keys(sealed.sections), ...derivedNames(sealed)]
+  const expected: readonly string[] = expectedSections(bundle)
+  for (const name of expected)
+    findings.require(
+      "sections",
+      present.includes(name) || WHERE_THERE_IS_ONE.includes(name),
+      `section ${name} is missing`,
+    )
+  for (const name of present)
+    findings.require("sections", expected.includes(name), `section ${name} does not belong here`)
+}
 
 /** The whole of a bundle's verification: every check runs, none is skipped after a failure. */
 const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
@@ -47,16 +120,6 @@ const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
   checkOutside,
   checkWitnessed,
 ]
-
-/** A record in its two forms. */
-export type BundleForms = {
-  /** As it is sealed, stored and served. */
-  readonly sealed: SealedBundle
-  /** In full, as the sealed form gives it. */
-  readonly bundle: Bundle
-  /** In full as a document states it, where the document is the full form. */
-  readonly view?: Bundle | undefined
-}
 
 /** Verifies a record in its full form, whose shape is known to be right. Never throws. */
 export function verifyBundle(view: Bundle, trusts: readonly TrustedKeys[]): Report {
@@ -228,4 +291,105 @@ function statementOf(bundle: Bundle): string | undefined {
   const sentence = withMark(OUTCOMES[outcome].sentence, bundle.sections.envelope)
   if (outcome !== "stage_error") return sentence
   return `${sentence} ${refusalBeforeFailure(bundle) ?? `Failed stage: ${stage ?? "unknown"}.`}`
+}
+
+// What the report of a bundle says: of each check that passed, and of what no check can know. docs/formats.md section 16.
+
+/** Sections of which the bundle has only the hash. */
+const withheldNames = ({ sections }: Bundle): Report["withheld"] =>
+  WITHHOLDABLE_NAMES.filter(name => "withheld" in (sections[name] ?? {}))
+
+/** What the report says of each check when nothing is wrong. */
+function passedChecks(bundle: Bundle, trust: TrustedKeys | undefined): PassedChecks {
+  const { sections, manifest, partial_manifest: partial, anchors } = bundle
+  const outside = passedOutside(anchors)
+  const witnessed = passedWitnessed(anchors, trust)
+  return {
+    shape: "kinds, fields and the parts of this outcome are as they must be",
+    sections: passedSections(bundle),
+    decision: passedDecision(bundle),
+    manifest:
+      manifest || partial
+        ? "the manifest hash is right and every field is its section's"
+        : absent("manifest", "this outcome has no manifest"),
+    transcript: sections.transcript
+      ? "the transcript is a path of the pipeline's state machine"
+      : absent("transcript", "this outcome has no transcript"),
+    executions: passedExecutions(bundle),
+    ...passedFirstAnchor(anchors.pre_anchor ?? anchors.receipt, {
+      source: "the sections",
+      owner: "the record",
+      none: NO_ANCHOR,
+    }),
+    bundle_hash: "the bundle hash covers the hashes of all parts",
+    complete_record: anchors.complete_record
+      ? `log entry ${anchors.complete_record.entry.logIndex} holds the whole record`
+      : absent("complete_record", NO_ANCHOR),
+    ...(outside === undefined ? {} : { outside }),
+    ...(witnessed === undefined ? {} : { witnessed }),
+  }
+}
+
+const NO_ANCHOR = "the record has no anchor of this kind"
+
+const withheld = (id: CheckId, message: string): Check => ({ id, result: "withheld", message })
+
+function passedSections(bundle: Bundle): Check | string {
+  const count = Object.keys(bundle.sections).length
+  const names = withheldNames(bundle)
+  if (names.length === 0) return `${count} sections match their hashes and each other`
+  return withheld("sections", `${count} sections match; withheld: ${names.join(", ")}`)
+}
+
+/** The declared token count is in request_substance, the attested fields are in attested_context. */
+function passedDecision({ sections, attestation_gap_receipt: gap }: Bundle): Check | string {
+  if (sections.policy_evaluation === undefined && gap === undefined)
+    return absent("decision", "no decision was reached")
+  const { request_substance, attested_context, budget_snapshot, closing } = sections
+  const countsHidden = !isShown(request_substance) || (closing !== undefined && !isShown(closing))
+  if (budget_snapshot !== undefined && countsHidden)
+    return withheld("decision", "the decision follows from its sections; the declared token count is withheld")
+  if (gap !== undefined && !isShown(attested_context))
+    return withheld("decision", "the receipt names the missing fields; the attested context is withheld")
+  return "decision, budget and review follow from their sections"
+}
+
+function passedExecutions({ sections }: Bundle): Check | string {
+  const { efa, envelope } = sections
+  if (efa === undefined || envelope === undefined) return absent("executions", "no kernel ran")
+  const unrepeated = unrepeatableKernels({ ...sections, envelope })
+  if (unrepeated.length === 0) return "the six kernels, run again, give what is recorded"
+  const repeated = KERNELS.filter(kernel => !unrepeated.includes(kernel)).join(", ")
+  return withheld(
+    "executions",
+    `run again, ${repeated} give what is recorded; ${unrepeated.join(", ")} read what is withheld and only their hashes were checked`,
+  )
+}
+
+/** What is left open of the log: of a record that carries what witnesses signed, what that leaves open. */
+function logLimitations(anchors: Anchors, trust: TrustedKeys | undefined): readonly LimitationCode[] {
+  const witnessed = witnessedLimitation(anchors, trust)
+  return outsideLimitations(anchors).map(code => (code === "operator_log" ? (witnessed ?? code) : code))
+}
+
+/** What was not verified and cannot be from the bundle alone. */
+function limitationsOf(bundle: Bundle, trust: TrustedKeys | undefined): readonly Limitation[] {
+  const { sections, anchors } = bundle
+  const review = sections.governance_review
+  const reviewed = review?.ai_output_hash !== undefined
+  const complete = anchors.complete_record !== undefined
+  const first = anchors.pre_anchor ?? anchors.receipt
+  return [
+    ...(first !== undefined || complete ? logLimitations(anchors, trust).map(limitation) : []),
+    limitation("declared_content"),
+    ...(sections.permit === undefined ? [] : [limitation("reported_act"), limitation("opening_before_act")]),
+    ...(complete ? [limitation("chain_tail")] : []),
+    ...(first !== undefined && !complete ? [limitation("run_facts_not_bound")] : []),
+    limitation("software_attestation"),
+    ...(reviewed && review.adapter_id === "builtin-rules" ? [limitation("builtin_reviewer")] : []),
+    ...(isOutputUnseen(sections) ? [limitation("output_not_reviewed")] : []),
+    ...(reviewed && review.adapter_id === "none" ? [limitation("review_disabled")] : []),
+    ...(sections.envelope?.enforcement === undefined ? [] : [limitation("observed_only")]),
+    ...(withheldNames(bundle).length > 0 ? [limitation("withheld_section")] : []),
+  ]
 }

@@ -4,8 +4,7 @@ import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import { type ChainDocument, chainAnchor, firstEntry } from "./chain-document.ts"
 import { brokenRules } from "./contradictions.ts"
-import type { Compared } from "./export-contradictions.ts"
-import { createPermitCheck } from "./export-permits.ts"
+import { type Compared, createPermitCheck } from "./export-permits.ts"
 import { createWindowCheck } from "./export-windows.ts"
 
 /** Compares a record with an opening. Each verifies by itself, under keys of one service. */

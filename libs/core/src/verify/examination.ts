@@ -2,17 +2,19 @@
  * One verification of one document: what its checks share, what they found, and the report at its end. Every check runs; none is
  * skipped after a failure.
  */
-import type { JsonObject, KnownTexts } from "@runseal/canonical"
-import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
-import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { decodeBase64, encodeHex, equalBytes, type JsonObject, type KnownTexts } from "@runseal/canonical"
+import { parseEntryBody, type TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import { formatUtcSeconds, isValidAt } from "@runseal/log/keys/validity"
+import type { LogKey, ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Bundle, SealedBundle } from "../artifacts/bundle-schema.ts"
 import { anchorFact, type SlottedAnchor } from "./anchor-slots.ts"
-import { withKeyNotes } from "./key-notes.ts"
 import {
   type AnchorFacts,
   type Check,
   type CheckId,
   FINDING_IDS,
+  type KeyNote,
+  limitation,
   type Report,
   VERDICTS,
   type Verdict,
@@ -119,3 +121,61 @@ export function conclude(
   }
   return withKeyNotes(report, [...anchors.map(({ anchor }) => anchor.entry), ...redemptions], trust)
 }
+
+// Notes on keys that signed a record's entries and are no longer in force. They fail nothing: the keys were valid then.
+
+/**
+ * The report with a note for each key of its log entries that has an end in the trust document. A key that was revoked later is a
+ * limitation too: its thief can sign leaves, and only the log's time shows that he did not date them back.
+ * @param entries those of the document itself, then those of the redemptions in it
+ * @param trust the trust document that the entries were verified with
+ */
+function withKeyNotes(
+  report: Report,
+  entries: readonly TransparencyLogEntry[],
+  trust: TrustedKeys | undefined,
+): Report {
+  if (trust === undefined || report.verdict === VERDICTS.failed || !hasEnds(trust)) return report
+  const notes = entries.flatMap(entry => notesOn(entry, trust))
+  const key_notes = notes.filter(({ key_id }, at) => notes.findIndex(note => note.key_id === key_id) === at)
+  if (key_notes.length === 0) return report
+  const revoked = key_notes.some(({ code }) => code === "key_revoked_later")
+  const limitations = revoked ? [...report.limitations, limitation("key_revoked_later")] : report.limitations
+  return { ...report, limitations, key_notes }
+}
+
+/** Most trust documents have no such key, and then no entry is parsed a second time. */
+const hasEnds = ({ serviceKeys, logKeys }: TrustedKeys): boolean => [...serviceKeys, ...logKeys].some(hasEnd)
+
+const hasEnd = (key: ServiceKey | LogKey): boolean =>
+  key.validTo !== undefined || ("revokedFrom" in key && key.revokedFrom !== undefined)
+
+function notesOn({ canonicalizedBody, logId, integratedTime }: TransparencyLogEntry, trust: TrustedKeys): KeyNote[] {
+  const time = Number(integratedTime)
+  const spki = parseEntryBody(decodeBase64(canonicalizedBody) ?? Uint8Array.of())?.spkiDer
+  const service = spki && trust.serviceKeys.find(key => equalBytes(key.spki, spki))
+  const log = trust.logKeys.find(key => key.logId === logId.keyId && isValidAt(key, time))
+  return [
+    ...(service !== undefined && hasEnd(service) ? [noteOnService(service, time)] : []),
+    ...(log !== undefined && hasEnd(log) ? [noteOnLog(log, time)] : []),
+  ]
+}
+
+function noteOnService({ keyId, validTo, revokedFrom }: ServiceKey, time: number): KeyNote {
+  const logged = `this was logged ${text(time)}`
+  if (revokedFrom === undefined) {
+    const sentence = `Service key ${keyId}: key retired, valid then (it signed until ${text(validTo)}, ${logged}).`
+    return { role: "service", key_id: keyId, code: "key_retired", sentence }
+  }
+  const sentence = `Service key ${keyId}: key revoked from ${text(revokedFrom)}, valid then (${logged}).`
+  return { role: "service", key_id: keyId, code: "key_revoked_later", sentence }
+}
+
+function noteOnLog({ logId, validTo }: LogKey, time: number): KeyNote {
+  const key_id = encodeHex(decodeBase64(logId) ?? Uint8Array.of())
+  const sentence = `Log key ${key_id}: key retired, valid then (it signed until ${text(validTo)}, this was logged ${text(time)}).`
+  return { role: "log", key_id, code: "key_retired", sentence }
+}
+
+/** RFC 3339 of a time between two times of a trust document. */
+const text = (seconds: number | undefined): string => (seconds === undefined ? "now" : formatUtcSeconds(seconds))

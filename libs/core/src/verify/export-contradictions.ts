@@ -2,17 +2,19 @@
  * Compares the documents of a chain with each other. Each may verify by itself, and an operator who holds every key can still make a chain
  * that contradicts itself: entries out of order, an identifier in two documents, movements of a window or permits that do not fit together.
  */
-import type { Bundle } from "../artifacts/bundle-schema.ts"
-import type { ExportStatement } from "../artifacts/export-statement.ts"
-import type { ChainDocument } from "./chain-document.ts"
-import { createIdentifierCheck } from "./export-identifiers.ts"
-import { createOrderCheck } from "./export-order.ts"
-import { createPermitCheck, type PermitCheck } from "./export-permits.ts"
-import { createPolicyCheck } from "./export-policies.ts"
-import { createWindowCheck, type WindowAccount } from "./export-windows.ts"
 
-/** What is wrong with a document beside those before it, and what a reader may want to know: ends of sentences. */
-export type Compared = { readonly problems: readonly string[]; readonly notes: readonly string[] }
+import { canonicalize, type JsonObject } from "@runseal/canonical"
+import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
+import type { Bundle } from "../artifacts/bundle-schema.ts"
+import { shown } from "../artifacts/declared-sections.ts"
+import type { ExportStatement } from "../artifacts/export-statement.ts"
+import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
+import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
+import { type ChainDocument, chainAnchor, firstEntry, redemptionEntries } from "./chain-document.ts"
+import { createIdentifierCheck } from "./export-identifiers.ts"
+import { type Compared, createPermitCheck, type PermitCheck } from "./export-permits.ts"
+import { createWindowCheck, type WindowAccount } from "./export-windows.ts"
 
 type Comparison = {
   /** Compares the next document of the piece, which verifies by itself. @param name of it */
@@ -133,3 +135,224 @@ const budgetSettings = (
   ["seconds of a budget window", window?.window_seconds],
   ["cap of tokens a window", window?.cap],
 ]
+
+// Compares the log entries of a chain's records with each other. A service gives run numbers, first entries and complete-record entries
+// in the order of the chain, and a log's time never goes back. So each new entry is compared with its few neighbours. Decision 0101.
+
+/** What is wrong with the entries of the next record: ends of sentences. @param name of the record, for later ones */
+type OrderCheck = (document: ChainDocument, name: string) => readonly string[]
+
+/** An entry of a record in the log. */
+type Place = { readonly index: number; readonly time: number; readonly name: string }
+/** The entries of one kind: the last one, and what their proofs show of the tree. */
+type Track = { last: Place | undefined; tree: TreeView }
+
+const placeOf = (entry: TransparencyLogEntry, name: string): Place => ({
+  index: Number(entry.logIndex),
+  time: Number(entry.integratedTime),
+  name,
+})
+
+const newTrack = (): Track => ({ last: undefined, tree: NOTHING_SEEN })
+
+function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): OrderCheck {
+  const statement = placeOf(entry, "the export statement")
+  const statementTree = viewOf(claimOf(entry))
+  const [firsts, lasts] = [newTrack(), newTrack()]
+  const between = completeEntries()
+  let run: { readonly id: number; readonly name: string } | undefined
+
+  const isForked = (view: TreeView): boolean =>
+    [statementTree, firsts.tree, lasts.tree].some(tree => areOfTwoTrees(tree, view))
+  /** Adds an entry behind those of its kind. */
+  const enter = (track: Track, entered: TransparencyLogEntry, place: Place, what: string): readonly string[] => {
+    const view = viewOf(claimOf(entered))
+    const forked = `proves itself in another tree than ${track.last?.name ?? statement.name}: the log was forked`
+    const problems = [...indexProblems(place, track.last, what), ...(isForked(view) ? [forked] : [])]
+    track.last = place
+    track.tree = seenFurther(track.tree, view, place.index)
+    return problems
+  }
+  return (document, name) => {
+    const problems: string[] = []
+    const times: string[] = []
+    const run_id = document.kind === "record" ? document.value.run.run_id : undefined
+    if (run_id !== undefined) {
+      if (run !== undefined && run_id === run.id) problems.push(`has the run number of ${run.name}`)
+      else if (run !== undefined && run_id < run.id) problems.push(`has a lower run number than ${run.name} before it`)
+      run = { id: run_id, name }
+    }
+    const first = firstEntry(document)
+    const last = chainAnchor(document)?.entry
+    if (first !== undefined) {
+      const place = placeOf(first, name)
+      const beside = between.around(place)
+      times.push(...beside.times, ...timeProblems(place, firsts.last))
+      problems.push(...enter(firsts, first, place, "first entry"), ...beside.problems)
+    }
+    if (last !== undefined) {
+      const place = placeOf(last, name)
+      times.push(...timeProblems(place, lasts.last), ...timeProblems(statement, place))
+      problems.push(...enter(lasts, last, place, "entry"))
+      if (place.index >= statement.index) problems.push("was logged after the statement that counts it")
+      between.add(place)
+    }
+    for (const redeemed of redemptionEntries(document)) {
+      times.push(...timeProblems(statement, placeOf(redeemed, `the redemption in ${name}`)))
+      if (isForked(viewOf(claimOf(redeemed))))
+        problems.push("holds a redemption that proves itself in another tree: the log was forked")
+    }
+    // One time that goes back is enough.
+    return [...problems, ...times.slice(0, 1)]
+  }
+}
+
+function indexProblems({ index }: Place, before: Place | undefined, what: string): readonly string[] {
+  if (before === undefined || index > before.index) return []
+  if (index === before.index) return [`is at log entry ${index}, as ${before.name} is`]
+  return what === "entry" ? [`was logged before ${before.name}`] : [`has its ${what} before that of ${before.name}`]
+}
+
+/** Whether the log's time goes back from one entry to one behind it. */
+function timeProblems(behind: Place, before: Place | undefined): readonly string[] {
+  if (before === undefined || behind.index <= before.index || behind.time >= before.time) return []
+  const [one, other] = [before, behind].map(
+    ({ index, name, time }) => `entry ${index} of ${name} was logged ${clockOf(time)}`,
+  )
+  return [`makes the log's time go back: ${one}, and ${other}`]
+}
+
+/** A log's time as text; the number where no calendar has it. @param seconds Unix */
+const clockOf = (seconds: number): string =>
+  seconds <= LAST_DATE_SECONDS ? new Date(seconds * 1000).toISOString() : `${seconds} s after 1970`
+
+/** ECMA-262 §21.4.1.1. */
+const LAST_DATE_SECONDS = 8_640_000_000_000
+
+/**
+ * Complete-record entries that a first entry may still come before: in a batch all first entries come before all complete ones. It holds
+ * at most as many as a batch has records of the tenant.
+ */
+function completeEntries(): {
+  readonly add: (place: Place) => void
+  /** What is wrong between a first entry, which comes behind all earlier first entries, and its neighbours. */
+  readonly around: (place: Place) => { readonly problems: readonly string[]; readonly times: readonly string[] }
+} {
+  let waiting: Place[] = []
+  let below: Place | undefined
+  return {
+    add: place => void waiting.push(place),
+    around: place => {
+      const passed = waiting.findIndex(({ index }) => index >= place.index)
+      const count = passed === -1 ? waiting.length : passed
+      below = waiting[count - 1] ?? below
+      if (count > 0) waiting = waiting.slice(count)
+      const [above] = waiting
+      if (above === undefined) return { problems: [], times: timeProblems(place, below) }
+      const isTaken = above.index === place.index
+      return {
+        problems: isTaken ? indexProblems(place, above, "first entry") : [],
+        times: [...timeProblems(place, below), ...timeProblems(above, place)],
+      }
+    },
+  }
+}
+
+// Compares what the records of a chain say of policies and signature libraries. A hash covers the whole document: one policy has one name, one
+// list of required fields and one effect for each rule, one library one severity for each signature.
+
+/** Facts that are remembered, of some 1,500 bytes at most; later facts are compared with these only. */
+const REMEMBERED_FACTS_MAX = 32_768
+
+/** What is wrong with the policy and library of the next record: ends of sentences. @param name of the record, for later ones */
+type PolicyCheck = (document: ChainDocument, name: string) => readonly string[]
+
+/** What of a record or an opening was decided by a policy. */
+type Decided = Pick<Bundle, "attestation_gap_receipt"> & {
+  readonly sections: Pick<Bundle["sections"], "policy_evaluation" | "mcd_finding" | "attested_context">
+}
+
+/** One thing that a record says of a hashed document. */
+type Fact = {
+  /** Hash and part of the document: what the fact is about. */
+  readonly about: string
+  readonly value: string
+  /** Why it cannot be true beside another value that an earlier record gives. */
+  readonly contradicts: (earlier: string) => string
+}
+
+function createPolicyCheck(limit: number = REMEMBERED_FACTS_MAX): PolicyCheck {
+  const known = new Map<string, { readonly value: string; readonly by: string }>()
+  return (document, record) => {
+    if (document.kind === "end" || document.kind === "event") return []
+    const bundle: Decided = document.value
+    const facts = [...policyFacts(bundle), ...requiredFacts(bundle), ...effectFacts(bundle), ...severityFacts(bundle)]
+    return facts.flatMap(({ about, value, contradicts }) => {
+      const first = known.get(about)
+      if (first === undefined && known.size < limit) known.set(about, { value, by: record })
+      return first === undefined || first.value === value ? [] : [contradicts(first.by)]
+    })
+  }
+}
+
+function policyFacts({ sections, attestation_gap_receipt: gap }: Decided): readonly Fact[] {
+  const named = sections.policy_evaluation ?? gap
+  if (named === undefined) return []
+  const { policy_id, policy_name, profile_tag, policy_hash: hash } = named
+  const identity: JsonObject = { policy_id, policy_name, ...(profile_tag === undefined ? {} : { profile_tag }) }
+  const another = (what: string, value: string): Fact => ({
+    about: `${hash} ${what}`,
+    value,
+    contradicts: earlier => `gives the policy ${hash} another ${what} than ${earlier}`,
+  })
+  const required = gap === undefined ? [] : [another("list of required fields", canonicalize(gap.required_fields))]
+  const scan = sections.policy_evaluation?.signature_scan
+  const scanned = scan === undefined ? [] : [another("signature scan", canonicalize(scan))]
+  return [another("name", canonicalize(identity)), ...required, ...scanned]
+}
+
+/** A run that was admitted shows which fields its policy does not require. */
+function requiredFacts({ sections, attestation_gap_receipt: gap }: Decided): readonly Fact[] {
+  const about = (hash: string, field: string): string => `${hash} requires ${field}`
+  if (gap !== undefined)
+    return gap.required_fields.map(field => ({
+      about: about(gap.policy_hash, field),
+      value: "yes",
+      contradicts: earlier =>
+        `gives ${field} as required by the policy ${gap.policy_hash}, which admitted ${earlier} without it`,
+    }))
+  const { policy_evaluation: evaluation } = sections
+  const context = shown(sections.attested_context)
+  if (evaluation === undefined || context === undefined) return []
+  const { policy_hash: hash } = evaluation
+  const lacking = missingAttestedFields(context.declared, ATTESTED_FIELDS)
+  return lacking.map(field => ({
+    about: about(hash, field),
+    value: "no",
+    contradicts: earlier => `was admitted without ${field}, which the policy ${hash} requires, as ${earlier} gives it`,
+  }))
+}
+
+/** Rules that determined a decision all have its effect. */
+function effectFacts({ sections: { policy_evaluation: evaluation } }: Decided): readonly Fact[] {
+  if (evaluation === undefined) return []
+  const { policy_hash: hash, decision, matched_rule_ids: matched } = evaluation
+  return matched.map(rule => ({
+    about: `${hash} effect of ${rule}`,
+    value: decision,
+    contradicts: earlier => `gives the rule ${rule} of the policy ${hash} another effect than ${earlier}`,
+  }))
+}
+
+function severityFacts({ sections: { mcd_finding: finding } }: Decided): readonly Fact[] {
+  if (finding === undefined) return []
+  const { library_hash: hash, matched_signature_id: signature, severity } = finding
+  return [
+    {
+      about: `${hash} severity of ${signature}`,
+      value: severity,
+      contradicts: earlier =>
+        `gives the signature ${signature} of the library ${hash} another severity than ${earlier}`,
+    },
+  ]
+}

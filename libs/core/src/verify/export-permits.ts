@@ -10,8 +10,10 @@ import type { PermitUseSection, Redemption } from "../artifacts/permit-sections.
 import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
 import { leafDigest } from "../formulas/leaves.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
-import type { Compared } from "./export-contradictions.ts"
 import { firstPlaces } from "./export-identifiers.ts"
+
+/** What is wrong with a document beside those before it, and what a reader may want to know: ends of sentences. */
+export type Compared = { readonly problems: readonly string[]; readonly notes: readonly string[] }
 
 /** Permits that are remembered once they were closed or ended in the piece, of 12 to 32 bytes. */
 const REMEMBERED_ENDS_MAX = 8_388_608

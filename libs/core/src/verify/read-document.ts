@@ -21,10 +21,19 @@ import {
   OPENING_KIND,
   PERMIT_END_KIND,
 } from "../vocabulary/versions.ts"
-import type { BundleForms } from "./bundle.ts"
 import { parseReceiptDocument, type ReceiptDocument } from "./receipt.ts"
 import { parseAttestation } from "./verify-attestation.ts"
 import { type EnvelopedStatement, parseRunStatement } from "./verify-run-statement.ts"
+
+/** A record in its two forms. */
+export type BundleForms = {
+  /** As it is sealed, stored and served. */
+  readonly sealed: SealedBundle
+  /** In full, as the sealed form gives it. */
+  readonly bundle: Bundle
+  /** In full as a document states it, where the document is the full form. */
+  readonly view?: Bundle | undefined
+}
 
 /** A document of a known kind, whose shape is right. */
 export type ReadDocument =

@@ -1,8 +1,7 @@
 import { sha256Hex } from "@runseal/canonical"
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { BUNDLE_DICTIONARY_2 } from "./bundle-dictionary.ts"
-import { openPacker, packBundle, unpackBundle } from "./bundle-text.ts"
+import { BUNDLE_DICTIONARY_2, openPacker, packBundle, unpackBundle } from "./bundle-text.ts"
 
 const DICTIONARY_2_SHA256 = "0c1f5906b69787289b79c5c6c79da9fd43b2c3df3e94f0da2a0b3fa10ed4e40f"
 
