@@ -60,7 +60,7 @@ def test_every_derived_section_is_built() -> None:
 
 
 def test_the_severities_are_those_of_the_shipped_library() -> None:
-    library = json.loads((REPOSITORY / "apps/server/src/run/policy/signature-library.json").read_text())
+    library = json.loads((REPOSITORY / "apps/server/src/policy/signature-library.json").read_text())
     assert digest(library) == LIBRARY_HASH
     assert {each["id"]: each["severity"] for each in library["signatures"]} == SEVERITIES
     page = (REPOSITORY / "docs/formats.md").read_text()

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { IDEMPOTENCY_KEY_MAX_LENGTH } from "@runseal/core/wire/idempotency-key"
 import { expect, test } from "vitest"
-import { KEY_KEPT_MS } from "../src/front/access/idempotency.ts"
+import { KEY_KEPT_MS } from "../src/http/access/idempotency.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { expectReplayed, isReplay, newKey, sendKeyed } from "./harness/keyed.ts"
 import { type Answer, expectRefused, numberAt } from "./harness/read-answer.ts"

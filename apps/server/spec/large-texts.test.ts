@@ -1,6 +1,6 @@
 /** A mebibyte that is slow to look through: judged like any other, and nobody else waits for it. */
 import { describe, expect, test } from "vitest"
-import { LARGE_TEXT_UNITS } from "../src/run/inspection/inspection.ts"
+import { LARGE_TEXT_UNITS } from "../src/inspection/inspection.ts"
 import { textAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"

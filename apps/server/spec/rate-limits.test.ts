@@ -1,6 +1,6 @@
 /** docs/api.md, "Limits": requests a minute, per key and per address. Trial keys have a quota besides: trial-quota.test.ts. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { WINDOW_MS } from "../src/front/access/request-counter.ts"
+import { WINDOW_MS } from "../src/http/access/request-counter.ts"
 import { readConfig } from "../src/options/config.ts"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/key-holders.ts"

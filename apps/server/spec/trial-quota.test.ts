@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
-import { TRIAL_CAP } from "../src/front/access/trial-quota.ts"
+import { TRIAL_CAP } from "../src/http/access/trial-quota.ts"
 import { FOLDER_ID_FILE, UNFINISHED } from "../src/keys/head-file.ts"
 import { eachDatabase, postgresStart, postgresTitle } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/key-holders.ts"

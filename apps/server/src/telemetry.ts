@@ -6,9 +6,9 @@ import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { DeliveryFault } from "@runseal/core/wire/delivery-messages"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
-import type { LogRefusal as OutsideRefusal } from "./abroad/outbox/ask-log.ts"
-import type { WitnessFault, WitnessRefusal } from "./abroad/witnessing/ask-witness.ts"
-import type { ReportFault } from "./run/pipeline/stage-failure.ts"
+import type { LogRefusal as OutsideRefusal } from "./outbound/outbox/ask-log.ts"
+import type { WitnessFault, WitnessRefusal } from "./outbound/witnessing/ask-witness.ts"
+import type { ReportFault } from "./pipeline/stage-failure.ts"
 import { StoreError, type StoreErrorCode } from "./store/driver/store-errors.ts"
 
 /** A route as it was registered, such as `GET /runs/:id`. */

@@ -15,7 +15,7 @@ import { numberAt } from "../../../apps/server/spec/harness/read-answer.ts"
 import { request } from "../../../apps/server/spec/harness/sample-requests.ts"
 import { openService, type TestService } from "../../../apps/server/spec/harness/test-service.ts"
 import { until } from "../../../apps/server/spec/harness/until.ts"
-import { createMetrics } from "../../../apps/server/src/front/metrics/metrics.ts"
+import { createMetrics } from "../../../apps/server/src/http/metrics/metrics.ts"
 import { openDatabase, openStandby } from "../../../apps/server/src/store/driver/database.ts"
 
 const DEADLINE_MS = 480_000

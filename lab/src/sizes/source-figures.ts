@@ -1,7 +1,8 @@
 /** Figures that are counted from the sources of the repository: lines, rooms, imports, names, and in how many files a fact is written. */
 
 import { posix } from "node:path"
-import { roomOf, targetOf } from "../../../tools/src/rooms/check-rooms.ts"
+import { roomOf } from "../../../tools/src/rooms/check-rooms.ts"
+import { circlesOf, type ImportGraph, importGraph } from "../../../tools/src/rooms/import-circles.ts"
 import { readText, repositoryPaths } from "../../../tools/src/rooms/repository-files.ts"
 import { server } from "../../../tools/src/rooms/rooms.ts"
 import { isTest, type SourceFile, sourceFile } from "../../../tools/src/rooms/source-file.ts"
@@ -34,8 +35,7 @@ export function sourceFigures(): readonly Figure[] {
   const python = paths.filter(path => path.startsWith("python/") && path.endsWith(".py"))
   const pythonTests = python.filter(path => path.includes("/tests/"))
   const written = (files: readonly string[]): number => sum(files.map(path => lines(readText(path))))
-  const known = new Set(sources.map(({ path }) => path))
-  const imports = new Map(product.map(file => [file.path, importedFiles(file, known)]))
+  const imports = importGraph(product)
   const rooms = new Set(product.map(({ path }) => roomOf(path)?.path ?? "").filter(room => room.startsWith(server(""))))
   const circles = circlesOf(imports)
   return [
@@ -86,46 +86,11 @@ export function sourceFigures(): readonly Figure[] {
   ]
 }
 
-function importedFiles(file: SourceFile, known: ReadonlySet<string>): readonly string[] {
-  return file.imports.flatMap(({ specifier }) => {
-    const target = targetOf(file.path, specifier)
-    if (target === undefined) return []
-    const found = [target, `${target}.ts`, `${target}/index.ts`].find(path => known.has(path))
-    return found === undefined || found === file.path ? [] : [found]
-  })
-}
-
-function singleReaders(imports: ReadonlyMap<string, readonly string[]>): number {
+function singleReaders(imports: ImportGraph): number {
   const readers = new Map<string, Set<string>>()
   for (const [importer, targets] of imports)
     for (const target of targets) readers.set(target, (readers.get(target) ?? new Set()).add(importer))
   return [...readers.values()].filter(({ size }) => size === 1).length
-}
-
-/** Groups of files that import each other in a circle: strongly connected components of two or more, by Tarjan's algorithm. */
-function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
-  const order = new Map<string, number>()
-  const lowest = new Map<string, number>()
-  const open: string[] = []
-  const found: string[][] = []
-  const visit = (file: string): number => {
-    const number = order.size
-    order.set(file, number)
-    open.push(file)
-    let low = number
-    for (const target of imports.get(file) ?? []) {
-      if (!order.has(target)) low = Math.min(low, visit(target))
-      else if (open.includes(target)) low = Math.min(low, order.get(target) ?? low)
-    }
-    lowest.set(file, low)
-    if (low === number) {
-      const circle = open.splice(open.indexOf(file))
-      if (circle.length > 1) found.push(circle)
-    }
-    return low
-  }
-  for (const file of imports.keys()) if (!order.has(file)) visit(file)
-  return found
 }
 
 /** As `package: name`. A file that its package.json names is an entry, or one of the forms that import conditions choose from: it is not counted. */

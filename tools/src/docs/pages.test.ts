@@ -59,7 +59,7 @@ describe("docs/operations.md", () => {
   })
 
   test("has every metric", () => {
-    const metrics = [...read("apps/server/src/front/metrics/metrics.ts").matchAll(/"(runseal_\w+)"/g)].map(
+    const metrics = [...read("apps/server/src/http/metrics/metrics.ts").matchAll(/"(runseal_\w+)"/g)].map(
       ([, name]) => name,
     )
     expect(metrics.length).toBeGreaterThan(5)
@@ -70,8 +70,8 @@ describe("docs/operations.md", () => {
 
 describe("docs/api.md", () => {
   const api = read("docs/api.md")
-  const sources = readdirSync(join(ROOT, "apps/server/src/front/routes")).map(name =>
-    read(`apps/server/src/front/routes/${name}`),
+  const sources = readdirSync(join(ROOT, "apps/server/src/http/routes")).map(name =>
+    read(`apps/server/src/http/routes/${name}`),
   )
   const routes = sources.flatMap(text => [...text.matchAll(/\.(get|post|delete)\("(\/[^"]*)"/g)])
 

@@ -14,7 +14,7 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { ASSET_NAMES } from "@runseal/console/assets/asset-names"
-import { SWAGGER_UI_FILES } from "@runseal/server/front/discovery/docs-page"
+import { SWAGGER_UI_FILES } from "@runseal/server/http/discovery/docs-page"
 import { readOrMakeTemplate } from "@runseal/server/store/driver/database"
 import { ROOT, readLockfile, runtimePackages, SHIPPED_FILES_OF } from "../supply-chain/lockfile.ts"
 import { npm } from "../supply-chain/npm.ts"
@@ -93,9 +93,7 @@ async function stageServer(folder: string): Promise<void> {
       name => [`${CONSOLE}/dist/assets/${name}`, readFileSync(join(ROOT, CONSOLE, "dist/assets", name))] as const,
     ),
     [`${SERVER}/src/source-revision.txt`, `${revision ?? "unknown"}\n`],
-    ...swaggerUi.map(
-      name => [`${SERVER}/src/front/discovery/swagger-ui/${name}`, installed(SWAGGER_UI, name)] as const,
-    ),
+    ...swaggerUi.map(name => [`${SERVER}/src/http/discovery/swagger-ui/${name}`, installed(SWAGGER_UI, name)] as const),
   ])
   await readOrMakeTemplate()
   for (const name of readdirSync(join(ROOT, TEMPLATE)))

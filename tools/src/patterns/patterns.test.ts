@@ -73,9 +73,9 @@ describe("no text of a stranger keeps a regular expression busy", () => {
     // Counts of hex digits of our own; paths of our own description, a segment of which is `[^/]+`.
     expect(made).toEqual([
       "apps/otlp/src/trace-request.ts",
-      "apps/server/src/front/access/api-key.ts",
-      "apps/server/src/front/access/sessions.ts",
-      "apps/server/src/front/discovery/known-parameters.ts",
+      "apps/server/src/http/access/api-key.ts",
+      "apps/server/src/http/access/sessions.ts",
+      "apps/server/src/http/discovery/known-parameters.ts",
     ])
   })
 })

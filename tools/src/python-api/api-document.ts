@@ -1,5 +1,5 @@
 /** The OpenAPI document as the generator reads it. */
-import { openApiDocument } from "@runseal/server/front/discovery/openapi"
+import { openApiDocument } from "@runseal/server/http/discovery/openapi"
 
 export type Schema = {
   readonly $ref?: string

@@ -24,12 +24,12 @@ describe("open doors", () => {
     ["libs/log/src/keys/signatures.node.ts", 'import { createHash, verify } from "node:crypto"'],
     ["libs/sdk/src/client.ts", 'import type { RunSummary } from "@runseal/core/wire/run-summaries"'],
     ["apps/verifier-cli/src/main.ts", 'import { verify } from "@runseal/core/verify/document"'],
-    ["apps/server/src/app.ts", 'import { runRoutes } from "./front/routes/runs-routes.ts"'],
-    ["apps/server/src/front/routes/runs-routes.ts", 'import { seal } from "../../sealing/sealer.ts"'],
-    ["apps/server/src/front/routes/runs-routes.ts", 'import { Hono } from "hono"'],
+    ["apps/server/src/app.ts", 'import { runRoutes } from "./http/routes/runs-routes.ts"'],
+    ["apps/server/src/http/routes/runs-routes.ts", 'import { seal } from "../../sealing/sealer.ts"'],
+    ["apps/server/src/http/routes/runs-routes.ts", 'import { Hono } from "hono"'],
     ["apps/server/src/store/runs.ts", 'import { eq } from "drizzle-orm"'],
-    ["apps/server/src/front/access/api-key.ts", 'import { createHash } from "node:crypto"'],
-    ["apps/server/src/front/http/origin.ts", 'import { createHmac } from "node:crypto"'],
+    ["apps/server/src/http/access/api-key.ts", 'import { createHash } from "node:crypto"'],
+    ["apps/server/src/http/origin.ts", 'import { createHmac } from "node:crypto"'],
     ["libs/pdf/src/file/pdf-document.ts", 'import { PDFDocument } from "@cantoo/pdf-lib"'],
     ["apps/server/spec/execute.test.ts", 'import { createClient } from "@runseal/sdk"'],
     ["libs/core/src/artifacts/bundle.test.ts", 'import { verify } from "../verify/document.ts"'],
@@ -95,29 +95,29 @@ describe("closed doors", () => {
       "room: apps/verifier-cli may not enter libs/sdk/src",
     ],
     [
-      "apps/server/src/front/routes/a.ts",
+      "apps/server/src/http/routes/a.ts",
       'import { x } from "@runseal/sdk"',
-      "room: apps/server/src/front/routes may not enter libs/sdk/src",
+      "room: apps/server/src/http may not enter libs/sdk/src",
     ],
     [
-      "apps/server/src/run/pipeline/a.ts",
-      'import { x } from "../../store/runs.ts"',
-      "room: apps/server/src/run/pipeline may not enter apps/server/src/store/runs.ts",
+      "apps/server/src/pipeline/a.ts",
+      'import { x } from "../store/runs.ts"',
+      "room: apps/server/src/pipeline may not enter apps/server/src/store/runs.ts",
     ],
     [
-      "apps/server/src/run/pipeline/stages/a.ts",
-      'import { x } from "../../../front/http/render-error.ts"',
-      "room: apps/server/src/run/pipeline may not enter apps/server/src/front/http/render-error.ts",
+      "apps/server/src/pipeline/stages/a.ts",
+      'import { x } from "../../http/render-error.ts"',
+      "room: apps/server/src/pipeline may not enter apps/server/src/http/render-error.ts",
     ],
     [
       "apps/server/src/store/a.ts",
-      'import { x } from "../front/routes/runs-routes.ts"',
-      "room: apps/server/src/store may not enter apps/server/src/front/routes/runs-routes.ts",
+      'import { x } from "../http/routes/runs-routes.ts"',
+      "room: apps/server/src/store may not enter apps/server/src/http/routes/runs-routes.ts",
     ],
     [
-      "apps/server/src/front/routes/a.ts",
+      "apps/server/src/http/routes/a.ts",
       'import { x } from "../../app.ts"',
-      "room: apps/server/src/front/routes may not enter apps/server/src/app.ts",
+      "room: apps/server/src/http may not enter apps/server/src/app.ts",
     ],
     ["apps/server/src/extras/a.ts", "", "room: apps/server/src/extras has no row in tools/src/rooms/rooms.ts"],
     ["libs/core/src/extras/a.ts", "", "room: libs/core/src/extras has no row in tools/src/rooms/rooms.ts"],
@@ -141,7 +141,7 @@ describe("packages stay in their rooms", () => {
       "package: hashing (@noble/hashes/sha2.js) may not be imported here",
     ],
     [
-      "apps/server/src/front/routes/a.ts",
+      "apps/server/src/http/routes/a.ts",
       'import { randomBytes, createHash } from "node:crypto"',
       "package: hashing (node:crypto) may not be imported here",
     ],
@@ -151,7 +151,7 @@ describe("packages stay in their rooms", () => {
       "package: hashing (node:crypto) may not be imported here",
     ],
     [
-      "apps/server/src/front/routes/a.ts",
+      "apps/server/src/http/routes/a.ts",
       'import { request } from "node:https"',
       "package: connections to other machines (node:https) may not be imported here",
     ],
@@ -161,12 +161,12 @@ describe("packages stay in their rooms", () => {
       "package: connections to other machines (node:tls) may not be imported here",
     ],
     [
-      "apps/server/src/front/routes/a.ts",
+      "apps/server/src/http/routes/a.ts",
       'import { sql } from "drizzle-orm"',
       "package: the database (drizzle-orm) may not be imported here",
     ],
     [
-      "apps/server/src/run/pipeline/a.ts",
+      "apps/server/src/pipeline/a.ts",
       'import type { Sql } from "postgres"',
       "package: the database (postgres) may not be imported here",
     ],
@@ -176,7 +176,7 @@ describe("packages stay in their rooms", () => {
       "package: HTTP (hono) may not be imported here",
     ],
     [
-      "apps/server/src/run/pipeline/a.ts",
+      "apps/server/src/pipeline/a.ts",
       'import { HTTPException } from "hono/http-exception"',
       "package: HTTP (hono/http-exception) may not be imported here",
     ],
@@ -198,7 +198,7 @@ describe("packages stay in their rooms", () => {
 
 test("a violation is at the line of its import", () => {
   const text = 'import { a } from "./a.ts"\nimport {\n  b,\n} from "../store/b.ts"\n'
-  expect(checkRooms(sourceFile("apps/server/src/run/pipeline/x.ts", text))).toMatchObject([{ line: 4 }])
+  expect(checkRooms(sourceFile("apps/server/src/pipeline/x.ts", text))).toMatchObject([{ line: 4 }])
 })
 
 test("no two rows are about the same room, and every package name leads somewhere", () => {

@@ -79,10 +79,7 @@ interface PackageRule {
   readonly except?: RegExp
 }
 
-const NO_DATABASE = [
-  ...["run/pipeline", "front/routes", "front/http", "run/policy", "run/review", "report"].map(server),
-  "apps/verifier-cli",
-]
+const NO_DATABASE = [...["pipeline", "http", "policy", "review", "report"].map(server), "apps/verifier-cli"]
 
 /** Programs that test, measure and show the service; nobody else runs them. */
 const PROGRAMS_OF_OURS = ["lab", "tools", "examples", "apps/server/cluster", "apps/server/spec"]
@@ -103,7 +100,7 @@ const PACKAGE_RULES: readonly PackageRule[] = [
       FORMULAS,
       LOG,
       server("keys"),
-      server("front/access"),
+      server("http/access"),
       `${PDF}/file/check-sum.node.ts`,
     ],
   },
@@ -111,10 +108,10 @@ const PACKAGE_RULES: readonly PackageRule[] = [
   {
     name: "HTTP",
     modules: /^(?:hono|@hono\/[\w-]+|hono-openapi)(?:\/|$)/,
-    never: ["libs", ...["store", "run/pipeline", "run/policy", "run/review", "sealing", "keys", "report"].map(server)],
+    never: ["libs", ...["store", "pipeline", "policy", "review", "sealing", "keys", "report"].map(server)],
   },
   // The rooms report to the telemetry: how it is counted is no business of theirs.
-  { name: "Prometheus", modules: /^prom-client(?:\/|$)/, only: [server("front/metrics")] },
+  { name: "Prometheus", modules: /^prom-client(?:\/|$)/, only: [server("http/metrics")] },
   // A step says that it is followed: what becomes of that is no business of its room.
   { name: "OpenTelemetry", modules: /^@opentelemetry\//, only: [server("traces")] },
   // Besides these, tools/src/rooms/tidy-rules.ts has the files that fetch. docs/security-model.md, "Addresses that are asked".
@@ -125,8 +122,8 @@ const PACKAGE_RULES: readonly PackageRule[] = [
     names:
       /^(?:request|get|fetch|connect|createConnection|createSocket|Agent|\w+Transport|\w+Exporter|WebSocket|default|\*)$/,
     only: [
-      server("abroad/deliveries/syslog-receiver.ts"),
-      server("abroad/deliveries/webhook-receiver.ts"),
+      server("outbound/deliveries/syslog-receiver.ts"),
+      server("outbound/deliveries/webhook-receiver.ts"),
       server("store/driver/postgres-client.ts"),
       server("traces/open-traces.ts"),
       "apps/mcp/src/embedded-service.ts",

@@ -118,7 +118,7 @@ describe("text files", () => {
   })
   const accepted: readonly (readonly [path: string, text: string])[] = [
     ["docs/a.md", "libs/home/a.ts, https://example.org/home/ann, ./root/a, /log/checkpoint"],
-    ["apps/server/src/run/policy/signature-samples.json", home],
+    ["apps/server/src/policy/signature-samples.json", home],
     ["package-lock.json", '{"resolved": "libs/core", "link": true}'],
     ["docs/a.json", '{"resolved": "https://example.org/a.tgz"}'],
   ]

@@ -2,8 +2,9 @@ import { basename } from "node:path"
 import { expect, test } from "vitest"
 import { checkRooms } from "./check-rooms.ts"
 import { checkName, checkSource, checkText } from "./check-tidy.ts"
+import { circlesOf, importGraph } from "./import-circles.ts"
 import { readText, repositoryPaths, repositorySources } from "./repository-files.ts"
-import { printViolation, type Violation } from "./source-file.ts"
+import { isTest, printViolation, type Violation } from "./source-file.ts"
 
 const paths = repositoryPaths()
 const sources = repositorySources()
@@ -16,6 +17,11 @@ test("the repository is all here", () => {
 
 test("every import enters only rooms that are open to it", () => {
   expect(listed(sources.flatMap(checkRooms))).toEqual([])
+})
+
+test("no file of the product is in a circle of imports", () => {
+  const product = sources.filter(({ path }) => /^(?:apps|libs)\//.test(path) && !isTest(path))
+  expect(circlesOf(importGraph(product))).toEqual([])
 })
 
 test("every source keeps the house rules", () => {

@@ -40,8 +40,8 @@ export const server = (name: string): string => `${SERVER}/${name}`
 const SHARED = ["deps.ts", "followed-steps.ts", "http-error.ts", "telemetry.ts"]
 /** What every room of the server may know: the libraries, its options, and the files that all of them share. */
 const GIVEN = [...LIBS, PERMIT, POLICY, ...["options", ...SHARED].map(server)]
-/** The one HTTP client of the service. */
-const ABROAD = server("abroad")
+/** The HTTP client for addresses of the operator. It imports no room, so rooms below `outbound` send their requests through it. */
+const ASK = server("outbound/ask.ts")
 
 export const ROOMS: readonly Room[] = [
   { path: CANONICAL, enters: [] },
@@ -122,68 +122,41 @@ export const ROOMS: readonly Room[] = [
   { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, PERMIT, POLICY, SERVER, HOOKS, CONSOLE, OTLP], testsEnter: [SDK], flat: true },
   { path: server("options"), enters: [...LIBS] },
-  { path: ABROAD, enters: [] },
-  { path: server("front/http"), enters: GIVEN },
-  {
-    path: server("front/access"),
-    enters: [...GIVEN, server("front/http"), server("store")],
-  },
-  { path: server("run/policy"), enters: GIVEN },
+  { path: server("policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.
-  { path: server("run/review"), enters: [...GIVEN, server("run/policy/fold-text.ts"), ABROAD] },
-  { path: server("run/pipeline"), enters: [...GIVEN, server("run/policy"), server("run/review")] },
-  { path: server("store"), enters: GIVEN },
-  { path: server("keys"), enters: [...GIVEN, server("store"), ABROAD] },
-  { path: server("abroad/witnessing"), enters: [...GIVEN, server("store"), ABROAD] },
-  { path: server("abroad/outbox"), enters: [...GIVEN, server("store"), ABROAD] },
-  // What receivers get of a sealed document.
-  { path: server("events"), enters: [...GIVEN, server("store")] },
-  {
-    path: server("abroad/deliveries"),
-    enters: [...GIVEN, server("store"), server("events"), server("keys/webhook-secret.ts"), ABROAD],
-  },
-  {
-    path: server("sealing"),
-    enters: [...GIVEN, ...["run/pipeline", "keys", "store", "threads"].map(server)],
-    testsEnter: ["libs/core/test"],
-  },
-  { path: server("threads"), enters: [] },
-  { path: server("traces"), enters: GIVEN },
+  { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts"), ASK] },
+  { path: server("pipeline"), enters: [...GIVEN, server("policy"), server("review")] },
   // What it cannot look through is a failed stage or a refused request.
   {
-    path: server("run/inspection"),
-    enters: [...GIVEN, ...["run/policy", "run/review", "threads", "run/pipeline/stage-failure.ts"].map(server)],
+    path: server("inspection"),
+    enters: [...GIVEN, ...["policy", "review", "threads", "pipeline/stage-failure.ts"].map(server)],
   },
+  { path: server("store"), enters: GIVEN },
+  { path: server("keys"), enters: [...GIVEN, server("store"), ASK] },
+  {
+    path: server("sealing"),
+    enters: [...GIVEN, ...["pipeline", "keys", "store", "threads"].map(server)],
+    testsEnter: ["libs/core/test"],
+  },
+  // What receivers get of a sealed document.
+  { path: server("events"), enters: [...GIVEN, server("store")] },
+  { path: server("outbound"), enters: [...GIVEN, ...["store", "events", "keys/webhook-secret.ts"].map(server)] },
+  { path: server("threads"), enters: [] },
+  { path: server("traces"), enters: GIVEN },
   {
     path: server("report"),
     // A report names the signature that matched, as the shipped library does.
-    enters: [...GIVEN, PDF, server("threads"), server("run/policy/signature-name.ts")],
+    enters: [...GIVEN, PDF, server("threads"), server("policy/signature-name.ts")],
     testsEnter: ["libs/core/test", "libs/pdf/test"],
   },
-  // What is described is what http and access enforce.
-  { path: server("front/metrics"), enters: [...GIVEN, server("sealing"), server("front/http")] },
   {
-    path: server("front/discovery"),
-    enters: [...GIVEN, server("front/http"), server("front/access"), `${VERIFY_PAGE}/load-page`],
-  },
-  {
-    path: server("front/routes"),
+    path: server("http"),
     enters: [
       ...GIVEN,
-      ...[
-        "sealing",
-        "run/pipeline",
-        "store",
-        "front/access",
-        "front/http",
-        "report",
-        "threads",
-        "front/discovery",
-        "abroad/outbox",
-        "abroad/deliveries",
-        "events",
-        "keys/webhook-secret.ts",
-      ].map(server),
+      ...["sealing", "pipeline", "store", "report", "threads", "outbound", "events", "keys/webhook-secret.ts"].map(
+        server,
+      ),
+      `${VERIFY_PAGE}/load-page`,
     ],
   },
 
@@ -248,6 +221,6 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["#base64", "libs/canonical/src/base64.portable.ts"],
   ["#sha256", "libs/canonical/src/sha256.noble.ts"],
   ["#utf8-encode", "libs/canonical/src/utf8-encode.portable.ts"],
-  ["#swagger-ui", `${SERVER}/front/discovery/swagger-ui.installed.ts`],
+  ["#swagger-ui", `${SERVER}/http/discovery/swagger-ui.installed.ts`],
   ["#signatures", `${LOG}/keys/signatures.noble.ts`],
 ]

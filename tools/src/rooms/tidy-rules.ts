@@ -28,7 +28,7 @@ const HTTP_CLIENTS: ReadonlySet<string> = new Set([
   "apps/mcp/src/http-gateway.ts",
   "apps/agents/src/claude-agent.ts",
   "apps/console/src/islands/ask-service.ts",
-  "apps/server/src/abroad/ask.ts",
+  "apps/server/src/outbound/ask.ts",
   "apps/verifier-cli/src/read-input.ts",
   "apps/verify-page/src/page/read-bounded.ts",
   SDK_PLATFORM,

@@ -1,6 +1,6 @@
 /** A path has one spelling, a key one header, a method one meaning: no other spelling passes authentication. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { Listening } from "../../src/front/http/listen.ts"
+import type { Listening } from "../../src/http/listen.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
 import { exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
 import { numberAt } from "../harness/read-answer.ts"

@@ -1,6 +1,6 @@
 /** Request smuggling: the end of a request has one reading, or the request is refused, so a proxy and the server never differ. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { Listening } from "../../src/front/http/listen.ts"
+import type { Listening } from "../../src/http/listen.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
 import { exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
 import { minted } from "../harness/read-tables.ts"

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { Listening } from "../../src/front/http/listen.ts"
+import type { Listening } from "../../src/http/listen.ts"
 import { dial, exchange, expectRefusal, listenOn, statusesIn } from "../harness/raw-socket.ts"
 import { minted } from "../harness/read-tables.ts"
 import { request } from "../harness/sample-requests.ts"

@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject } from "@runseal/canonical"
-import { openApiDocument } from "../../src/front/discovery/openapi.ts"
+import { openApiDocument } from "../../src/http/discovery/openapi.ts"
 import { Ajv2020, addFormats } from "./ajv.ts"
 
 export type Described = {

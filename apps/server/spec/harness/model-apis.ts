@@ -1,9 +1,9 @@
 /** For the contract tests: a local HTTP server, and the wire formats of the two model APIs as they document them. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
-import { PROCESS_WORLD, type RetryWorld } from "../../src/abroad/ask.ts"
-import { anthropicReviewer } from "../../src/run/review/anthropic.ts"
-import { openAiReviewer } from "../../src/run/review/openai.ts"
-import { type Reviewer, ReviewFailure } from "../../src/run/review/reviewer.ts"
+import { PROCESS_WORLD, type RetryWorld } from "../../src/outbound/ask.ts"
+import { anthropicReviewer } from "../../src/review/anthropic.ts"
+import { openAiReviewer } from "../../src/review/openai.ts"
+import { type Reviewer, ReviewFailure } from "../../src/review/reviewer.ts"
 
 export const API_KEY = "key-0123456789abcdef"
 

@@ -4,7 +4,7 @@ import { parseStrictJson } from "@runseal/canonical"
 import { ERROR_CODE_NAMES, ERROR_CODES } from "@runseal/core/wire/error-codes"
 import { expect } from "vitest"
 import { createApp } from "../../src/app.ts"
-import { type ConnectionLimits, type Listening, listen } from "../../src/front/http/listen.ts"
+import { type ConnectionLimits, type Listening, listen } from "../../src/http/listen.ts"
 import { objectAt } from "./read-answer.ts"
 import type { TestService } from "./test-service.ts"
 

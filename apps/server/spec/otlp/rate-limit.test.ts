@@ -1,7 +1,7 @@
 /** Requests with more spans than their key may send in a minute: docs/doors/opentelemetry.md, "What is refused". */
 import type { JsonValue } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
-import { WINDOW_MS } from "../../src/front/access/request-counter.ts"
+import { WINDOW_MS } from "../../src/http/access/request-counter.ts"
 import { standingService } from "../harness/test-service.ts"
 
 const LIMIT = 20

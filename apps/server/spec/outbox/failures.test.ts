@@ -1,6 +1,6 @@
 /** A Rekor log that is away, slow, full or wrong: nothing is lost, nothing false is stored, and the order remains. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { LOG_ANSWER_MAX_BYTES } from "../../src/abroad/outbox/ask-log.ts"
+import { LOG_ANSWER_MAX_BYTES } from "../../src/outbound/outbox/ask-log.ts"
 import { readEntries } from "../../src/store/tables/log-store.ts"
 import { testClock } from "../harness/clock.ts"
 import { backlogOf, rekorConfig, retryQuickly, untilDelivered } from "../harness/outbox-waits.ts"

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { countNodes, utf8Encode } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { BODY_MAX_BYTES, BODY_MAX_NODES } from "../../src/front/http/json-body.ts"
+import { BODY_MAX_BYTES, BODY_MAX_NODES } from "../../src/http/json-body.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { request } from "../harness/sample-requests.ts"
 

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import type { JsonValue } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { TRACES_MAX_BYTES } from "../../src/front/http/trace-body.ts"
+import { TRACES_MAX_BYTES } from "../../src/http/trace-body.ts"
 import { type Child, startChild } from "../harness/child.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-traces-heap-"))

@@ -10,8 +10,8 @@ import { decodeBase64, encodeBase64, type JsonValue, parseStrictJson, sha256, ut
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { isStrictDerSignature, toLowS } from "@runseal/log/keys/ecdsa-der"
 import { parseP256Spki, pemToSpki } from "@runseal/log/keys/spki"
-import { askWithRetries } from "../abroad/ask.ts"
 import type { RemoteSigner } from "../options/table.ts"
+import { askWithRetries } from "../outbound/ask.ts"
 import type { EcdsaKey } from "./ecdsa-keys.ts"
 
 /** One attempt, its whole answer included, in milliseconds. */

@@ -6,7 +6,7 @@ import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { drawReport } from "@runseal/pdf/draw-report"
-import { signatureName } from "../run/policy/signature-name.ts"
+import { signatureName } from "../policy/signature-name.ts"
 import { answerJobs } from "../threads/answer-jobs.ts"
 import { makeReport } from "./make-report.ts"
 

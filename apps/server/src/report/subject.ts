@@ -7,7 +7,7 @@ import type { OutcomeWords } from "@runseal/core/vocabulary/outcome-words"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { Block, Tone } from "@runseal/pdf/block"
-import type { SignatureName } from "../run/policy/signature-name.ts"
+import type { SignatureName } from "../policy/signature-name.ts"
 
 /** Facts of a run when its report is made, which are not in its bundle. */
 export type ReportContext = {

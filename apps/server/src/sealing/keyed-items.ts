@@ -2,7 +2,7 @@
  * Items of a batch that came under an idempotency key. The sealer has locked the log's head, so what its transaction reads of a
  * key is final: of two requests under one key, in whatever processes, one is sealed.
  */
-import type { Draft } from "../run/pipeline/draft.ts"
+import type { Draft } from "../pipeline/draft.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { type KeyState, lockKeys, updateKeys } from "../store/tables/idempotency-keys.ts"
 import type { Batch, BatchWork, KeyedItem, Round } from "./batch.ts"

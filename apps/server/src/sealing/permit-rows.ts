@@ -1,6 +1,6 @@
 /** What a batch reads and writes in the store for its permits. Nothing is asked of the store by a batch without permits. */
 import type { Tenant } from "@runseal/core/wire/submission"
-import type { Draft, PermitTerms } from "../run/pipeline/draft.ts"
+import type { Draft, PermitTerms } from "../pipeline/draft.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import { insertPermitEnds, type NewPermitEndRow } from "../store/tables/permit-ends.ts"

@@ -3,7 +3,7 @@
  * which permits are still open, so that each is ended once.
  */
 import { ENDED_OPENINGS_MAX } from "@runseal/core/artifacts/permit-end"
-import { PermitRefusal } from "../run/pipeline/permits/pending.ts"
+import { PermitRefusal } from "../pipeline/permits/pending.ts"
 import type { Database } from "../store/driver/database.ts"
 import { countOpenPermits, type DuePermit, findDuePermits, type OpenPermits } from "../store/tables/permit-reads.ts"
 import { BATCH_MAX_ITEMS, type Sealer } from "./sealer.ts"

@@ -9,9 +9,9 @@ import { sealManifest } from "@runseal/core/formulas/seal"
 import { isRefused, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { RECORD_UNVERIFIED } from "@runseal/core/vocabulary/stage-faults"
 import { BUNDLE_VIEW_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
-import type { Draft, StageFault } from "../run/pipeline/draft.ts"
-import { runAfterLog } from "../run/pipeline/pipeline.ts"
-import { StageFailure } from "../run/pipeline/stage-failure.ts"
+import type { Draft, StageFault } from "../pipeline/draft.ts"
+import { runAfterLog } from "../pipeline/pipeline.ts"
+import { StageFailure } from "../pipeline/stage-failure.ts"
 
 /** The leaf a draft anchors before its record is finished; a stage_error has none. */
 export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptLeaf | undefined {

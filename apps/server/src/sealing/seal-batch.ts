@@ -1,5 +1,5 @@
-import type { Draft } from "../run/pipeline/draft.ts"
-import type { StageFailure } from "../run/pipeline/stage-failure.ts"
+import type { Draft } from "../pipeline/draft.ts"
+import type { StageFailure } from "../pipeline/stage-failure.ts"
 import type { Batch, BatchContext, BatchStart, Failures, Round } from "./batch.ts"
 import { permitRuns } from "./batch.ts"
 import { asStageError } from "./record.ts"

@@ -8,7 +8,7 @@ import { endHash, opening, openingHash, openingLeaf, permitEnd, permitEndLeaf } 
 import { anchorProblem } from "@runseal/core/verify/anchor-check"
 import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder } from "../keys/log-builder.ts"
-import type { OpeningDraft, PendingOpening } from "../run/pipeline/permits/pending.ts"
+import type { OpeningDraft, PendingOpening } from "../pipeline/permits/pending.ts"
 import type { PermitRedemption } from "../store/tables/permits-table.ts"
 import type { BatchContext, ChainDocument, SealedEnd, SealedOpening } from "./batch.ts"
 import { unverified } from "./record.ts"

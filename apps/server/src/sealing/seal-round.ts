@@ -23,7 +23,7 @@ import {
   type WrittenLeaf,
 } from "../keys/embedded-log.ts"
 import { growLog, type LogBuilder } from "../keys/log-builder.ts"
-import type { Draft } from "../run/pipeline/draft.ts"
+import type { Draft } from "../pipeline/draft.ts"
 import type { Batch, BatchContext, BatchStart, Failures, Round } from "./batch.ts"
 import { createStepRunner, type Failed, type RunSteps, type Slot } from "./batch-steps.ts"
 import { asStageError, finishRecord, firstLeaf, unverified } from "./record.ts"

@@ -4,13 +4,13 @@ import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import { expect, test } from "vitest"
 import { makeDeployment } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { openPermit } from "../../../../libs/core/test/fixtures/permits.ts"
-import type { Draft } from "../run/pipeline/draft.ts"
+import type { Draft } from "../pipeline/draft.ts"
 import {
   OPEN_PERMITS_MAX,
   type PendingClose,
   type PendingOpening,
   type Settlement,
-} from "../run/pipeline/permits/pending.ts"
+} from "../pipeline/permits/pending.ts"
 import type { LockedPermit } from "../store/tables/permits-table.ts"
 import { windowName } from "../store/tables/tenant-windows.ts"
 import { NO_PERMITS, type PermitState, type PermitWork, settlePermitWork } from "./settle-permits.ts"

@@ -9,7 +9,7 @@ import type { EndReason, PermitEndBody } from "@runseal/core/artifacts/permit-en
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import { permitEndBody, redemptionLeaf } from "@runseal/core/formulas/permit"
 import type { Tenant } from "@runseal/core/wire/submission"
-import type { Draft } from "../run/pipeline/draft.ts"
+import type { Draft } from "../pipeline/draft.ts"
 import {
   OPEN_PERMITS_MAX,
   type OpeningDraft,
@@ -18,7 +18,7 @@ import {
   PermitRefusal,
   type PermitRefusalReason,
   type Reservation,
-} from "../run/pipeline/permits/pending.ts"
+} from "../pipeline/permits/pending.ts"
 import { type LockedPermit, type PermitCounts, storedRedemption } from "../store/tables/permits-table.ts"
 import {
   type TenantWindowRow,

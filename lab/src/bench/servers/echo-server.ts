@@ -1,6 +1,6 @@
 /** The ceiling: Hono on the service's own socket answers with the body it got. Nothing is checked, sealed or stored. */
 
-import { listen } from "@runseal/server/front/http/listen"
+import { listen } from "@runseal/server/http/listen"
 import { Hono } from "hono"
 
 const app = new Hono()

@@ -1,9 +1,9 @@
 /** The body of `POST /execute` from its bytes to a submitted run: taken, or refused with one sentence. */
 
 import { readdirSync, readFileSync } from "node:fs"
-import { createBodyRoom } from "@runseal/server/front/http/body-room"
-import { readJsonObject } from "@runseal/server/front/http/json-body"
-import { readExecuteBody } from "@runseal/server/front/http/request-bodies"
+import { createBodyRoom } from "@runseal/server/http/body-room"
+import { readJsonObject } from "@runseal/server/http/json-body"
+import { readExecuteBody } from "@runseal/server/http/request-bodies"
 import { HttpError } from "@runseal/server/http-error"
 import { Context } from "hono"
 import { type FuzzTarget, promise } from "../fuzz-target.ts"

@@ -1,0 +1,73 @@
+/**
+ * The files of `GET /docs`: Swagger UI as its package ships it, and a page that starts it. Every file is on this list; the
+ * name in a request never reaches the file system.
+ */
+
+import { utf8Encode } from "@runseal/canonical"
+import { readSwaggerUiFile } from "#swagger-ui"
+import type { ServedFile } from "../served-file.ts"
+import { entityTag } from "../served-file.ts"
+
+/** Addresses are relative, so that the page works behind a proxy that adds a prefix. */
+const HTML = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>Runseal API</title>
+    <link rel="icon" type="image/png" href="docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="api"></div>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/page.js"></script>
+  </body>
+</html>
+`
+
+/** Without a validator badge: it would send the address of this service to another host. */
+const PAGE_SCRIPT = `const dark = matchMedia("(prefers-color-scheme: dark)")
+const followTheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches)
+dark.addEventListener("change", followTheme)
+followTheme()
+SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#api",
+  deepLinking: true,
+  validatorUrl: null,
+  defaultModelsExpandDepth: 0,
+  onComplete: () => document.querySelector("#servers")?.setAttribute("aria-label", "Server"),
+})
+`
+
+const JAVASCRIPT = "text/javascript; charset=utf-8"
+
+/** What is served of Swagger UI. */
+export const SWAGGER_UI_FILES: readonly (readonly [name: string, type: string])[] = [
+  ["swagger-ui.css", "text/css; charset=utf-8"],
+  ["swagger-ui-bundle.js", JAVASCRIPT],
+  ["favicon-32x32.png", "image/png"],
+]
+
+type DocsPage = {
+  readonly page: ServedFile
+  /** What the page loads, by name. */
+  readonly files: ReadonlyMap<string, ServedFile>
+}
+
+const pageFile = (type: string, bytes: Uint8Array): ServedFile => ({
+  type,
+  bytes: new Uint8Array(bytes),
+  etag: entityTag(bytes),
+})
+
+/** The page and its files. The page is not one of the files: its links are relative to its own address. */
+export function readPageFiles(): DocsPage {
+  const shipped = SWAGGER_UI_FILES.map(([name, type]) => [name, pageFile(type, readSwaggerUiFile(name))] as const)
+  return {
+    page: pageFile("text/html; charset=utf-8", utf8Encode(HTML)),
+    files: new Map([["page.js", pageFile(JAVASCRIPT, utf8Encode(PAGE_SCRIPT))], ...shipped]),
+  }
+}

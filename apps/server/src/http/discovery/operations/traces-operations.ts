@@ -1,0 +1,33 @@
+/** The receiver of OpenTelemetry. docs/doors/opentelemetry.md. */
+import * as v from "valibot"
+import { TRACES_MAX_BYTES } from "../../trace-body.ts"
+import { json, type Operation } from "../operation.ts"
+
+/** As OTLP defines it; unknown members are skipped. */
+export const tracesRequestSchema = v.looseObject({})
+export const tracesAnswerSchema = v.strictObject({
+  /** Only where spans were rejected. */
+  partialSuccess: v.exactOptional(
+    v.strictObject({
+      rejectedSpans: v.pipe(v.string(), v.regex(/^(?:0|[1-9]\d*)$/)),
+      errorMessage: v.string(),
+    }),
+  ),
+})
+
+export const TRACE_OPERATIONS: readonly Operation[] = [
+  {
+    tag: "OpenTelemetry",
+    access: "key",
+    limit: "shared",
+    method: "post",
+    path: "/v1/traces",
+    id: "export_traces",
+    summary: "Spans of OpenTelemetry: those of models and tools become observed runs",
+    description:
+      "OTLP over HTTP, in protobuf (`application/x-protobuf`) or JSON, compressed with gzip, zstd, deflate or not, answered in the same encoding. A span is sealed once, by its trace id and span id, within 24 hours. Spans that are none of GenAI are accepted and not sealed. 429 and 503 are for the whole request: send it again.",
+    body: { schema: tracesRequestSchema, max_bytes: TRACES_MAX_BYTES, example: { resourceSpans: [] } },
+    refusals: [403],
+    answers: { 200: json(tracesAnswerSchema, "Every span was taken but those that it counts as rejected.") },
+  },
+]

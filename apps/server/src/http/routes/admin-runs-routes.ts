@@ -1,0 +1,100 @@
+/** Runs and permits of all keys, for administrators and auditors. docs/api.md, "The deployment". */
+import type {
+  AdminPermitRecord,
+  AdminPermitsPage,
+  AdminRunRecord,
+  AdminRunsPage,
+  PublicationsPage,
+} from "@runseal/core/wire/admin-answers"
+import { type Context, Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { listAllPermits, listAllRuns, type Owners } from "../../store/tables/all-owners.ts"
+import { listKeys } from "../../store/tables/api-keys.ts"
+import { findHeldPermit } from "../../store/tables/permit-reads.ts"
+import { listPublications } from "../../store/tables/publications-table.ts"
+import { ANONYMOUS, ANONYMOUS_KEY_ID, callerOf, tenantOfKey } from "../access/caller.ts"
+import {
+  keyExportQuerySchema,
+  nextOf,
+  placeText,
+  readAdminPermits,
+  readAdminRuns,
+  readPublished,
+} from "../admin-query.ts"
+import { noSuchKey } from "../path-ids.ts"
+import { noSuchPermit, readPermitId } from "../permit-query.ts"
+import { asRange, readQuery } from "../query.ts"
+import { publicBundleUrl } from "./addresses.ts"
+import { explained } from "./explained.ts"
+import { sendExport } from "./export-routes.ts"
+import { anyRun, readsOwner } from "./own-run.ts"
+import { permitRecord, permitSummary } from "./permit-views.ts"
+import { runRecord, runSummary } from "./run-views.ts"
+import { runParts } from "./runs-routes.ts"
+
+const BASE = "/admin/runs"
+
+/** Whose rows a list shows: those of the key that was asked for, of those that the caller reads. */
+export function ownersOf(c: Context, key: number | undefined): Owners {
+  const { reads } = callerOf(c)
+  if (key === undefined) return reads
+  return readsOwner(callerOf(c), key) ? [key] : []
+}
+
+export function adminRunRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get(BASE, async c => {
+    const { page, key, filters } = readAdminRuns(c.req.url)
+    const rows = await deps.reads.growing(source => listAllRuns(source, ownersOf(c, key), filters, page))
+    const runs = rows.map(row => ({ ...runSummary(row), key_id: row.owner }))
+    const next = nextOf(rows, page.limit, ({ run_id }) => run_id)
+    return c.json({ ok: true, limit: page.limit, runs, ...next } satisfies AdminRunsPage)
+  })
+  app.get(`${BASE}/export`, async c => {
+    const { key, ...range } = readQuery(keyExportQuerySchema, c.req.url)
+    return sendExport(c, deps, await tenantRead(c, deps, key), asRange(range))
+  })
+  app.get(`${BASE}/:id`, async c => {
+    const row = await anyRun(c, deps)
+    const record = await runRecord(row, sealed => explained(c, deps, sealed))
+    return c.json({ ...record, key_id: row.owner } satisfies AdminRunRecord)
+  })
+  return app.route("/", runParts(deps, BASE, anyRun))
+}
+
+/** The tenant of a key that the caller reads. @throws HttpError 404 */
+async function tenantRead(c: Context, { db }: Pick<Deps, "db">, key: number) {
+  if (!readsOwner(callerOf(c), key)) throw noSuchKey()
+  if (key === ANONYMOUS_KEY_ID) return ANONYMOUS.tenant
+  if ((await listKeys(db, key)).length === 0) throw noSuchKey()
+  return tenantOfKey(key)
+}
+
+export function adminPermitRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get("/admin/permits", async c => {
+    const { page, key, state } = readAdminPermits(c.req.url)
+    const rows = await deps.reads.growing(source => listAllPermits(source, ownersOf(c, key), state, page))
+    const permits = rows.map(row => ({ ...permitSummary(row), key_id: row.owner }))
+    const next = nextOf(rows, page.limit, placeText)
+    return c.json({ ok: true, limit: page.limit, permits, ...next } satisfies AdminPermitsPage)
+  })
+  app.get("/admin/permits/:id", async c => {
+    const found = await findHeldPermit(deps.db, readPermitId(c.req.param("id")))
+    if (found === undefined || !readsOwner(callerOf(c), found.owner)) throw noSuchPermit()
+    return c.json({ ...permitRecord(found), key_id: found.owner } satisfies AdminPermitRecord)
+  })
+  app.get("/admin/published", async c => {
+    const { limit, before, key } = readPublished(c.req.url)
+    const rows = await listPublications(deps.db, ownersOf(c, key), { limit, before })
+    const published = rows.map(({ owner, published_at, ...row }) => ({
+      ...row,
+      key_id: owner,
+      url: publicBundleUrl(c, deps, row.token),
+      published_at: new Date(published_at).toISOString(),
+    }))
+    const next = nextOf(rows, limit, ({ run_id }) => run_id)
+    return c.json({ ok: true, limit, published, ...next } satisfies PublicationsPage)
+  })
+  return app
+}

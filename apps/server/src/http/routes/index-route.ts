@@ -1,0 +1,101 @@
+/** `GET /`: what this service is and where everything is, as a page for people and as JSON for programs. docs/api.md, "GET /". */
+import { TRUST_PATH, trustRows } from "@runseal/core/presentation/trust-rows"
+import type { IndexAnswer } from "@runseal/core/wire/service-answers"
+import { type Context, Hono } from "hono"
+import { html } from "hono/html"
+import type { Deps } from "../../deps.ts"
+import { SERVICE_NAME, SERVICE_VERSION } from "../../options/config.ts"
+import { hasKeys } from "../../store/tables/api-keys.ts"
+import { type PlainPage, plainPage } from "../discovery/plain-page.ts"
+import { readsPages } from "../served-file.ts"
+import { serviceUrl } from "./addresses.ts"
+
+/** Paths, relative to the address of the index. */
+const LINKS = {
+  docs: "docs",
+  openapi: "openapi.json",
+  verify: "verify",
+  trust: TRUST_PATH.slice(1),
+  jwks: ".well-known/jwks.json",
+  checkpoint: "log/checkpoint",
+  health: "health",
+  ready: "ready",
+} as const
+
+async function indexAnswer(c: Context, deps: Deps): Promise<IndexAnswer> {
+  const [locked, { size }] = await Promise.all([hasKeys(deps.db), deps.shownHead()])
+  const base = serviceUrl(c, deps)
+  const linkTo = (path: string): string => `${base}/${path}`
+  return {
+    ok: true,
+    service: SERVICE_NAME,
+    version: SERVICE_VERSION,
+    mode: locked ? "locked" : "open",
+    log: { origin: deps.logOrigin, size },
+    fingerprints: deps.trust.serviceKeys.map(({ keyId }) => keyId),
+    links: {
+      docs: linkTo(LINKS.docs),
+      openapi: linkTo(LINKS.openapi),
+      verify: linkTo(LINKS.verify),
+      trust: linkTo(LINKS.trust),
+      jwks: linkTo(LINKS.jwks),
+      checkpoint: linkTo(LINKS.checkpoint),
+      health: linkTo(LINKS.health),
+      ready: linkTo(LINKS.ready),
+    },
+  }
+}
+
+const FIRST_KEY = `curl -s -X POST ADDRESS/admin/keys -H 'Content-Type: application/json' \\
+  -d '{"name": "ops", "scope": "admin", "confirm_admin_scope": true}'`
+
+const OPEN = (
+  base: string,
+) => html`<p><strong>Open mode:</strong> no key was created yet, and every caller reads and makes runs as the
+same anonymous tenant. Make an <strong>admin</strong> key first: from the first key on, every request needs a key, and only admin keys make keys.</p>
+<pre tabindex="0"><code>${FIRST_KEY.replace("ADDRESS", base)}</code></pre>`
+
+const LOCKED = html`<p><strong>Locked mode:</strong> requests need a key in the header <code>X-Service-Key</code>. An admin key makes
+keys; where none is left, the operator makes one on the server's machine with <code>--mint-admin-key NAME</code>.</p>`
+
+async function indexPage(c: Context, deps: Deps): Promise<PlainPage> {
+  const { version, mode, log } = await indexAnswer(c, deps)
+  return plainPage(
+    "Runseal: run attestation service",
+    html`<h1>Runseal</h1>
+<p>This service takes runs through gates and stages, seals each result into a record and anchors it on a transparency log. A record is verified
+offline, with keys that you got from the operator.</p>
+<ul>
+<li><a href="console">Console</a>: find, explain and operate runs</li>
+<li><a href="${LINKS.docs}">API: read and try it</a>, or <a href="${LINKS.openapi}">its OpenAPI document</a></li>
+<li><a href="${LINKS.verify}">Verify a record</a> in your browser; nothing is uploaded</li>
+<li><a href="${LINKS.trust}">Trust document</a>, <a href="${LINKS.jwks}">keys that permits are checked with</a>, and <a href="${LINKS.checkpoint}">checkpoint of the log</a></li>
+<li><a href="${LINKS.health}">Health</a> and <a href="${LINKS.ready}">readiness</a></li>
+</ul>
+<h2>Keys of callers</h2>
+${mode === "open" ? OPEN(serviceUrl(c, deps)) : LOCKED}
+<h2>Fingerprints</h2>
+<p>Compare them with the operator by another way before you rely on the trust document.</p>
+<dl>${trustRows(deps.trust).map(
+      ({ label, value, detail }) => html`<dt>${label}</dt>
+<dd><code>${value}</code>${detail === undefined ? "" : html`<br>${detail}`}</dd>`,
+    )}</dl>
+<h2>Log</h2>
+<p>${log.size} ${log.size === 1 ? "entry" : "entries"}. Release ${version}.</p>`,
+  )
+}
+
+/** For everybody, without a key. */
+export function indexRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get("/", async c => {
+    c.header("Vary", "Accept")
+    if (!readsPages(c)) return c.json(await indexAnswer(c, deps))
+    const page = await indexPage(c, deps)
+    return c.body(page.html, 200, {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": page.policy,
+    })
+  })
+  return app
+}

@@ -1,0 +1,157 @@
+/** Making, listing, changing, rotating and revoking keys. docs/api.md, "Keys". */
+import { rfc3339Millis } from "@runseal/core/derivation/v2/tok"
+import { ignoredOf } from "@runseal/core/wire/ignored-members"
+import {
+  adminNameSchema,
+  type ChangedKey,
+  type ChangeKeyRequest,
+  CUSTOMER_NAME_PREFIX,
+  changeKeyRequestSchema,
+  type KeyList,
+  type ListedKey,
+  type MintedKey,
+  mintKeyRequestSchema,
+  type RevokedKey,
+  type RotatedKey,
+  rotateKeyRequestSchema,
+} from "@runseal/core/wire/key-requests"
+import type { Context } from "hono"
+import { Hono } from "hono"
+import * as v from "valibot"
+import type { Deps } from "../../deps.ts"
+import { badRequest, HttpError } from "../../http-error.ts"
+import { type ApiKeyRow, type KeyFacts, type KeyName, listKeys, type Minter } from "../../store/tables/api-keys.ts"
+import { changeKey, type KeyChange, revokeKey, type Unchanged } from "../../store/tables/changed-keys.ts"
+import { findClaim, type RunClaimRow } from "../../store/tables/run-claims.ts"
+import { mintKey, rotateKey } from "../access/api-key.ts"
+import { adminKeyOf, unauthorized } from "../access/authentication.ts"
+import { callerOf, readIds } from "../access/caller.ts"
+import { onceOf } from "../access/idempotency.ts"
+import { readJsonObject } from "../json-body.ts"
+import { noSuchKey, readKeyId } from "../path-ids.ts"
+import { readBody, readBodyWithNulls } from "../request-bodies.ts"
+
+/** The acting admin key. @throws HttpError 403 for the anonymous caller of open mode */
+export function actingKey(c: Context): KeyName {
+  const key_id = adminKeyOf(c)
+  const { authentication } = callerOf(c)
+  return { key_id, name: authentication.api_key_name ?? "" }
+}
+
+const minterOf = (c: Context): Minter =>
+  callerOf(c).scope === "anonymous" ? { kind: "anonymous" } : { kind: "admin", ...actingKey(c) }
+
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+const listedKey = (row: KeyFacts, claim: RunClaimRow | undefined): ListedKey => ({
+  id: row.key_id,
+  name: row.name,
+  scope: row.scope,
+  tier: row.tier,
+  created_at: timestamp(row.created_at),
+  last_used_at: row.last_used_at === 0 ? null : timestamp(row.last_used_at),
+  run_count: row.run_count,
+  revoked: row.revoked_at !== 0,
+  ...(row.created_by === "" ? {} : { created_by: row.created_by }),
+  ...(row.revoked_at === 0 ? {} : { revoked_at: timestamp(row.revoked_at) }),
+  ...(row.revoked_by === "" ? {} : { revoked_by: row.revoked_by }),
+  ...(row.rotated_at === 0 ? {} : { rotated_at: timestamp(row.rotated_at) }),
+  ...(row.overlap_until === 0 ? {} : { overlap_until: timestamp(row.overlap_until) }),
+  ...(row.notes === "" ? {} : { notes: row.notes }),
+  ...(row.expires_at === 0 ? {} : { expires_at: timestamp(row.expires_at) }),
+  ...(row.run_token_budget < 0 ? {} : { run_token_budget: row.run_token_budget }),
+  ...(row.window_token_budget < 0 ? {} : { window_token_budget: row.window_token_budget }),
+  ...(row.rate_limit < 0 ? {} : { rate_limit: row.rate_limit }),
+  ...(row.reads === "" ? {} : { reads: [...readIds(row.reads)] }),
+  ...(row.share ? { share: true } : {}),
+  ...(row.observe ? { observe: true } : {}),
+  ...(claim?.key_id === row.key_id
+    ? { claim: { claimed_at: timestamp(claim.claimed_at), claimed_by: claim.claimed_by } }
+    : {}),
+})
+
+/** @throws HttpError unless the key was changed */
+function changedOr<Row>(result: Row | Unchanged): Row {
+  if (result === "nobody") throw unauthorized()
+  if (result === "absent") throw noSuchKey()
+  if (result === "revoked") throw new HttpError("key_revoked", "The key is revoked: make another one.")
+  return result
+}
+
+/** @throws HttpError 400 for a time that is over, and for one that no calendar has */
+function expiryOf(text: string, nowMs: number): number {
+  const at = rfc3339Millis(text)
+  if (at === undefined) throw badRequest("expires_at: must be an RFC 3339 timestamp.")
+  if (at <= nowMs) throw badRequest("expires_at must be in the future; to end a key now, revoke it.")
+  return at
+}
+
+/** What a request changes of a key. Null is what the key has without a setting of its own. @throws HttpError 400 */
+function changeOf(request: ChangeKeyRequest, { scope }: ApiKeyRow, nowMs: number): KeyChange {
+  const { name, tier, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe } =
+    request
+  if (name !== undefined && scope !== "customer" && !v.is(adminNameSchema, name))
+    throw badRequest(`name must not begin with ${CUSTOMER_NAME_PREFIX}.`)
+  if (reads !== undefined && scope !== "auditor") throw badRequest("reads is only of a key of scope auditor.")
+  if (share !== undefined && scope !== "auditor") throw badRequest("share is only of a key of scope auditor.")
+  if (observe === true && scope === "auditor") throw badRequest("observe is of no key of scope auditor.")
+  return {
+    ...(name === undefined ? {} : { name: scope === "customer" ? CUSTOMER_NAME_PREFIX + name : name }),
+    ...(tier === undefined ? {} : { tier }),
+    ...(notes === undefined ? {} : { notes: notes ?? "" }),
+    ...(expires_at === undefined ? {} : { expires_at: expires_at === null ? 0 : expiryOf(expires_at, nowMs) }),
+    ...(run_token_budget === undefined ? {} : { run_token_budget: run_token_budget ?? -1 }),
+    ...(window_token_budget === undefined ? {} : { window_token_budget: window_token_budget ?? -1 }),
+    ...(rate_limit === undefined ? {} : { rate_limit: rate_limit ?? -1 }),
+    ...(reads === undefined ? {} : { reads: reads === null ? "" : JSON.stringify(reads) }),
+    ...(share === undefined ? {} : { share: share === true }),
+    ...(observe === undefined ? {} : { observe: observe === true }),
+  }
+}
+
+export function keyRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.post("/admin/keys", async c => {
+    const body = await readJsonObject(c)
+    const request = readBody(mintKeyRequestSchema, body)
+    if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
+    const minted = await mintKey(deps.acts, request, minterOf(c), { at: deps.nowMs(), once: onceOf(c) })
+    // Since the request was authenticated, the first key was made, or the caller's own was revoked.
+    if (minted === undefined) throw unauthorized()
+    return c.json({ ...minted, ...ignoredOf(body, mintKeyRequestSchema) } satisfies MintedKey, 201)
+  })
+  app.get("/admin/keys", async c => {
+    await deps.keys.usesNoted()
+    // An anonymous caller was admitted because there was no key.
+    const keys = callerOf(c).scope === "anonymous" ? [] : await listKeys(deps.db)
+    const claim = await findClaim(deps.db)
+    return c.json({ ok: true, keys: keys.map(key => listedKey(key, claim)) } satisfies KeyList)
+  })
+  app.patch("/admin/keys/:id", async c => {
+    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs(), once: onceOf(c) }
+    const body = await readJsonObject(c)
+    const ignored = ignoredOf(body, changeKeyRequestSchema)
+    const request = readBodyWithNulls(changeKeyRequestSchema, body)
+    changedOr(await changeKey(deps.acts, act, key => changeOf(request, key, act.at)))
+    const [key] = await listKeys(deps.db, act.key_id)
+    if (key === undefined) throw noSuchKey()
+    return c.json({ ok: true, ...listedKey(key, await findClaim(deps.db)), ...ignored } satisfies ChangedKey)
+  })
+  app.post("/admin/keys/:id/rotate", async c => {
+    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), once: onceOf(c) }
+    const body = await readJsonObject(c)
+    const { overlap_seconds = 0 } = readBody(rotateKeyRequestSchema, body)
+    const rotated = await rotateKey(deps.acts, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
+    const answer = { ...changedOr(rotated), ...ignoredOf(body, rotateKeyRequestSchema) }
+    return c.json(answer satisfies RotatedKey)
+  })
+  app.delete("/admin/keys/:id", async c => {
+    const key_id = readKeyId(c.req.param("id"))
+    if (callerOf(c).scope !== "admin") throw noSuchKey()
+    changedOr(await revokeKey(deps.acts, { admin: actingKey(c), key_id, at: deps.nowMs(), once: onceOf(c) }))
+    // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
+    void deps.permitEnds.sweep()
+    return c.json({ ok: true, id: key_id, revoked: true } satisfies RevokedKey)
+  })
+  return app
+}

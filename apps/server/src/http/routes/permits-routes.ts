@@ -1,0 +1,149 @@
+/** Opening, closing and reading permits. docs/api.md, "Permits". */
+import { canonicalize, type JsonObject } from "@runseal/canonical"
+import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import type { Opening } from "@runseal/core/artifacts/opening"
+import { ignoredOf } from "@runseal/core/wire/ignored-members"
+import type { OpenPermitAnswer, PermitsPage } from "@runseal/core/wire/permit-answers"
+import { type ClosePermitRequest, openPermitRequestSchema } from "@runseal/core/wire/permit-requests"
+import { type Context, Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import type { ReportedAct } from "../../pipeline/permits/closing-run.ts"
+import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
+import { type FoundPermit, findPermit, listPermits } from "../../store/tables/permit-reads.ts"
+import { callerOf } from "../access/caller.ts"
+import { claimOf, replayedField } from "../access/idempotency.ts"
+import { queueWork, readJsonBody, roomForAnswer } from "../json-body.ts"
+import { noSuchPermit, readPermitId, readPermitsQuery } from "../permit-query.ts"
+import { askedPermit, readClosePermitBody, readOpenPermitBody } from "../request-bodies.ts"
+import { readablePage } from "./claim-routes.ts"
+import { executeAnswer } from "./execute-answer.ts"
+import { explained } from "./explained.ts"
+import { callersRun } from "./own-run.ts"
+import { closedPermit, permitRecord, permitSummary, storedOpening } from "./permit-views.ts"
+import { storedBundle } from "./run-views.ts"
+import { submissionOf } from "./submission-of.ts"
+import { untilOutside, untilRecorded } from "./until-outside.ts"
+
+/** For callers with a key, and in open mode for all. */
+export function permitRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.post("/permits", c => open(c, deps))
+  app.post("/permits/:id/close", c => close(c, deps))
+  app.get("/permits", async c => {
+    const { state, page } = readPermitsQuery(c.req.url)
+    const { total, rows } = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
+      deps.reads.growing(async source => {
+        const { permits, ...counted } = await listPermits(source, owner, state, some)
+        return { ...counted, rows: permits }
+      }),
+    )
+    return c.json({ ok: true, total, ...page, permits: rows.map(permitSummary) } satisfies PermitsPage)
+  })
+  app.get("/permits/:id", async c => c.json(permitRecord(await callersPermit(c, deps, pathId(c)))))
+  return app
+}
+
+const pathId = (c: Context): string => readPermitId(c.req.param("id") ?? "")
+
+/** The caller's permit of this id. @throws HttpError 404 when there is none, also when it is another caller's */
+async function callersPermit(
+  c: Context,
+  { db, rememberStored }: Pick<Deps, "db" | "rememberStored">,
+  permitId: string,
+): Promise<FoundPermit> {
+  const found = await findPermit(db, callerOf(c).api_key_id, permitId)
+  if (found === undefined) {
+    await rememberStored()
+    throw noSuchPermit()
+  }
+  await roomForAnswer(c, (found.opening?.length ?? 0) + (found.end?.length ?? 0))
+  return found
+}
+
+/** A permit that was opened, or the run that its opening was refused as. */
+type Opened = { readonly opening: Opening; readonly isOpen: boolean } | { readonly refused: Bundle }
+
+/** The answer is canonical JSON, so that a repetition gets the same bytes but for the permit, whose signature is another one. */
+async function open(c: Context, deps: Deps): Promise<Response> {
+  const { bytes, object } = await readJsonBody(c)
+  const claim = claimOf(c, bytes)
+  const settled = await deps.idempotencyKeys.once(claim, () => openBody(c, deps, object, claim))
+  const opened = "made" in settled ? settled.made : await storedOutcome(c, deps, settled.record_id)
+  const ignored = ignoredOf(object, openPermitRequestSchema)
+  const headers = { "Content-Type": "application/json", ...replayedField(settled) }
+  if ("refused" in opened) {
+    await untilRecorded(deps, opened.refused)
+    const { status, body } = executeAnswer(opened.refused, await explained(c, deps, opened.refused), ignored)
+    return c.body(canonicalize(body), status, headers)
+  }
+  const { opening, isOpen } = opened
+  const { permit_id, expires_at, close_by } = opening
+  await untilOutside(deps, `Permit ${permit_id}`, Number(opening.entry.logIndex))
+  const permit = isOpen ? await deps.permits.sign(opening) : undefined
+  const given = permit === undefined ? {} : { permit }
+  const answer = { ok: true, permit_id, ...given, opening, expires_at, close_by, ...ignored } satisfies OpenPermitAnswer
+  return c.body(canonicalize(answer), 201, headers)
+}
+
+/** @throws HttpError 400 for a body that is not accepted */
+async function openBody(c: Context, deps: Deps, object: JsonObject, claim: KeyClaim | undefined): Promise<Opened> {
+  await queueWork(c)
+  const { run, permit } = readOpenPermitBody(object)
+  const submission = submissionOf(c, deps, run)
+  await queueWork(c)
+  const request = { claim, request_id: c.get("requestId") }
+  const opened = await deps.trialQuota.spend(callerOf(c), () =>
+    deps.permits.open(submission, askedPermit(permit), request),
+  )
+  return "refused" in opened ? { refused: opened.refused.bundle } : { opening: opened.opening, isOpen: true }
+}
+
+/** What a first request made: a permit by its id, or a run by its number. */
+async function storedOutcome(c: Context, deps: Deps, recordId: string): Promise<Opened> {
+  if (!recordId.startsWith("pmt-")) return { refused: storedBundle(await callersRun(c, deps, Number(recordId))) }
+  const found = await callersPermit(c, deps, recordId)
+  const opening = storedOpening(found)
+  if (opening === undefined) throw noSuchPermit()
+  return { opening, isOpen: found.state === "open" }
+}
+
+async function close(c: Context, deps: Deps): Promise<Response> {
+  const permitId = pathId(c)
+  const { bytes, object } = await readJsonBody(c)
+  const claim = claimOf(c, bytes)
+  const settled = await deps.idempotencyKeys.once(claim, () => closeBody(c, deps, permitId, object, claim))
+  const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
+  await untilRecorded(deps, bundle)
+  const { status, body } = executeAnswer(bundle, await explained(c, deps, bundle))
+  return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
+}
+
+async function closeBody(
+  c: Context,
+  deps: Deps,
+  permitId: string,
+  object: JsonObject,
+  claim: KeyClaim | undefined,
+): Promise<Bundle> {
+  await queueWork(c)
+  const act = reportedAct(readClosePermitBody(object))
+  const found = await callersPermit(c, deps, permitId)
+  const { tenant } = callerOf(c)
+  // The key that reads the runs of open mode does not end them.
+  if (found.owner !== tenant.owner) throw noSuchPermit()
+  const closed = closedPermit(found, tenant)
+  await queueWork(c)
+  return (await deps.permits.close(closed, act, { claim, request_id: c.get("requestId") })).bundle
+}
+
+function reportedAct(request: ClosePermitRequest): ReportedAct {
+  const { request_substance, causal_graph, reproducibility_context, ...act } = request
+  return {
+    ...act,
+    declared: {
+      ...(request_substance === undefined ? {} : { request_substance }),
+      ...(causal_graph === undefined ? {} : { causal_graph }),
+      ...(reproducibility_context === undefined ? {} : { reproducibility_context }),
+    },
+  }
+}

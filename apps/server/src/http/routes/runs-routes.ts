@@ -1,0 +1,93 @@
+/** Run lists, records, self-check, artifacts. Every read is scoped to the calling key. */
+import { canonicalize } from "@runseal/canonical"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import type { ArtifactKey, OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summaries"
+import type { Context } from "hono"
+import { Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { HttpError } from "../../http-error.ts"
+import type { Source } from "../../store/driver/session.ts"
+import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
+import { callerOf } from "../access/caller.ts"
+import { readBundleQuery } from "../bundle-query.ts"
+import { type Page, readPage, readSearch } from "../query.ts"
+import { readablePage } from "./claim-routes.ts"
+import { explained } from "./explained.ts"
+import { ownRun, type RunOfPath } from "./own-run.ts"
+import { reportOf } from "./report-routes.ts"
+import { runStatementOf } from "./run-statement-route.ts"
+import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
+import { shownBundle } from "./shown-bundle.ts"
+
+/** Answers with a page of the runs that the caller reads. @param read a page of one owner's */
+async function sendPage(
+  c: Context,
+  deps: Deps,
+  { limit, offset }: Page,
+  read: (source: Source, owner: number, page: Page) => Promise<RunPage>,
+): Promise<Response> {
+  const { total, rows } = await readablePage(deps, callerOf(c).api_key_id, { limit, offset }, (owner, some) =>
+    deps.reads.growing(async source => {
+      const found = await read(source, owner, some)
+      return { total: found.total, rows: found.runs }
+    }),
+  )
+  return c.json({ ok: true, total, limit, offset, runs: rows.map(runSummary) } satisfies RunsPage)
+}
+
+export function runRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  app.get("/runs", c => sendPage(c, deps, readPage(c.req.url), listRuns))
+  app.get("/runs/search", c => {
+    const { filters, page } = readSearch(c.req.url)
+    return sendPage(c, deps, page, (source, owner, some) => searchRuns(source, owner, filters, some))
+  })
+  app.get("/runs/:id", async c => c.json(await runRecord(await ownRun(c, deps), record => explained(c, deps, record))))
+  return app.route("/", runParts(deps, "/runs", ownRun))
+}
+
+/** What is read of one run beside its record. @param base of the paths */
+export function runParts(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {
+  const app = new Hono()
+  app.get(`${base}/:id/verify`, async c => c.json(selfCheck(await find(c, deps), new Date(deps.nowMs()).toISOString())))
+  app.get(`${base}/:id/artifacts`, async c => {
+    const query = readBundleQuery(c.req.url)
+    return sendBundle(c, deps, await find(c, deps), query)
+  })
+  for (const kind of OUTCOME_KINDS) {
+    const { artifact } = OUTCOMES[kind]
+    if (artifact === undefined) continue
+    app.get(`${base}/:id/${artifact.path}`, async c => c.json(artifactAnswer(await find(c, deps), kind, artifact.key)))
+  }
+  return app.route("/", reportOf(deps, base, find)).route("/", runStatementOf(deps, base, find))
+}
+
+/** The bundle goes out as the bytes that were sealed, or in full; with what outside logs hold of it by now, and witnesses signed if asked for. */
+async function sendBundle(
+  c: Context,
+  deps: Pick<Deps, "showOutside" | "showWitnessed">,
+  row: RunRow,
+  { form, with: addition }: ReturnType<typeof readBundleQuery>,
+): Promise<Response> {
+  const text = await shownBundle(deps, row.bundle, addition)
+  return c.body(form === "full" ? canonicalize(storedBundle({ ...row, bundle: text })) : text, 200, {
+    "Content-Type": "application/json",
+    "Content-Disposition": `attachment; filename="runseal-run-${row.run_id}-${form === "full" ? "full-bundle" : "bundle"}.json"`,
+  })
+}
+
+function artifactAnswer(row: RunRow, kind: OutcomeKind, key: ArtifactKey): object {
+  if (row.outcome_kind !== kind)
+    throw new HttpError(
+      "other_outcome",
+      `Run ${row.run_id} ended as ${row.outcome_kind}; ${key} exists only for a run that ended as ${kind}.`,
+    )
+  const bundle = storedBundle(row)
+  if (key === "allow_token") return { ok: true, run_id: row.run_id, allow_token: bundle.allow_token }
+  const receipt = receiptOf(bundle)?.receipt
+  const anchor = bundle.anchors.receipt
+  const receipt_anchor = anchor === undefined ? {} : { receipt_anchor: serveReceiptAnchor(anchor) }
+  return { ok: true, run_id: row.run_id, [key]: receipt, ...receipt_anchor }
+}

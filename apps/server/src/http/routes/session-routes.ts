@@ -1,0 +1,64 @@
+/** Opening, showing and closing the session of a person in a browser. docs/api.md, "Sessions". */
+import { type ClosedSession, openSessionRequestSchema, type SessionAnswer } from "@runseal/core/wire/session-requests"
+import { type Context, Hono } from "hono"
+import type { Deps } from "../../deps.ts"
+import { secretHash } from "../access/api-key.ts"
+import { authenticate, unauthorized } from "../access/authentication.ts"
+import { type Caller, callerOf } from "../access/caller.ts"
+import { limitByAddress } from "../access/rate-limit.ts"
+import { giveSessionToken, refusePlainHttp, sessionTokenOf, takeSessionToken } from "../access/session-cookie.ts"
+import type { BrowserSession } from "../access/sessions.ts"
+import { knownParameters } from "../discovery/known-parameters.ts"
+import { readJsonObject, SMALL_LIMITS } from "../json-body.ts"
+import { readBody } from "../request-bodies.ts"
+
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+const sessionAnswer = (
+  { api_key_id, scope, reads, share, authentication }: Caller,
+  session: BrowserSession | undefined,
+): SessionAnswer => ({
+  ok: true,
+  key_id: api_key_id,
+  name: authentication.api_key_name ?? "anonymous",
+  scope,
+  ...(reads === undefined ? {} : { reads: [...reads] }),
+  ...(share === undefined ? {} : { share }),
+  ...(session === undefined
+    ? {}
+    : {
+        csrf_token: session.csrf_token,
+        idle_ends_at: timestamp(session.idle_ends_at),
+        ends_at: timestamp(session.ends_at),
+      }),
+})
+
+/** Opens the session of a key; in open mode there is none to open. @throws HttpError 401 for a text that is no valid key */
+async function openSession(c: Context, deps: Deps): Promise<SessionAnswer> {
+  refusePlainHttp(c, deps)
+  const { key } = readBody(openSessionRequestSchema, await readJsonObject(c, SMALL_LIMITS))
+  const admission = await deps.keys.admit(key)
+  if (admission === "nobody") throw unauthorized()
+  const { caller } = admission
+  if (caller.scope === "anonymous") return sessionAnswer(caller, undefined)
+  const before = sessionTokenOf(c, deps)
+  if (before !== undefined) await deps.sessions.close(before)
+  const { token, ...session } = await deps.sessions.open(secretHash(key))
+  giveSessionToken(c, deps, token)
+  return sessionAnswer(caller, session)
+}
+
+/** They authenticate by themselves and have no limit but that of opening one. */
+export function sessionRoutes(deps: Deps): Hono {
+  const app = new Hono()
+  const known = knownParameters("key")
+  app.post("/session", limitByAddress(deps, "sessions"), async c => c.json(await openSession(c, deps), 201))
+  app.get("/session", authenticate(deps), known, c => c.json(sessionAnswer(callerOf(c), c.get("session"))))
+  app.delete("/session", authenticate(deps), known, async c => {
+    const token = sessionTokenOf(c, deps)
+    if (token !== undefined) await deps.sessions.close(token)
+    takeSessionToken(c, deps)
+    return c.json({ ok: true, closed: true } satisfies ClosedSession)
+  })
+  return app
+}
