@@ -10,7 +10,7 @@ import { numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
 import { CASES, type CaseName, SEVEN_STATES_POLICY, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
-import { runVerifier, verifyWithCli } from "./harness/verifier.ts"
+import { runVerifier } from "./harness/verifier.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "runseal-explained-"))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -184,23 +184,6 @@ describe.skipIf(!hasTool("pdftotext"))("the first page of a report (skipped with
         expect(page, who).toContain(isSeen ? `${described} ${read}` : `${why} `)
         if (!isSeen) expect(page, who).not.toMatch(/two people|The rule read/)
       }
-    })
-  })
-
-  describe("of a rule whose description has digits as a hash has", () => {
-    const hash = "5e".repeat(32)
-    const [first, large] = [{ id: "transfers", effect: "allow", act: "transfer" }, { description: `See ${hash}.` }]
-    const service = standingService(() => ({
-      policy: { ...POLICY, rules: [first, { ...objectAt(POLICY, "rules", 1), ...large }] },
-    }))
-
-    test("leaves the description out, and verifies", async () => {
-      const { body } = await service().execute(LARGE)
-      expect(objectAt(body, "explanation").description).toBe(`See ${hash}.`)
-      const path = `/runs/${numberAt(body, "run_id")}/report.pdf`
-      expect(await firstPage(service(), path)).toContain(`${why} The rule read act.amount`)
-      const pdf = new Uint8Array(await (await service().request(path)).arrayBuffer())
-      expect(await verifyWithCli(pdf, await trustOf(service()))).toMatchObject({ exit: 0 })
     })
   })
 })

@@ -1,7 +1,5 @@
 /** docs/api.md, "GET /runs/{id}/report.pdf". The content of a report is tested beside its source. */
-import { inflateSync } from "node:zlib"
-import type { Inflate } from "@runseal/core/report-pdf/pdf-file"
-import { type ReportFile, readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
+import { verifyReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
 import { isUnreadable } from "@runseal/core/verify/document"
 import type { Report } from "@runseal/core/verify/report"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
@@ -14,17 +12,10 @@ import { CASES, standingSevenStates } from "./harness/seven-states.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
 import { verifyWithCli } from "./harness/verifier.ts"
 
-const inflate: Inflate = async (data, maxBytes) => inflateSync(data, { maxOutputLength: maxBytes })
 const COMPLETE = "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
 
-async function opened(pdf: Uint8Array): Promise<ReportFile> {
-  const file = await readReportPdf(pdf, inflate)
-  if ("unreadable" in file) throw new Error(file.unreadable)
-  return file
-}
-
-function judgedBy({ deps }: Pick<TestService, "deps">, file: ReportFile): Report {
-  const report = verifyReportFile(file, [deps.trust])
+function judgedBy({ deps }: Pick<TestService, "deps">, pdf: Uint8Array): Report {
+  const { report } = verifyReportPdf(pdf, [deps.trust])
   if (isUnreadable(report)) throw new Error(report.unreadable)
   return report
 }
@@ -38,32 +29,28 @@ describe("the report of a run", () => {
     const response = await service().request(path)
     return { response, pdf: new Uint8Array(await response.arrayBuffer()) }
   }
-  const judged = (file: ReportFile): Report => judgedBy(service(), file)
-
-  test.each(matrix)(
-    "$name, $format: a PDF that carries the sealed record and prints its hashes",
-    async ({ name, format }) => {
-      const id = runId(name)
-      const { response, pdf } = await fetched(`/runs/${id}/report.pdf?format=${format}`)
-      expect(response.status).toBe(200)
-      expect(response.headers.get("content-type")).toBe("application/pdf")
-      expect(response.headers.get("content-disposition")).toBe(
-        `attachment; filename="runseal-audit-run-${id}-${format}.pdf"`,
-      )
-      expect(response.headers.get("cache-control")).toBe("no-store")
-      const file = await opened(pdf)
-      const report = judged(file)
-      expect(report.checks.filter(check => check.result === "fail")).toEqual([])
-      expect(report.verdict).toBe(COMPLETE)
-      expect(new TextDecoder().decode(file.record)).toBe((await service().get(`/runs/${id}/artifacts`)).text)
-      const pages =
-        Buffer.from(pdf)
-          .toString("latin1")
-          .match(/\/Type \/Page\b/g)?.length ?? 0
-      if (format === "brief") expect(pages).toBe(2)
-      else expect(pages).toBeGreaterThan(2)
-    },
-  )
+  test.each(matrix)("$name, $format: a PDF that carries the sealed record", async ({ name, format }) => {
+    const id = runId(name)
+    const { response, pdf } = await fetched(`/runs/${id}/report.pdf?format=${format}`)
+    expect(response.status).toBe(200)
+    expect(response.headers.get("content-type")).toBe("application/pdf")
+    expect(response.headers.get("content-disposition")).toBe(
+      `attachment; filename="runseal-audit-run-${id}-${format}.pdf"`,
+    )
+    expect(response.headers.get("cache-control")).toBe("no-store")
+    const report = judgedBy(service(), pdf)
+    expect(report.checks.filter(check => check.result === "fail")).toEqual([])
+    expect(report.verdict).toBe(COMPLETE)
+    expect(new TextDecoder().decode(verifyReportPdf(pdf, []).record)).toBe(
+      (await service().get(`/runs/${id}/artifacts`)).text,
+    )
+    const pages =
+      Buffer.from(pdf)
+        .toString("latin1")
+        .match(/\/Type \/Page\b/g)?.length ?? 0
+    if (format === "brief") expect(pages).toBe(2)
+    else expect(pages).toBeGreaterThan(2)
+  })
 
   test("is comprehensive when no format is asked for", async () => {
     const { response, pdf } = await fetched(`/runs/${runId("ok")}/report.pdf`)
@@ -86,26 +73,19 @@ describe("the report of a run", () => {
 
   test("fails its verification when one byte of the record in it is changed", async () => {
     const { pdf } = await fetched(`/runs/${runId("deny_by_rule")}/report.pdf`)
-    const { record } = await opened(pdf)
-    const results = await Promise.all(
-      [0.2, 0.4, 0.6, 0.8].map(async share => {
-        const changed = Uint8Array.from(pdf)
-        changed[Math.floor(changed.length * share)]! ^= 1
-        const file = await readReportPdf(changed, inflate)
-        if ("unreadable" in file) return "unreadable"
-        const report = verifyReportFile(file, [service().deps.trust])
-        if (isUnreadable(report)) return "unreadable"
-        return Buffer.from(file.record).equals(record) ? "the record is untouched" : report.verdict
-      }),
-    )
-    expect(results).not.toContain(COMPLETE)
+    const at = Buffer.from(pdf).indexOf(verifyReportPdf(pdf, []).record)
+    expect(at).toBeGreaterThan(0)
+    const changed = Uint8Array.from(pdf)
+    changed[at + 100]! ^= 1
+    const { report } = verifyReportPdf(changed, [service().deps.trust])
+    expect(isUnreadable(report) ? "FAILED" : report.verdict).toBe("FAILED")
   })
 
   test("verifies with the command line from its file, and fails there when its record says something else", async () => {
     const { pdf } = await fetched(`/runs/${runId("ccv_halt")}/report.pdf?format=brief`)
     const trust = (await service().get("/.well-known/runseal-trust.json")).text
     const honest = await verifyWithCli(pdf, trust)
-    expect(honest.stdout).toContain("printed_hashes")
+    expect(honest.stdout).toContain("report_signature")
     expect(honest).toMatchObject({ exit: 0, verdict: COMPLETE })
     const cut = await verifyWithCli(pdf.subarray(0, -1024), trust)
     expect(cut).toMatchObject({ exit: 2, stdout: "" })
@@ -139,8 +119,7 @@ describe("the report of a run", () => {
 })
 
 describe("in locked mode the report of a run", () => {
-  // Digits in an address are no hash.
-  const baseUrl = `https://a${"0123456789abcdef".repeat(2)}-1.example`
+  const baseUrl = "https://runs.example.com"
   const service = standingService(() => ({ config: { baseUrl } }))
 
   test("is served only to the key that made the run; it names the public bundle while there is one, under the operator's address", async () => {
@@ -160,7 +139,7 @@ describe("in locked mode the report of a run", () => {
     await admin.post(`/admin/runs/${body.run_id}/publish`)
     const published = await pdfOf()
     expect(published.equals(before)).toBe(false)
-    for (const pdf of [before, published]) expect(judgedBy(service(), await opened(pdf)).verdict).toBe(COMPLETE)
+    for (const pdf of [before, published]) expect(judgedBy(service(), pdf).verdict).toBe(COMPLETE)
     await admin.post(`/admin/runs/${body.run_id}/unpublish`)
     expect((await pdfOf()).equals(before)).toBe(true)
   })

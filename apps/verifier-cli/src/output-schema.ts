@@ -3,13 +3,7 @@ import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { END_REASONS } from "@runseal/core/artifacts/permit-end"
 import { ACT_FAILURE_CODES, ACT_OUTCOMES } from "@runseal/core/artifacts/permit-sections"
 import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
-import {
-  FINDING_IDS,
-  LIMITATION_CODES,
-  PRINTED_HASHES_ID,
-  REPORT_SIGNATURE_ID,
-  VERDICTS,
-} from "@runseal/core/verify/report"
+import { FINDING_IDS, LIMITATION_CODES, REPORT_SIGNATURE_ID, VERDICTS } from "@runseal/core/verify/report"
 import { CONTEXT_WORDS } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
@@ -37,7 +31,7 @@ const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => 
 })
 
 const LIMITATION = object({ code: oneOf(LIMITATION_CODES), sentence: TEXT, strict: YES_OR_NO })
-const CHECK_IDS = [...FINDING_IDS, REPORT_SIGNATURE_ID, PRINTED_HASHES_ID]
+const CHECK_IDS = [...FINDING_IDS, REPORT_SIGNATURE_ID]
 const FACTS = [
   "cause",
   "tenant_id",

@@ -42,14 +42,13 @@ test("a report in PDF is exported by the record that it carries", async () => {
   await exported(text)
   const { "README.txt": _, ...ofBundle } = written()
   rmSync(join(folder, "out"), { recursive: true })
-  const pdf = smallPdf({ attachments: [text], pages: [[`Bundle hash ${bundle.bundle_hash}`]], madeAt }, deployment)
+  const pdf = smallPdf({ record: text, madeAt }, deployment)
   expect(await exported(pdf)).toMatchObject({ exit: 0 })
   expect(written()).toMatchObject(ofBundle)
 })
 
-test("a report whose pages print a foreign hash is not exported", async () => {
-  const pages = [[`Bundle hash ${bundle.bundle_hash}`, "ab".repeat(32)]]
-  const answer = await exported(smallPdf({ attachments: [JSON.stringify(bundle)], pages, madeAt }, deployment))
+test("a report whose signature fails is not exported", async () => {
+  const answer = await exported(smallPdf({ record: JSON.stringify(bundle), madeAt: madeAt + 1 }, deployment))
   expect(answer).toMatchObject({ exit: 1, stderr: "verifier: nothing was exported.\n" })
   expect(existsSync(join(folder, "out"))).toBe(false)
 })

@@ -10,23 +10,23 @@ import { expandRecord } from "../src/record-forms.ts"
 
 const deployment = makeDeployment()
 const { bundle } = sealRun(deployment, { outcome: "ok" })
+const madeAt = clockSeconds(bundle.run.created_at) ?? 0
 const folder = mkdtempSync(join(tmpdir(), "runseal-forms-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function expanded(pages: readonly string[]) {
+function expanded(madeAt: number) {
   const path = join(folder, "report.pdf")
-  const madeAt = clockSeconds(bundle.run.created_at) ?? 0
-  writeFileSync(path, smallPdf({ attachments: [JSON.stringify(bundle)], pages: [pages], madeAt }, deployment))
+  writeFileSync(path, smallPdf({ record: JSON.stringify(bundle), madeAt }, deployment))
   return expandRecord(path, { force: false }, [deployment.trust], { colour: false, ascii: false })
 }
 
 test("of a report the record that it carries is written", async () => {
-  const answer = await expanded([`Bundle hash ${bundle.bundle_hash}`])
+  const answer = await expanded(madeAt)
   expect(answer).toMatchObject({ exit: 0, stdout: canonicalize(bundle) })
 })
 
-test("nothing is written of a report whose pages print a foreign hash", async () => {
-  const answer = await expanded([`Bundle hash ${bundle.bundle_hash}`, "ab".repeat(32)])
+test("nothing is written of a report whose signature fails", async () => {
+  const answer = await expanded(madeAt + 1)
   expect(answer).toMatchObject({ exit: 1, stdout: "" })
-  expect(answer.stderr).toContain("printed_hashes")
+  expect(answer.stderr).toContain("report_signature")
 })

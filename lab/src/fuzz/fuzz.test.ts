@@ -18,7 +18,6 @@ const CHANGED: Readonly<Record<string, number>> = {
   export: 150,
   "log-entry": 400,
   trust: 400,
-  "report-pdf": 20,
 }
 const CHANGED_OTHERWISE = 1000
 

@@ -122,10 +122,9 @@ export type Report = {
   /** Printed at the foot of every page, before the page number. */
   readonly running_foot: string
   readonly blocks: readonly Block[]
-  /** The file that the PDF carries, byte for byte. */
+  /** The JSON text that the PDF carries, byte for byte. */
   readonly attachment: {
     readonly name: string
-    readonly media_type: string
     readonly description: string
     readonly text: string
   }

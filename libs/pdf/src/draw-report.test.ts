@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { sha256Hex } from "@runseal/canonical"
+import { readLayout } from "@runseal/core/report-pdf/report-layout"
 import { describe, expect, test } from "vitest"
 import { everyKind, HASH, lineOf, reportWith } from "../test/drawable-reports.ts"
 import { askTool, hasTool } from "../test/pdf-tools.ts"
@@ -128,14 +129,25 @@ describe("the file", () => {
     expect(text.match(/^ *TH\b/gm), "a repeated header is told once").toHaveLength(4)
   })
 
-  test.skipIf(!poppler)("carries its evidence as it was sealed (skipped without poppler)", async () => {
+  test("has its evidence, as it was sealed, where a verifier reads it", async () => {
     const report = reportWith(everyKind())
-    const pdf = await drawReport(report)
-    const { out } = askTool("pdfdetach", pdf, "-save", "1", "-o", "OUT", "FILE")
-    expect(out.toString("utf8")).toBe(report.attachment.text)
-    expect(askTool("pdfdetach", pdf, "-list", "FILE").text).toContain("bundle.json")
-    expect(latin1(pdf)).toContain(`/CheckSum <${createHash("md5").update(out).digest("hex")}>`)
+    const parts = readLayout(await drawReport(report))
+    expect(typeof parts === "string" ? parts : new TextDecoder().decode(parts.record)).toBe(report.attachment.text)
   })
+
+  const ofPdf = JSON.stringify("\nendstream\nendobj\n9 0 obj\n<< /Type /Catalog >>\ntrailer\n<< /Root 9 0 R >>\n%%EOF")
+  test.skipIf(!poppler).each([reportWith([]).attachment.text, ofPdf])(
+    "gives its evidence to other programs too, whatever is in it: %s (skipped without poppler)",
+    async text => {
+      const report = reportWith(everyKind(), { attachment: { ...reportWith([]).attachment, text } })
+      const pdf = await drawReport(report)
+      const { out } = askTool("pdfdetach", pdf, "-save", "1", "-o", "OUT", "FILE")
+      expect(out.toString("utf8")).toBe(text)
+      expect(askTool("pdfdetach", pdf, "-list", "FILE").text).toContain("bundle.json")
+      expect(latin1(pdf)).toContain(`/CheckSum <${createHash("md5").update(out).digest("hex")}>`)
+      expect(askTool("pdfinfo", pdf, "FILE").text).not.toContain("Error")
+    },
+  )
 })
 
 describe.skipIf(!poppler)("the text that pdftotext gives back (skipped without it)", () => {

@@ -15,7 +15,6 @@ export function reportWith(blocks: readonly Block[], more: Partial<Report> = {})
     blocks,
     attachment: {
       name: "bundle.json",
-      media_type: "application/json",
       description: "The evidence",
       text: '{"text":"Grüße, 你好"}',
     },

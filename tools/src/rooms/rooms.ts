@@ -77,14 +77,14 @@ export const ROOMS: readonly Room[] = [
   { path: WIRE, enters: [CANONICAL, VOCABULARY, ACT, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 
   // Of a run it knows nothing; where a file is signed and how, its writer and its verifier say in one module.
-  { path: "libs/pdf", enters: [CANONICAL, `${CORE}/report-pdf/signature-object`, PDF] },
-  { path: PDF, enters: [CANONICAL, PDF, `${CORE}/report-pdf/signature-object`], flat: true },
+  { path: "libs/pdf", enters: [CANONICAL, `${CORE}/report-pdf/report-layout`, PDF] },
+  { path: PDF, enters: [CANONICAL, PDF, `${CORE}/report-pdf/report-layout`], flat: true },
   { path: `${PDF}/fonts`, enters: [CANONICAL, `${PDF}/block.ts`] },
   { path: `${PDF}/text`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts"].map(pdf)] },
   { path: `${PDF}/tags`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts", "text"].map(pdf)] },
   { path: `${PDF}/page`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts", "text", "tags"].map(pdf)] },
   { path: `${PDF}/blocks`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts", "text", "tags", "page"].map(pdf)] },
-  { path: `${PDF}/file`, enters: [CANONICAL, `${CORE}/report-pdf/signature-object`, PDF] },
+  { path: `${PDF}/file`, enters: [CANONICAL, `${CORE}/report-pdf/report-layout`, PDF] },
 
   // Their tests judge the records that core's own fixtures seal.
   { path: PERMIT, enters: LIBS, testsEnter: ["libs/core/test", EXECUTOR] },

@@ -97,7 +97,7 @@ async function main(): Promise<void> {
   const [bytes, trusted] = await Promise.all([read(bundle, DEFAULT_MAX_BYTES), read(trust, MAX_TRUST_BYTES)])
   const keys = readTrust(trusted)
   if ("problem" in keys) return fail(`The keys of this service cannot be used: ${keys.problem}`)
-  const reading = await judge(bytes, [keys])
+  const reading = judge(bytes, [keys])
   if ("unreadable" in reading) return fail(`The record cannot be read: ${reading.unreadable}.`)
   show(reading, keys)
 }

@@ -149,8 +149,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     expect(found.text).toContain(
       `held against the keys of ${service().deps.trust.service}, as this address publishes them.`,
     )
-    expect(found.checks.at(-1)?.slice(0, 2)).toEqual(["printed_hashes", "pass"])
-    expect(found.text).toContain("A report's pages are a rendering")
+    expect(found.checks.at(-1)?.slice(0, 2)).toEqual(["report_signature", "pass"])
+    expect(found.text).toContain("A report's pages are the service's words")
   })
 
   test("verifies nothing of a report that was cut", async () => {

@@ -42,7 +42,7 @@ export const contextOf = (bundle: Bundle, facts: Partial<ReportContext> = {}): R
 })
 
 /** Signs reports with the key of these bundles' service. */
-export const signSample: SignReport = reportSigner(
+const signSample: SignReport = reportSigner(
   {
     spki: reportDeployment.serviceKey.spki,
     validFrom: reportDeployment.trust.serviceKeys[0]?.validFrom ?? 0,

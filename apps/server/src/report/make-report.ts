@@ -119,7 +119,6 @@ export function makeReport(bundle: Bundle, context: ReportContext, format: Repor
     blocks,
     attachment: {
       name: attached,
-      media_type: "application/json",
       description: `The sealed audit bundle of run ${run.run_id}`,
       text: canonicalize(reduce(bundle)),
     },

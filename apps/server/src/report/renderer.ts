@@ -1,6 +1,7 @@
 /** Reports are made one at a time, off the event loop. docs/api.md, "GET /runs/{id}/report.pdf". */
 
 import { sha256 } from "@runseal/canonical"
+import { signedBytes, withSignature } from "@runseal/core/report-pdf/report-layout"
 import {
   type CertificateFacts,
   certificateBody,
@@ -8,7 +9,6 @@ import {
   signedAttributes,
   signedDataDer,
 } from "@runseal/core/report-pdf/signature-der"
-import { rangeOf, signedBytes, withSignature } from "@runseal/core/report-pdf/signature-object"
 import { JobError, openJobThread } from "../threads/job-thread.ts"
 import type { RenderJob } from "./render-thread.ts"
 
@@ -82,9 +82,8 @@ export function reportSigner(facts: CertificateFacts, sign: SignBytes): SignRepo
   }
   return async drawn => {
     const certificate = await certificateOnce()
-    const range = rangeOf(drawn)
-    const digest = sha256(signedBytes(drawn, range))
+    const digest = sha256(signedBytes(drawn))
     const signature = await sign(signedAttributes(digest, certificate))
-    return withSignature(drawn, range, signedDataDer({ facts, certificate, digest, signature }))
+    return withSignature(drawn, signedDataDer({ facts, certificate, digest, signature }))
   }
 }

@@ -103,8 +103,7 @@ async function verify(): Promise<void> {
   await ready
   if (own !== latest) return
   if (content instanceof File) return await verifyExport(name, content, own)
-  const judged = await judge(content, keysOf(believed))
-  if (own !== latest) return
+  const judged = judge(content, keysOf(believed))
   if ("unreadable" in judged)
     return show(name, "nothing was verified", unreadablePieces(hinted(judged.unreadable, content)))
   const { report } = judged

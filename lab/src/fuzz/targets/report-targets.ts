@@ -1,9 +1,8 @@
-/** Audit reports in PDF: read within bounds or refused, and verified only as somebody signed them, byte for byte. */
+/** Audit reports in PDF: read or refused, and verified only as somebody signed them, byte for byte. */
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { inflateSync } from "node:zlib"
 import { equalBytes, parseStrictJson } from "@runseal/canonical"
-import { readReportPdf, verifyReportFile } from "@runseal/core/report-pdf/verify-report-pdf"
+import { verifyReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
 import { isUnreadable } from "@runseal/core/verify/document"
 import { vectorTrust } from "../authentic.ts"
 import { type FuzzTarget, promise } from "../fuzz-target.ts"
@@ -13,7 +12,7 @@ const trust = vectorTrust()
 const PRINT_REPORTS = fileURLToPath(
   new URL("../../../../libs/core/test/fixtures/vectors/print-reports.ts", import.meta.url),
 )
-/** Small reports, genuine and hostile ones. They are signed by core's own fixtures, which are run as a program. */
+/** Small reports. They are signed by core's own fixtures, which are run as a program. */
 const madeReports = (): readonly Uint8Array[] => {
   const printed = parseStrictJson(execFileSync(process.execPath, [PRINT_REPORTS], { maxBuffer: 4_194_304 }))
   if (!Array.isArray(printed)) throw new Error("The fixtures gave no reports.")
@@ -28,33 +27,9 @@ const signedReports = (): readonly Uint8Array[] => {
 export const reports: FuzzTarget = {
   name: "report-pdf",
   seeds: signedReports,
-  words: [
-    "/Kids [ ",
-    " 0 R ",
-    "<< ",
-    " >>",
-    "stream\n",
-    "\nendstream",
-    "/Length ",
-    "/Filter /FlateDecode ",
-    " obj",
-    "xref\n",
-    "startxref\n",
-    "beginbfchar",
-    "endbfchar",
-    "] TJ",
-    " Tf",
-    " Tm",
-    "BDC",
-    "/ByteRange [ 0 ",
-    "/Contents <",
-    "/Annots [ ",
-    "/AcroForm ",
-  ],
-  run: async input => {
-    const file = await readReportPdf(input, async (data, max) => inflateSync(data, { maxOutputLength: max }))
-    if ("unreadable" in file) return
-    const report = verifyReportFile(file, [trust])
+  words: ["stream\n", "\nendstream\nendobj\n\n", "/Length ", "2 0 obj\n", "/M (D:", "/ByteRange [ 0 ", "/Contents <"],
+  run: input => {
+    const { report } = verifyReportPdf(input, [trust])
     if (isUnreadable(report) || !/VERIFIED/.test(report.verdict)) return
     const isSigned = signedReports().some(known => equalBytes(known, input))
     promise(isSigned, `a report that nobody signed is ${report.verdict}`)

@@ -22,7 +22,6 @@ const CAUSES: Readonly<Record<CheckId, Cause>> = {
   outside: "keys",
   witnessed: "keys",
   report_signature: "keys",
-  printed_hashes: "altered",
   signature: "keys",
 }
 

@@ -8,8 +8,8 @@ import { isLowS } from "@runseal/log/keys/ecdsa-der"
 import { verifyEcdsaP256 } from "@runseal/log/keys/signatures"
 import { type Certificate, parseCertificate } from "@runseal/log/keys/x509-certificate"
 import type { ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { type ReportParts, signedBytes, signingTime } from "./report-layout.ts"
 import { certificateBody, certificateDer, signedAttributes, signedDataDer } from "./signature-der.ts"
-import { type SignatureObject, signedBytes, signingTime } from "./signature-object.ts"
 
 /** The parts of a report's signature, not yet checked. */
 export type ReportSignature = {
@@ -24,8 +24,7 @@ export type ReportSignature = {
 }
 
 /** Takes a signature out of its room; undefined when no such thing is in it. Never throws. */
-export function readReportSignature(pdf: Uint8Array, object: SignatureObject): ReportSignature | undefined {
-  const { room, range, time } = object
+export function readReportSignature(pdf: Uint8Array, { room, time }: ReportParts): ReportSignature | undefined {
   const found = readingDer(() => {
     const whole = derItems(derItems(room).next(TAG.sequence).content)
     whole.next(TAG.oid)
@@ -38,7 +37,7 @@ export function readReportSignature(pdf: Uint8Array, object: SignatureObject): R
   })
   const certificate = found && parseCertificate(found.certificate)
   if (found === undefined || certificate === undefined) return undefined
-  return { certificate, signature: found.signature, room, digest: sha256(signedBytes(pdf, range)), time }
+  return { certificate, signature: found.signature, room, digest: sha256(signedBytes(pdf)), time }
 }
 
 /** The trust documents that list the key which a report names, with that key. */

@@ -21,16 +21,11 @@ export const CHECK_IDS = [
   "outside",
   "witnessed",
 ] as const
-/** Two further checks of an audit report in PDF: who signed the file, and whether its pages print the hashes of the record in it. */
+/** One further check of an audit report in PDF: who signed the file. */
 export const REPORT_SIGNATURE_ID = "report_signature"
-export const PRINTED_HASHES_ID = "printed_hashes"
 /** The check of a run statement, which has no log entry: who signed it. */
 export const SIGNATURE_ID = "signature"
-export type CheckId =
-  | (typeof CHECK_IDS)[number]
-  | typeof REPORT_SIGNATURE_ID
-  | typeof PRINTED_HASHES_ID
-  | typeof SIGNATURE_ID
+export type CheckId = (typeof CHECK_IDS)[number] | typeof REPORT_SIGNATURE_ID | typeof SIGNATURE_ID
 export type CheckResult = "pass" | "fail" | "absent" | "withheld"
 
 export type Check = { readonly id: CheckId; readonly result: CheckResult; readonly message: string }
@@ -166,7 +161,7 @@ export const LIMITATIONS = {
   review_disabled: { sentence: "AI output was present and its governance review was switched off.", strict: true },
   pages_rendered: {
     sentence:
-      "A report's pages are a rendering, whose look is the signer's: the hashes in their text were compared with the record, their words were not.",
+      "A report's pages are the service's words: they are signed, and were not compared with the record. The record is the evidence.",
     strict: false,
   },
   key_revoked_later: {

@@ -1,14 +1,12 @@
-import {
-  PDFContext,
-  PDFHeader,
-  PDFHexString,
-  PDFInvalidObject,
-  type PDFRef,
-  PDFString,
-  PDFWriter,
-} from "@cantoo/pdf-lib"
+import { PDFContext, PDFHeader, PDFHexString, PDFInvalidObject, PDFRef, PDFString, PDFWriter } from "@cantoo/pdf-lib"
 import { sha256Hex, utf8Encode } from "@runseal/canonical"
-import { emptySignatureValue, signingTime, withSignedRange } from "@runseal/core/report-pdf/signature-object"
+import {
+  emptySignatureValue,
+  RECORD_PARAMETERS,
+  recordValue,
+  signingTime,
+  withSignedRange,
+} from "@runseal/core/report-pdf/report-layout"
 import type { Report } from "../block.ts"
 import type { Bookmark } from "../blocks/bookmark-place.ts"
 import type { DocumentFonts } from "../fonts/document-fonts.ts"
@@ -34,18 +32,18 @@ export type Drawn = {
 const IDENTIFIER_DIGITS = 32
 
 /**
- * Writes the PDF: version 1.7, one cross-reference table, no object streams, so that a small strict reader reads it. The room for its
- * signature is empty, and the range that the signature will cover is stated.
+ * Writes the PDF: version 1.7, without object streams, so that signature and record, which are registered first, are where a verifier
+ * reads them. The room for the signature is empty, and the range that it will cover is stated.
  */
 export async function writeDocument(report: Report, drawn: Drawn): Promise<Uint8Array> {
   const context = PDFContext.create()
   context.header = PDFHeader.forVersion(1, 7)
+  const signature = writeSignature(context, report)
+  const attachment = writeAttachment(context, report)
   const contents = drawn.sheets.map(sheet => sheet.operators.join("\n"))
   const pages = drawn.sheets.map(() => context.nextRef())
-  const time = signatureTime(report)
-  const field = writeSignatureField(context, pages[0], time)
+  const field = writeSignatureField(context, pages[0], signature)
   const tree = writePages(context, drawn, contents, pages, field)
-  const attachment = writeAttachment(context, report)
   const outline = writeOutline(context, drawn.outline, pages)
   const marks = drawn.sheets.map(sheet => sheet.marks)
   const catalog = context.obj({
@@ -67,7 +65,7 @@ export async function writeDocument(report: Report, drawn: Drawn): Promise<Uint8
   context.trailerInfo.Root = context.register(catalog)
   context.trailerInfo.Info = writeInformation(context, report)
   context.trailerInfo.ID = context.obj([identifier, identifier])
-  return withSignedRange(await PDFWriter.forContext(context, Number.POSITIVE_INFINITY).serializeToBuffer(), time)
+  return withSignedRange(await PDFWriter.forContext(context, Number.POSITIVE_INFINITY).serializeToBuffer())
 }
 
 function writePages(
@@ -124,8 +122,10 @@ function identify(report: Report, contents: readonly string[]): PDFHexString {
   )
 }
 
-function signatureTime({ date, key_valid_from }: Report): string {
-  return signingTime(Math.floor(Date.parse(date) / 1000), key_valid_from)
+/** The room for the signature. The library writes such an object as it is: its spelling is the verifier's. */
+function writeSignature(context: PDFContext, { date, key_valid_from }: Report): PDFRef {
+  const time = signingTime(Math.floor(Date.parse(date) / 1000), key_valid_from)
+  return context.register(PDFInvalidObject.of(utf8Encode(emptySignatureValue(time))))
 }
 
 /** The evidence as an embedded file (ISO 32000-1, 7.11.4), associated with the document as its data (ISO 19005-3, 6.8). */
@@ -134,12 +134,14 @@ function writeAttachment(context: PDFContext, report: Report): { readonly file: 
   const bytes = utf8Encode(attachment.text)
   const name = PDFHexString.fromText(readable(attachment.name))
   const date = PDFString.of(pdfDate(report.date))
-  const embedded = context.flateStream(bytes, {
-    Type: "EmbeddedFile",
-    Subtype: attachment.media_type,
-    Params: { Size: bytes.length, CreationDate: date, ModDate: date, CheckSum: PDFHexString.of(checkSum(bytes)) },
-  })
-  const stream = context.register(embedded)
+  const stream = context.register(PDFInvalidObject.of(recordValue(bytes)))
+  const parameters = {
+    Size: bytes.length,
+    CreationDate: date,
+    ModDate: date,
+    CheckSum: PDFHexString.of(checkSum(bytes)),
+  }
+  context.assign(PDFRef.of(RECORD_PARAMETERS), context.obj(parameters))
   const file = context.register(
     context.obj({
       Type: "Filespec",
@@ -208,13 +210,8 @@ const FIELD_FLAGS = 132
 /** There are signatures, and who changes the file may only append to it (ISO 32000-1, table 219). */
 const SIGNATURE_FLAGS = 3
 
-/**
- * The one form field of a report: an invisible signature on its first page (ISO 32000-1, 12.7.4.5), with room for the signature that
- * is made once the file is whole. @param time of the signature, as PDF spells it
- */
-function writeSignatureField(context: PDFContext, page: PDFRef | undefined, time: string): PDFRef {
-  // The library writes such an object as it is: the signature's spelling is the verifier's.
-  const value = context.register(PDFInvalidObject.of(utf8Encode(emptySignatureValue(time))))
+/** The one form field of a report: an invisible signature on its first page (ISO 32000-1, 12.7.4.5). */
+function writeSignatureField(context: PDFContext, page: PDFRef | undefined, value: PDFRef): PDFRef {
   return context.register(
     context.obj({
       Type: "Annot",

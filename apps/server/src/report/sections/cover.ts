@@ -2,7 +2,6 @@
 import { shownAct } from "@runseal/core/artifacts/act-section"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { causeOf, explainReceipt } from "@runseal/core/artifacts/explanation"
-import { hasHashDigits } from "@runseal/core/report-pdf/printed-hashes"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import type { Block, Line } from "@runseal/pdf/block"
@@ -72,14 +71,12 @@ const VALUES_LENGTH = 160
 function refusalFacts({ bundle, context }: Subject): readonly Fact[] {
   const receipt = receiptOf(bundle)?.receipt
   if (receipt === undefined) return []
-  const { description, ...explanation } = context.explanation ?? explainReceipt(receipt, bundle.sections)
-  // The one text that is not of the record: a page may print no hash that the record does not hold.
-  const described = description === undefined || hasHashDigits(description) ? {} : { description }
+  const explanation = context.explanation ?? explainReceipt(receipt, bundle.sections)
   const { read = [] } = explanation
   const whose = read.map(({ name, value, word }) => ({ name, value, whose: ` (${CONTEXT_WORD_TEXTS[word]})` }))
   return [
     ...attempted(bundle),
-    fact("Why", shortQuote(causeOf(receipt, { ...explanation, ...described }), CAUSE_LENGTH)),
+    fact("Why", shortQuote(causeOf(receipt, explanation), CAUSE_LENGTH)),
     ...(read.length === 0 ? [] : [fact("The rule read", valuesOf(whose))]),
   ]
 }

@@ -1,14 +1,13 @@
 /** Legal evidence and declarations: claims with their hashes, and whose word each part of the record is. */
 import { reportClaimHash, reportCompileHash } from "@runseal/core/formulas/report-claims"
-import type { RENDER_TIME_PREFIXES } from "@runseal/core/report-pdf/printed-hashes"
 import type { Block, Span } from "@runseal/pdf/block"
 import { densely, fact, facts, heading, line, mono, muted, onNewLine, remark, table } from "../spans.ts"
 import { type Part, type Subject, wordsOf } from "../subject.ts"
 import { BASES, claimsOf } from "./claims.ts"
 import { sectionTable } from "./evidence-part.ts"
 
-/** A hash that is made at render time, labelled so: the verifier does not take it for one of the record. */
-const renderTime = (prefix: (typeof RENDER_TIME_PREFIXES)[number], hash: string): Span => mono(`${prefix}${hash}`)
+/** A hash that is made at render time, labelled so: the record does not hold it. */
+const renderTime = (prefix: "claim:" | "compile:", hash: string): Span => mono(`${prefix}${hash}`)
 
 export const legalEvidence: Part = subject => [
   heading(1, "Legal Evidence"),
