@@ -1,7 +1,8 @@
 /** A report as text: the checks, what is not verified, why it failed and what to do, the verdict last. */
-import type { Explanation } from "@runseal/core/artifacts/explanation"
 import {
   anchorText,
+  explanationFacts,
+  explanationHeading,
   genuineMeaning,
   MARKS,
   outcomeHeadline,
@@ -15,7 +16,6 @@ import { adviceOf, faultText, NOT_TRUSTED, remedyFor } from "@runseal/core/prese
 import { permitLines } from "@runseal/core/presentation/permit-account"
 import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
 import { type AnchorFacts, type Check, type CheckResult, firstFault, type Report } from "@runseal/core/verify/report"
-import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import type { Expected, Judgement } from "./judgement.ts"
 import { paragraph } from "./paragraph.ts"
 import type { Line, Span, Tone } from "./print.ts"
@@ -40,10 +40,7 @@ export function reportLines(reading: Reading): readonly Line[] {
   return [
     ...headline(report),
     [titleOf(report)],
-    ...section(
-      `Why it ${report.facts?.enforcement === undefined ? "was" : "would have been"} refused`,
-      explanationLines(judgement.explanation),
-    ),
+    ...section(explanationHeading(report), explanationFacts(judgement.explanation).map(explanationLine)),
     ...section("Checked", report.checks.map(checkLine)),
     ...section("Expected", judgement.expected.map(expectedLine)),
     ...section("Log entries", report.anchors.map(anchorLine)),
@@ -74,16 +71,9 @@ function headline(report: Report): readonly Line[] {
   ]
 }
 
-/** The members of an explanation by their names, and each value that the rule read with whose word it is. */
-function explanationLines(explanation: Explanation | undefined): readonly Line[] {
-  const { read = [], ...members } = explanation ?? {}
-  return [
-    ...Object.entries(members).map(([name, value]) => explanationLine(name, [value].flat().join(", ") || "none")),
-    ...read.map(({ name, value, word }) => explanationLine("read", `${name} ${value}, ${CONTEXT_WORD_TEXTS[word]}`)),
-  ]
-}
-
-const explanationLine = (name: string, text: string): Line => [`  ${name.padEnd(CHECK_WIDTH + 2)}${text}`]
+const explanationLine = ({ label, value }: { readonly label: string; readonly value: string }): Line => [
+  `  ${label.padEnd(CHECK_WIDTH + 2)}${value}`,
+]
 
 export const section = (heading: string, lines: readonly Line[]): readonly Line[] =>
   lines.length === 0 ? [] : [[], [{ text: heading, tone: "strong" }], ...lines]

@@ -137,6 +137,13 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in ${CHROMIUM}`, () => {
     expect(text).toContain("The record is genuine")
   })
 
+  test("says why a run was refused, and nothing of the kind of another", async () => {
+    const denied = await verified(page, { name: "why.json", bytes: await bundle("deny_by_rule") })
+    expect(denied.text).toMatch(/Why it was refused\s+reason\s+RULE_DENIED\s+rule_id\s+[a-z-]+\s/)
+    const admitted = await verified(page, { name: "why-not.json", bytes: await bundle() })
+    expect(admitted.text).not.toContain("Why it")
+  })
+
   test("judges receipts and attestations as the command line does", async () => {
     await expectAsInNode("receipt.json", (await service().get(`/runs/${runId("ccv_halt")}/ccv-halt-receipt`)).text)
     const made = await service().post("/attest", { digest: "5e".repeat(32), algorithm: "sha256" })

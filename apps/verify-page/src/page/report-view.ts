@@ -1,6 +1,8 @@
 /** The result of a document as the page shows it: verdict, what to do, every check, limitations, the record's facts. */
 import {
   anchorText,
+  explanationFacts,
+  explanationHeading,
   genuineMeaning,
   type Headline,
   MARKS,
@@ -47,6 +49,8 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
     ...(statement === undefined ? [] : [element("p", "", statement)]),
     ...(meaning === undefined ? [] : [element("p", "note warn", meaning)]),
     ...failurePieces(report),
+    // What a record says that failed, nobody may rely on.
+    ...section(explanationHeading(report), ...facts(outcome === undefined ? [] : explanationFacts(report.explanation))),
     ...section("Checked", element("ul", "checks", ...checks.map(checkItem))),
     ...section("Not verified", ...list(limitations.map(({ sentence }) => sentence))),
     ...section("Log entries", ...facts(anchors.map(anchor => ({ label: anchor.slot, value: anchorText(anchor) })))),

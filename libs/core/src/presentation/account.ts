@@ -1,8 +1,10 @@
 /** The texts of a report, the same in every program that shows one. */
+import type { Explanation } from "../artifacts/explanation.ts"
 import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
 import type { RecordFacts } from "../verify/record-facts.ts"
 import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report.ts"
 import { isUnanchored, VERDICTS } from "../verify/report.ts"
+import { CONTEXT_WORD_TEXTS } from "../vocabulary/decision-codes.ts"
 import type { Standing } from "../vocabulary/outcome-words.ts"
 import { OUTCOMES, type OutcomeKind } from "../vocabulary/outcomes.ts"
 import { unixTime } from "../vocabulary/unix-time.ts"
@@ -82,6 +84,21 @@ function permitHeadline({ permit, ended, event }: RecordFacts = {}): Headline | 
 export type Headline = { readonly text: string; readonly tone: NewsTone }
 
 const OUTCOME_TONES: Readonly<Record<Standing, NewsTone>> = { attestation: "good", refusal: "warn", diagnosis: "bad" }
+
+/** Why a run was refused: the members of the explanation by their names, and each value that the rule read, with whose word it is. */
+export function explanationFacts(explanation: Explanation | undefined): readonly ExplanationFact[] {
+  const { read = [], ...members } = explanation ?? {}
+  return [
+    ...Object.entries(members).map(([label, value]) => ({ label, value: [value].flat().join(", ") || "none" })),
+    ...read.map(({ name, value, word }) => ({ label: "read", value: `${name} ${value}, ${CONTEXT_WORD_TEXTS[word]}` })),
+  ]
+}
+
+/** The heading above them. */
+export const explanationHeading = ({ facts }: Report): string =>
+  `Why it ${facts?.enforcement === undefined ? "was" : "would have been"} refused`
+
+type ExplanationFact = { readonly label: string; readonly value: string }
 
 /** What a good verdict means for the document, whatever happened to its run; undefined for FAILED. */
 export function genuineMeaning({ verdict, withheld, outcome_kind }: Report): string | undefined {
