@@ -1,5 +1,5 @@
 /**
- * docs/operations.md, "Failover": a database that is put back under a running service, as when a standby that lagged takes over,
+ * docs/when-it-is-down.md, "Failover": a database that is put back under a running service, as when a standby that lagged takes over,
  * is not sealed on.
  */
 import { canonicalize } from "@runseal/canonical"

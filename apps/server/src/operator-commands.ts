@@ -252,7 +252,7 @@ const linesOf = (facts: ReturnType<typeof factsOf>): readonly string[] => [
 ]
 
 /**
- * Break-glass: makes an admin key for an operator who has access to the machine and its database. docs/operations.md, "Keys of callers".
+ * Break-glass: makes an admin key for an operator who has access to the machine and its database. docs/keys-and-backups.md, "Keys of callers".
  * Only the secret goes to standard output, once, so that it can be piped into a secret store; or to a new file. The explanation goes to standard error.
  */
 async function mintAdminKey(db: Database, name: string, secretFile?: string): Promise<Printed> {

@@ -1,4 +1,4 @@
-/** Backups as docs/operations.md says: the newest goes on, an older one is a rollback, and who saw more says so. */
+/** Backups as docs/keys-and-backups.md says: the newest goes on, an older one is a rollback, and who saw more says so. */
 import { execFile } from "node:child_process"
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

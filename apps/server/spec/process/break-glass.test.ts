@@ -1,4 +1,4 @@
-/** docs/operations.md, "Keys of callers": an admin key made at the machine, without a server and beside one. */
+/** docs/keys-and-backups.md, "Keys of callers": an admin key made at the machine, without a server and beside one. */
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

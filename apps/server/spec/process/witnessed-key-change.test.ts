@@ -42,7 +42,7 @@ const rotate = async (role: string): Promise<string> => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   return stdout
 }
-/** The checkpoint key in force, as `keys list --json` tells it and as docs/operations.md says to hand it on. */
+/** The checkpoint key in force, as `keys list --json` tells it and as docs/keys-and-backups.md says to hand it on. */
 const checkpointKey = async (): Promise<string> => {
   const { stdout } = await runToEnd([...data, "keys", "list", "--json"])
   const keys = listAt(parseStrictJson(stdout), "keys")

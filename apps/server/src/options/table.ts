@@ -91,12 +91,12 @@ const MAX_CLOCK_GAP_SECONDS = 315_360_000
 const CLOCK_OPTIONS = {
   maxClockStep: option(
     "--max-clock-step <seconds>",
-    "how far [the clock](#the-clock) may be from what the machine's uptime says since the last batch, and behind the log, in seconds, at most 300",
+    "how far [the clock](when-it-is-down.md#the-clock) may be from what the machine's uptime says since the last batch, and behind the log, in seconds, at most 300",
     v.optional(integer(1, MAX_CLOCK_STEP_SECONDS), "60"),
   ),
   maxClockGap: option(
     "--max-clock-gap <seconds>",
-    "how far [the clock](#the-clock) may be ahead of the log at a start, in seconds, at most 315,360,000",
+    "how far [the clock](when-it-is-down.md#the-clock) may be ahead of the log at a start, in seconds, at most 315,360,000",
     v.optional(integer(60, MAX_CLOCK_GAP_SECONDS), "2592000"),
   ),
 } as const
@@ -299,7 +299,7 @@ export const OPTIONS = v.object({
   ),
   signerUrl: option(
     "--signer-url <url>",
-    "address of the signer that holds the [service key](#a-service-key-in-a-kms): a key version of a KMS over HTTP",
+    "address of the signer that holds the [service key](keys-and-backups.md#a-service-key-in-a-kms): a key version of a KMS over HTTP",
     v.optional(SIGNER_URL),
     { otherwise: "the key is in the keys folder" },
   ),

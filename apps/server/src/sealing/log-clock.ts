@@ -1,6 +1,6 @@
 /**
  * The log's clock. Log time never goes back, so one batch that was sealed by a clock that is ahead binds the log for ever. Therefore nothing
- * is sealed by a clock that was stepped, until it is set right or an operator confirms it. docs/operations.md, "The clock"; decision 0260.
+ * is sealed by a clock that was stepped, until it is set right or an operator confirms it. docs/when-it-is-down.md, "The clock"; decision 0260.
  *
  * Where a clock is confirmed that is behind the log, the log's clock goes on from the log's last time, slower than the machine's, until
  * the machine's has caught up. All that the service makes and judges has that time: a record must be logged within 600 s of its own clock.

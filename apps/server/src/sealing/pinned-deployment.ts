@@ -1,6 +1,6 @@
 /**
  * A deployment's identity: keys, log origin, genesis. The first start fixes it. A start with other values, or on a database
- * older than what was acknowledged, is refused. docs/formats.md section 7.4; docs/operations.md, "Backup and restore".
+ * older than what was acknowledged, is refused. docs/formats.md section 7.4; docs/keys-and-backups.md, "Backup and restore".
  */
 import { randomInt } from "node:crypto"
 import { parseStrictJson } from "@runseal/canonical"

@@ -34,7 +34,7 @@ const HINT =
 const LOCKED = " This was the first key: from now on the service is locked, and every request needs a key."
 /** For the most frequent mistake: nobody can administer the service over HTTP any more. */
 const NO_ADMIN =
-  ' It is a customer key, so that there is no admin key and no key can use /admin/*. To get one, run the server\'s command on its machine with --mint-admin-key <name>: docs/operations.md, "No admin key is left".'
+  ' It is a customer key, so that there is no admin key and no key can use /admin/*. To get one, run the server\'s command on its machine with --mint-admin-key <name>: docs/when-it-is-down.md, "No admin key is left".'
 
 /** Only the first key is made by an anonymous caller. */
 const hintOf = (scope: KeyScope, minter: Minter): string =>
