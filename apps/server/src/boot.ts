@@ -8,6 +8,7 @@ import { PolicyError } from "@runseal/policy/policy-document"
 import type { Logger } from "pino"
 import type { Deps } from "./deps.ts"
 import { openExecution } from "./execution.ts"
+import { WATCH } from "./followed-steps.ts"
 import { openIdempotencyKeys } from "./http/access/idempotency.ts"
 import { openKeyDirectory } from "./http/access/key-directory.ts"
 import { openRateLimits } from "./http/access/rate-limit.ts"
@@ -224,7 +225,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   verification.takeOver(left)
   const [cosigner, deliveries] = [openCosigner({ ...parts, shownHead }), openDeliveriesOf(deployment, parts)]
   const sealer = openSealer({
-    ...{ db, epoch, nowMs, clock },
+    ...{ db, epoch, nowMs, clock, watch: WATCH },
     upstream: [access.keys, access.idempotencyKeys, access.trialQuota, ledger],
     log: verification.log,
     verify: verification.verify,

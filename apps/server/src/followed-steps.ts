@@ -4,6 +4,8 @@
  * The facts of a step are names, numbers and codes of ours. They are never text of a caller, a key or a secret.
  */
 
+import type { Watch } from "./pipeline/stage-failure.ts"
+
 /** Facts of a step. Each name becomes an attribute `runseal.<name>`; a `fault` means that the step failed. */
 export type Facts = Readonly<Record<string, string | number>>
 
@@ -53,6 +55,12 @@ export function followSteps(by: Follower): () => void {
 
 /** Does a step. */
 export const followed = <T>(step: Step, work: (note: Note) => T): T => follower.step(step, work)
+
+/** How the engine is watched in this process. */
+export const WATCH: Watch = {
+  monotonicMs: () => performance.now(),
+  follow: (name, run, work) => followed({ name, run }, work),
+}
 
 /** Answers a request. */
 export const followedRequest = <T>(request: FollowedRequest, work: (note: NoteAnswer) => T): T =>

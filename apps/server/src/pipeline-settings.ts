@@ -7,6 +7,7 @@ import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
 import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
 import type { ExecutionParts } from "./execution.ts"
+import { WATCH } from "./followed-steps.ts"
 import { BODY_MAX_BYTES } from "./http/json-body.ts"
 import type { Inspection } from "./inspection/inspection.ts"
 import { type Config, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
@@ -78,6 +79,7 @@ export function pipelineOf(
     budgets: budgetsOf(config),
     system_provenance: provenanceOf(revision),
     reportFault,
+    watch: WATCH,
   }
   return () => ({ ...settings, policy: policy() })
 }

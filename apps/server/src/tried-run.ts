@@ -5,6 +5,7 @@ import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Judgement } from "@runseal/core/wire/policy-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
+import { WATCH } from "./followed-steps.ts"
 import { readPayload } from "./inspection/inspect-job.ts"
 import type { Config } from "./options/config.ts"
 import { judgePolicy } from "./pipeline/gates/judge-policy.ts"
@@ -47,8 +48,9 @@ export function tryRun(policy: CompiledPolicy, { region }: Config, by: Judging, 
   const { tenant_id, clock: at = new Date().toISOString(), asked } = by
   const moment = { at, nonce: ZERO_HASH, seed: ZERO_HASH }
   const submission = { ...run, tenant: { tenant_id, owner: 1 }, origin: NOBODY }
+  const passage = { region, system_provenance: provenanceOf("unknown"), watch: WATCH }
   const spending = { tokens: run.declared_tokens, run_limit: run.declared_tokens }
-  const { base, facts } = receive(submission, moment, spending, { region, system_provenance: provenanceOf("unknown") })
+  const { base, facts } = receive(submission, moment, spending, passage)
   const { seal } = facts.texts
   const envelope = seal(dog(submission, moment, base, { region }))
   const sees = payloadAsked(policy, run.route_id)

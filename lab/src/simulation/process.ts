@@ -7,6 +7,7 @@
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { openExecution } from "@runseal/server/execution"
+import { WATCH } from "@runseal/server/followed-steps"
 import { type MadeOrRecorded, openIdempotencyKeys } from "@runseal/server/http/access/idempotency"
 import { closedPermit } from "@runseal/server/http/routes/permit-views"
 import { publicCheckpoint } from "@runseal/server/keys/embedded-log"
@@ -107,6 +108,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     nowMs,
     clock,
     reportFault,
+    watch: WATCH,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,
     rememberHead: (size, root) => parts.remember(size, root, () => heads.rememberHead(size, root)),

@@ -2,9 +2,10 @@
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
 import { loadPolicy } from "@runseal/policy/load-policy"
+import { WATCH } from "../../src/followed-steps.ts"
+import { readPayload } from "../../src/inspection/inspect-job.ts"
 import { newEcdsaKey } from "../../src/keys/ecdsa-keys.ts"
 import { scratchTrust } from "../../src/keys/published-trust.ts"
-import { readPayload } from "../../src/inspection/inspect-job.ts"
 import { askReviewer } from "../../src/pipeline/gates/aivp-t4.ts"
 import type { PermitContext } from "../../src/pipeline/pipeline.ts"
 import { scanTexts } from "../../src/policy/scan.ts"
@@ -40,5 +41,6 @@ export const batchPipeline: PermitContext = {
   ),
   askReview: askReviewer(noReview, new AbortController().signal),
   reportFault: () => undefined,
+  watch: WATCH,
 }
 export const batchMoment = createMomentSource(() => BATCH_TIME)

@@ -9,6 +9,7 @@ import { utf8Encode } from "@runseal/canonical"
 import { emptyRange } from "@runseal/log/merkle/compact-range"
 import { afterAll, afterEach, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
+import { WATCH } from "../../src/followed-steps.ts"
 import { newEcdsaKey, type OwnEcdsaKey } from "../../src/keys/ecdsa-keys.ts"
 import { growLog } from "../../src/keys/log-builder.ts"
 import { trustDocument, trustedKeysOf } from "../../src/keys/published-trust.ts"
@@ -101,6 +102,7 @@ test("one wrong signature of a batch is stored unless it is the sample, is found
     verify: verification.verify,
     trust,
     reportFault: () => undefined,
+    watch: WATCH,
   })
   const sealed = batch.attestations.filter(one => one !== undefined).length
   // One in forty times the wrong one is the sample, and is not sealed at all.

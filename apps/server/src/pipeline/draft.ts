@@ -34,7 +34,7 @@ export type DraftFacts = {
   readonly program_id: string
   readonly route_id: string
   readonly execution_region: string
-  /** `performance.now()` at admission; only the difference to the seal is recorded. */
+  /** At the admission, by the clock of the `Watch` that finishes the record too. */
   readonly started_ms: number
   /** Canonical texts of the sections sealed so far: the record holds the same bytes that were hashed. */
   readonly texts: WrittenTexts

@@ -41,7 +41,7 @@ import {
 import type { PendingClose, PendingOpening, Settlement } from "./permits/pending.ts"
 import { type AskedPermit, openingDraft, termsOf } from "./permits/permit-terms.ts"
 import { failRun, type Journal, openJournal, type Passage, receive, snapshotOf, stopRun } from "./run-passage.ts"
-import { inStage, met, type Outcome, outcomeOf, type ReportFault } from "./stage-failure.ts"
+import { met, type Outcome, outcomeOf, type ReportFault, type RunStage, stagesOf, type Watch } from "./stage-failure.ts"
 import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
 
 export type PipelineContext = PepgContext & {
@@ -51,6 +51,7 @@ export type PipelineContext = PepgContext & {
   readonly system_provenance: SystemProvenanceSection
   readonly makeCharge: MakeCharge
   readonly askReview: AskReview
+  readonly watch: Watch
   /** Logs the cause of a stage failure; the record holds only its sentence. */
   readonly reportFault: ReportFault
 }
@@ -80,7 +81,7 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
     const halt = maccGate(reached, allow_token, () => budget_snapshot, window, seal)
     if (halt !== undefined) return stopRun(run, journal, halt, allow_token)
     journal.done({ budget_snapshot })
-    return toLog(run, { ...reached, budget_snapshot }, await askReview(run.decided), journal)
+    return toLog(run, { ...reached, budget_snapshot }, await askReview(run.decided), journal, context)
   } catch (error) {
     return failRun(run, journal, error, context.reportFault)
   }
@@ -129,7 +130,7 @@ export async function openPermit(
  * @returns what is decided once the reservation is settled
  */
 export async function closePermit(close: Closing, context: PermitContext): Promise<PendingClose> {
-  const run = closingRun(close)
+  const run = closingRun(close, context.watch)
   const { tenant, texts } = run.facts
   const unsettled = await toSettlement(run, context)
   return {
@@ -159,7 +160,8 @@ async function toSettlement(run: ClosingRun, context: PermitContext): Promise<Un
   const policy = await outcomeOf(() =>
     pepgGate({ envelope, permit }, { ...base, closing }, grounds, texts, context, seal),
   )
-  const kernels = kernelsOf(inputs => inStage("DKEC", () => dkec(inputs, seal), facts.texts))
+  const stage = stagesOf(context.watch, facts.texts)
+  const kernels = kernelsOf(inputs => stage("DKEC", () => dkec(inputs, seal)))
   const pass = "value" in policy && "pass" in policy.value ? policy.value.pass : undefined
   if (pass === undefined) return { policy, review: undefined, kernels }
   // Here, because the batch that settles holds the lock of the log's head. They run again only after a redemption meanwhile.
@@ -194,7 +196,7 @@ function settle(
     const halt = maccGate(reached, allow_token, budget, window, seal)
     if (halt !== undefined) return stopRun(run, journal, halt, allow_token)
     if (review === undefined) throw new Error("a close that reaches its review was reviewed")
-    return toLog(run, { ...reached, budget_snapshot }, met(review), journal)
+    return toLog(run, { ...reached, budget_snapshot }, met(review), journal, context)
   } catch (error) {
     return failRun(run, journal, error, context.reportFault)
   }
@@ -212,12 +214,13 @@ async function toBudget(
   context: PermitContext,
 ): Promise<Reached | Draft> {
   const { base, decided, spending, facts } = run
-  const { moment, texts: written } = facts
-  const { seal } = written
+  const { moment } = facts
+  const { seal } = facts.texts
+  const stage = stagesOf(context.watch, facts.texts)
   const stop = (made: Stop, token?: AllowToken): Draft => stopRun(run, { done, ...journal }, made, token)
 
-  const { envelope } = done({ envelope: inStage("DOG", () => seal(dog(submission, moment, base, context)), written) })
-  const { transport } = done({ transport: inStage("DTL", () => seal(dtl(envelope)), written) })
+  const { envelope } = done({ envelope: stage("DOG", () => seal(dog(submission, moment, base, context))) })
+  const { transport } = done({ transport: stage("DTL", () => seal(dtl(envelope))) })
 
   const gap = admissionGate({ envelope }, decided, context.policy, seal)
   if (gap !== undefined) return stop(gap)
@@ -231,7 +234,7 @@ async function toBudget(
   const { policy_evaluation, act } = done(pepg.pass.sections)
 
   const inputs = { base, envelope, transport, policy_evaluation, allow_token, ...(act === undefined ? {} : { act }) }
-  const executed = done(inStage("DKEC", () => dkec(inputs, seal), written))
+  const executed = done(stage("DKEC", () => dkec(inputs, seal)))
 
   const budget = (): BudgetSnapshotSection => snapshotOf(run, { envelope })
   const over = ccvGate({ envelope }, allow_token, executed.efa, spending, budget, seal)
@@ -244,9 +247,11 @@ function toLog(
   reached: Reached & { readonly budget_snapshot: BudgetSnapshotSection },
   facts: ReviewFacts,
   journal: Journal,
+  { watch }: Pick<PipelineContext, "watch">,
 ): Draft {
   const { texts } = run.facts
   const { seal } = texts
+  const stage = stagesOf(watch, texts)
   const { done, sections } = journal
   const { payload } = run.base
   const { envelope, allow_token, policy_evaluation, closing } = reached
@@ -254,21 +259,17 @@ function toLog(
   if ("stop" in review) return stopRun(run, journal, review.stop, allow_token)
   const { governance_review } = done({ governance_review: review.pass })
 
-  const record = done({ aer: inStage("AER", () => seal(aer({ ...reached, governance_review })), texts) })
-  const evidence = done(inStage("ZKSP", () => zksp(envelope, payload, record.aer, seal), texts))
+  const record = done({ aer: stage("AER", () => seal(aer({ ...reached, governance_review }))) })
+  const evidence = done(stage("ZKSP", () => zksp(envelope, payload, record.aer, seal)))
   const { policy_hash } = policy_evaluation
   const binding = { envelope, payload, aer: record.aer, policy_hash, zksp_binding: evidence.zksp_binding, closing }
   // The stage makes all of its sections or none: a record says which stage failed by what it lacks.
   done(
-    inStage(
-      "PHASE4",
-      () => {
-        const made = phase4(binding, seal)
-        const completed = { ...sections(), ...made }
-        return { ...made, transcript: seal(buildTranscript("ok", { sections: completed, allow_token })) }
-      },
-      texts,
-    ),
+    stage("PHASE4", () => {
+      const made = phase4(binding, seal)
+      const completed = { ...sections(), ...made }
+      return { ...made, transcript: seal(buildTranscript("ok", { sections: completed, allow_token })) }
+    }),
   )
   return { ...run.facts, outcome_kind: "ok", sections: sections(), allow_token }
 }
@@ -282,11 +283,12 @@ export function runAfterLog(
   token: AllowToken,
   anchor: Anchor<PreAnchorLeaf>,
   texts: WrittenTexts,
+  stage: RunStage,
 ): CompletedSections & Sections {
-  const pote_proof = inStage("LEDGER", () => texts.seal(ledger(anchor, texts)), texts)
+  const pote_proof = stage("LEDGER", () => texts.seal(ledger(anchor, texts)))
   const logged = { ...sections, pote_proof }
-  const list = inStage("REGISTRY", () => texts.seal(registry(sections.envelope, logged, token)), texts)
+  const list = stage("REGISTRY", () => texts.seal(registry(sections.envelope, logged, token)))
   const listed = { ...logged, registry: list }
-  const final_vfa = inStage("DLA", () => texts.seal(dla(sections.envelope, list)), texts)
+  const final_vfa = stage("DLA", () => texts.seal(dla(sections.envelope, list)))
   return { ...listed, final_vfa }
 }

@@ -14,7 +14,7 @@ import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
 import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-execution"
 import type { Submission } from "@runseal/core/wire/submission"
 import type { BaseSections, Decided, Draft, DraftFacts, Spending, Stop } from "./draft.ts"
-import { type ReportFault, StageFailure } from "./stage-failure.ts"
+import { type ReportFault, StageFailure, type Watch } from "./stage-failure.ts"
 
 /** What is known of a run before its first stage. */
 export type Passage = {
@@ -24,12 +24,18 @@ export type Passage = {
   readonly base: BaseSections
 }
 
+type PassageContext = {
+  readonly region: string
+  readonly system_provenance: SystemProvenanceSection
+  readonly watch: Pick<Watch, "monotonicMs">
+}
+
 /** A request before its first stage. */
 export function receive(
   submission: Submission,
   moment: Moment,
   spending: Spending,
-  { region, system_provenance }: { readonly region: string; readonly system_provenance: SystemProvenanceSection },
+  { region, system_provenance, watch }: PassageContext,
 ): Passage {
   const { payload: _payload, origin, tenant, ...decided } = submission
   const { program_id, route_id, declared, ai_output_text } = decided
@@ -38,7 +44,7 @@ export function receive(
   const declare = (name: DeclaredName, seen?: Origin): ShownDeclared =>
     seal(declaredSection(name, moment, declared[name], seen))
   return {
-    facts: { moment, tenant, program_id, route_id, execution_region: region, started_ms: performance.now(), texts },
+    facts: { moment, tenant, program_id, route_id, execution_region: region, started_ms: watch.monotonicMs(), texts },
     decided,
     spending,
     base: {

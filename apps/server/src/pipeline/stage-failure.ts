@@ -2,7 +2,6 @@
 import type { WrittenTexts } from "@runseal/canonical"
 import type { Stage } from "@runseal/core/vocabulary/outcomes"
 import { stageFailed } from "@runseal/core/vocabulary/stage-faults"
-import { followed } from "../followed-steps.ts"
 import type { StageFault } from "./draft.ts"
 
 export class StageFailure extends Error {
@@ -22,13 +21,27 @@ export type FailedFor = { readonly run_id?: number | undefined; readonly request
 /** Logs a stage failure. */
 export type ReportFault = (failure: StageFailure, failedFor?: FailedFor) => void
 
-/**
- * Runs a stage; whatever it throws becomes the failure of that stage.
- * @param run the texts of the run whose stage it is; absent for other work of the batch that fails as this stage
- */
-export function inStage<T>(stage: Stage, work: () => T, run?: WrittenTexts): T {
+/** What is given to the engine because it has neither a clock nor traces. */
+export type Watch = {
+  /** Milliseconds by one clock that never goes back. Only differences are recorded, so it may start anywhere. */
+  readonly monotonicMs: () => number
+  /** Calls the work of a stage at once, and gives what it gives. @param run the texts of the run whose stage it is */
+  readonly follow: <T>(stage: Stage, run: WrittenTexts, work: () => T) => T
+}
+
+/** Runs a stage of one run. */
+export type RunStage = <T>(stage: Stage, work: () => T) => T
+
+/** The stages of a run, followed by who watches. @param run its texts */
+export const stagesOf =
+  ({ follow }: Pick<Watch, "follow">, run: WrittenTexts): RunStage =>
+  (stage, work) =>
+    inStage(stage, () => follow(stage, run, work))
+
+/** Runs a stage, or other work that fails as this stage; whatever it throws becomes the failure of that stage. */
+export function inStage<T>(stage: Stage, work: () => T): T {
   try {
-    return run === undefined ? work() : followed({ name: stage, run }, work)
+    return work()
   } catch (cause) {
     if (cause instanceof StageFailure) throw cause
     throw new StageFailure({ stage, message: stageFailed(stage) }, cause)

@@ -7,7 +7,7 @@ import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import type { Draft, StageFault } from "../pipeline/draft.ts"
 import type { PendingOpening } from "../pipeline/permits/pending.ts"
-import type { ReportFault } from "../pipeline/stage-failure.ts"
+import type { ReportFault, Watch } from "../pipeline/stage-failure.ts"
 import type { Tx } from "../store/driver/session.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { PermitRedemption } from "../store/tables/permits-table.ts"
@@ -28,6 +28,7 @@ export type BatchContext = {
   readonly trust: TrustedKeys
   /** Called with the cause of every failure of stages 7–9 and of every refusal. */
   readonly reportFault: ReportFault
+  readonly watch: Watch
 }
 
 /** The items of a batch. */

@@ -110,7 +110,8 @@ const seal = (
     },
   }
   const work = { drafts: [], attestations: [], permits: { ...NO_PERMITS, ...permits } }
-  return buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), trust, reportFault: () => undefined })
+  const { reportFault, watch } = batchPipeline
+  return buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), trust, reportFault, watch })
 }
 
 /** A batch that opened one permit, and what a later batch finds of it. */

@@ -11,7 +11,7 @@ import { RECORD_UNVERIFIED } from "@runseal/core/vocabulary/stage-faults"
 import { BUNDLE_VIEW_KIND, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { Draft, StageFault } from "../pipeline/draft.ts"
 import { runAfterLog } from "../pipeline/pipeline.ts"
-import { StageFailure } from "../pipeline/stage-failure.ts"
+import { StageFailure, stagesOf, type Watch } from "../pipeline/stage-failure.ts"
 
 /** The leaf a draft anchors before its record is finished; a stage_error has none. */
 export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptLeaf | undefined {
@@ -23,7 +23,12 @@ export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptL
 
 type RecordPlace = { readonly run_id: number; readonly tenant_salt: string }
 
-function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_version"]): RunFacts {
+function runFacts(
+  draft: Draft,
+  place: RecordPlace,
+  leafVersion: RunFacts["leaf_version"],
+  { monotonicMs }: Watch,
+): RunFacts {
   const { outcome_kind, fault, tenant } = draft
   const stage = fault?.stage ?? OUTCOMES[outcome_kind].error_stage
   const message =
@@ -39,7 +44,7 @@ function runFacts(draft: Draft, place: RecordPlace, leafVersion: RunFacts["leaf_
     route_id: draft.route_id,
     execution_region: draft.execution_region,
     created_at: draft.moment.at,
-    duration_us: Math.round((performance.now() - draft.started_ms) * 1000),
+    duration_us: Math.round((monotonicMs() - draft.started_ms) * 1000),
     formula_version: FORMULA_VERSION,
     derivation: "vfa.derivation.v2",
     ...(leafVersion === undefined ? {} : { leaf_version: leafVersion }),
@@ -56,14 +61,19 @@ const isPreAnchor = (anchor: FirstAnchor): anchor is Anchor<PreAnchorLeaf> => "e
  * stored record: a record is stored only after the verifier has accepted its text.
  * @throws StageFailure when a stage fails
  */
-export function finishRecord(draft: Draft, place: RecordPlace, anchor: FirstAnchor | undefined): BundleBody {
-  const run = runFacts(draft, place, anchor?.leaf.leaf_version)
+export function finishRecord(
+  draft: Draft,
+  place: RecordPlace,
+  anchor: FirstAnchor | undefined,
+  watch: Watch,
+): BundleBody {
+  const run = runFacts(draft, place, anchor?.leaf.leaf_version, watch)
   const base = { kind: BUNDLE_VIEW_KIND, run, sections: draft.sections } as const
   const token = draft.allow_token === undefined ? {} : { allow_token: draft.allow_token }
   if (draft.receipt !== undefined && anchor !== undefined && isReceiptAnchor(anchor))
     return { ...base, ...token, ...refusal(draft, draft.receipt), anchors: { receipt: anchor } }
   if (draft.outcome_kind === "ok" && anchor !== undefined && isPreAnchor(anchor)) {
-    return completed(draft, { ...base, ...token, anchors: { pre_anchor: anchor } }, anchor)
+    return completed(draft, { ...base, ...token, anchors: { pre_anchor: anchor } }, anchor, watch)
   }
   return { ...base, anchors: {} }
 }
@@ -85,11 +95,12 @@ export const unverified = (cause: string): StageFailure =>
 
 type OkBase = BundleBody & { readonly anchors: Anchors }
 
-function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>): BundleBody {
+function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>, watch: Watch): BundleBody {
   const before = preAnchorSections(draft.sections)
   const token = draft.allow_token
   if (before === undefined || token === undefined) throw new Error("an ok draft has every section of its leaf")
-  const sections = runAfterLog({ ...draft.sections, ...before }, token, anchor, draft.texts)
+  const { texts } = draft
+  const sections = runAfterLog({ ...draft.sections, ...before }, token, anchor, texts, stagesOf(watch, texts))
   return { ...base, sections, manifest: sealManifest(executionManifest(sections, token, true)) }
 }
 

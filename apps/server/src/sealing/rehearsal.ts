@@ -7,6 +7,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { genesisLeaf } from "@runseal/core/formulas/leaves"
 import { clockSeconds, ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { emptyRange } from "@runseal/log/merkle/compact-range"
+import { WATCH } from "../followed-steps.ts"
 import { newEcdsaKey, type OwnEcdsaKey, signEach } from "../keys/ecdsa-keys.ts"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import { signAndAppend } from "../keys/embedded-log.ts"
@@ -41,7 +42,7 @@ export function createRehearsal(at: string, reportFault: ReportFault): (draft: D
     origin: SCRATCH_ORIGIN,
   }
   const trust = scratchTrust(log, time)
-  const context = { log, verify: verifyHere(trust), trust, reportFault }
+  const context = { log, verify: verifyHere(trust), trust, reportFault, watch: WATCH }
   const genesis = growLog({ range: emptyRange, edges: [] })
   const { service, log: logKey } = log.keys
   const keyIds = { service_key_id: service.keyId, log_key_id: logKey.keyId, checkpoint_key_id: logKey.keyId }

@@ -152,6 +152,7 @@ const seal = async (
       verify: verifyHere(batchTrust),
       trust: batchTrust,
       reportFault,
+      watch: batchPipeline.watch,
     }),
     faults,
   }

@@ -139,7 +139,7 @@ export async function sealRound(
   const first = await appendFirstLeaves({ ...round, drafts: runs }, open)
   const finishedRuns = await open.runSteps(first.runs, failed.runs, "DLA", ({ anchor, ...run }) => {
     const place = { run_id: run.run_id, tenant_salt: tenantOf(open.tenants, run.draft.tenant.tenant_id).salt }
-    return { ...run, ...chain(run.draft, finishRecord(run.draft, place, anchor), open.tenants) }
+    return { ...run, ...chain(run.draft, finishRecord(run.draft, place, anchor, context.watch), open.tenants) }
   })
   // The round ends here if a run has failed: nothing more is signed for it.
   if (failed.runs.size > 0) return { runs }

@@ -20,6 +20,7 @@ import { declaredTokens } from "@runseal/core/vocabulary/declared-tokens"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { PepgPass } from "../gates/pepg.ts"
 import type { Passage } from "../run-passage.ts"
+import type { Watch } from "../stage-failure.ts"
 import type { Executed } from "../stages.ts"
 
 /** What the caller says of an act. */
@@ -56,7 +57,10 @@ export type ClosingRun = Passage & {
   readonly permitUse: (redemption: Redemption | undefined) => PermitUseSection
 }
 
-export function closingRun({ tenant, act, opening, seed, closed_clock, redemption: known }: Closing): ClosingRun {
+export function closingRun(
+  { tenant, act, opening, seed, closed_clock, redemption: known }: Closing,
+  { monotonicMs }: Pick<Watch, "monotonicMs">,
+): ClosingRun {
   const texts = writtenTexts()
   const { envelope, act: _act, policy_evaluation: _evaluation, mcd_finding: _finding, ...received } = opening.sections
   const { outcome, code, ai_output_text } = act
@@ -68,7 +72,7 @@ export function closingRun({ tenant, act, opening, seed, closed_clock, redemptio
   const tokens = declaredTokens(act.declared.request_substance)
   const failed = code === undefined ? {} : { code }
   return {
-    facts: { moment, tenant, program_id, route_id, execution_region, started_ms: performance.now(), texts },
+    facts: { moment, tenant, program_id, route_id, execution_region, started_ms: monotonicMs(), texts },
     decided: { program_id, route_id, registry_record_hash, declared, declared_tokens: tokens, ...output },
     spending: { tokens, run_limit: opening.run_limit },
     base: { ...received, payload: texts.seal(closedPayloadSection(received.payload, ai_output_text)) },
