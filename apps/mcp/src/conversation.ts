@@ -78,7 +78,7 @@ export function createConversation(parts: ConversationParts): Conversation {
     calls.delete(key)
     calls.set(key, call)
     open.add(call)
-    call.settled
+    call.answer
       .then((answer = "") => {
         open.delete(call)
         answered.add(request.text.length + answer.length, () => calls.get(key) === call && calls.delete(key))

@@ -62,7 +62,7 @@ export async function runHttpGateway(
   const stop = async (): Promise<void> => {
     for (const call of open) call.cancel()
     server.close()
-    await Promise.all([...open].map(call => call.settled))
+    await Promise.all([...open].map(call => call.answer))
     if ("closeAllConnections" in server) server.closeAllConnections()
     done.resolve(0)
   }
@@ -113,7 +113,7 @@ async function exchange(c: Context, route: OpenRoute, sessions: Map<string, Sess
   } catch (error) {
     call.fail(unanswered(error))
   }
-  return c.body((await call.settled) ?? "null", 200, { "content-type": "application/json" })
+  return c.body((await call.answer) ?? "null", 200, { "content-type": "application/json" })
 }
 
 /** A redirect is not passed on: the agent would follow it, past the gateway. */
@@ -173,12 +173,12 @@ async function relay(
   const [received] = conversation.fromServer(body)
   // Such as 401 with its challenge: the agent gets status and headers once the failure is sealed, and no word that was not reviewed.
   call?.fail(answer.ok ? LOST : refusedWith(answer.status))
-  const text = received === undefined ? await call?.settled : await textOf(received)
+  const text = received === undefined ? await call?.answer : await textOf(received)
   return new Response(text ?? "", { status, headers: { ...headers, "content-type": "application/json" } })
 }
 
 const textOf = async (received: FromServer): Promise<string | undefined> =>
-  received.kind === "call" ? await received.call.settled : await received.text
+  received.kind === "call" ? await received.call.answer : await received.text
 
 type BoundedBody = { readonly body: ReadableStream<BufferSource>; readonly nextMessage: () => void }
 
@@ -236,7 +236,7 @@ async function relayEvents(
   // A stream that ended before the answer is resumed by the agent, where it can be; else the answer is lost.
   if (call === undefined || answered || (resumable && !call.signal.aborted)) return
   call.fail(LOST)
-  const text = await call.settled
+  const text = await call.answer
   if (text !== undefined) await write({}, text)
 }
 

@@ -58,11 +58,11 @@ export function runStdioGateway(
     if (from.kind === "answer") return toAgent(JSON.stringify(from.message))
     if (from.kind === "forward") return forward(from.text, from.message)
     carry(from.call, from.message.id, upstream).catch((error: unknown) => from.call.fail(unanswered(error)))
-    from.call.settled.then(answer => answer !== undefined && toAgent(answer)).catch(() => undefined)
+    from.call.answer.then(answer => answer !== undefined && toAgent(answer)).catch(() => undefined)
   })
 
   const finish = async (code: number): Promise<number> => {
-    await Promise.all([...open].map(call => call.settled))
+    await Promise.all([...open].map(call => call.answer))
     await upstream.stop()
     return code
   }

@@ -24,7 +24,7 @@ export type ToolCall = {
   /** The text to send to the server, once it is permitted; undefined when it must not be sent. */
   readonly forwarded: Promise<string | undefined>
   /** JSON text of the agent's answer; undefined for a call that the agent cancelled. Never rejects. */
-  readonly settled: Promise<string | undefined>
+  readonly answer: Promise<string | undefined>
   /** Aborts when nobody waits for the server any more, by timeout or cancellation. */
   readonly signal: AbortSignal
   readonly receive: (response: JsonObject, isStrict: boolean) => void
@@ -80,7 +80,7 @@ export function startCall(request: CallRequest, parts: CallParts): ToolCall {
   }
   return {
     forwarded: forwarded.promise,
-    settled: settle(),
+    answer: settle(),
     signal: stop.signal,
     receive: (response, isStrict) => {
       ended = true

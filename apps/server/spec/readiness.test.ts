@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import { openHeadFile } from "../src/keys/head-file.ts"
 import { openHeadGuard } from "../src/sealing/head-guard.ts"
-import { createDoubt, createReadiness, type Doubt, READINESS_CACHE_MS } from "../src/sealing/readiness.ts"
+import { createReadiness, createTrialDue, READINESS_CACHE_MS, type TrialDue } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
 import { expectRefused, keysOf, textAt } from "./harness/read-answer.ts"
@@ -78,10 +78,10 @@ describe("asking the database", () => {
   }
   const clock = { trouble: async () => undefined }
   const telemetry = { readyChanged: () => undefined }
-  const settled = (): Doubt => {
-    const doubt = createDoubt()
-    doubt.settle()
-    return doubt
+  const settled = (): TrialDue => {
+    const trialDue = createTrialDue()
+    trialDue.settle()
+    return trialDue
   }
   const counted = (): Database => ({
     ...db,
@@ -99,7 +99,7 @@ describe("asking the database", () => {
   afterEach(() => db.close())
 
   test("happens once a second, however many ask here", async () => {
-    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, trialDue: settled() })
     const found = await Promise.all(Array.from({ length: 1000 }, readiness))
     expect(found.every(({ ready }) => ready)).toBe(true)
     expect(asked).toBe(1)
@@ -125,7 +125,7 @@ describe("asking the database", () => {
       },
     })
     acknowledge = () => real.rememberHead(1000, new Uint8Array(32))
-    const readiness = createReadiness({ db, heads: real, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db, heads: real, clock, nowMs, epoch: 0, telemetry, trialDue: settled() })
     expect(await readiness()).toMatchObject({ ready: true })
     now += READINESS_CACHE_MS
     expect(await readiness()).toMatchObject({
@@ -136,7 +136,7 @@ describe("asking the database", () => {
   })
 
   test("a clock that was set back makes no finding stand longer", async () => {
-    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, trialDue: settled() })
     await readiness()
     now -= 10_000
     await readiness()
@@ -144,13 +144,13 @@ describe("asking the database", () => {
   })
 
   test("a database out of reach is not ready", async () => {
-    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, trialDue: settled() })
     await db.close()
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database is not available." })
   })
 
   test("a database that takes no writes is not ready, until it does", async () => {
-    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, doubt: settled() })
+    const readiness = createReadiness({ db: counted(), heads, clock, nowMs, epoch: 0, telemetry, trialDue: settled() })
     await db.sql`set default_transaction_read_only = on`
     expect(await readiness()).toMatchObject({ ready: false, reason: "The database takes no writes." })
     await db.sql`set default_transaction_read_only = off`
@@ -167,7 +167,7 @@ describe("asking the database", () => {
       nowMs,
       epoch: 0,
       telemetry,
-      doubt: settled(),
+      trialDue: settled(),
       deadlineMs: 50,
     })
     let release: () => void = () => undefined

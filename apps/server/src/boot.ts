@@ -42,7 +42,7 @@ import { openOwnVerification } from "./sealing/own-verification.ts"
 import { openPermitSweeper } from "./sealing/permit-sweeper.ts"
 import { type Deployment, openDeployment } from "./sealing/pinned-deployment.ts"
 import { openReads, type Standby } from "./sealing/read-standby.ts"
-import { createDoubt, createReadiness } from "./sealing/readiness.ts"
+import { createReadiness, createTrialDue } from "./sealing/readiness.ts"
 import { attestationDraft } from "./sealing/seal-attestation.ts"
 import { createRunStatements } from "./sealing/seal-run-statement.ts"
 import { openSealer, type Sealer } from "./sealing/sealer.ts"
@@ -215,7 +215,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   refuseOwnLog(config.witnesses, deployment)
   const { keys, origin, epoch } = deployment
   if (deployment.isAnotherLog) telemetry.anotherLog(origin)
-  const [revision, doubt, stop] = [sourceRevision(), createDoubt(), new AbortController()]
+  const [revision, trialDue, stop] = [sourceRevision(), createTrialDue(), new AbortController()]
   const policies = await openPolicies(parts)
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
@@ -233,7 +233,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...reportsTo(telemetry),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     ...heads,
-    reportCommitted: afterCommit(telemetry, [doubt.settle, cosigner.wake, outside.wake, deliveries.wake]),
+    reportCommitted: afterCommit(telemetry, [trialDue.settle, cosigner.wake, outside.wake, deliveries.wake]),
   })
   const [[sweeper, events], renderer] = [openSweepers({ ...parts, sealer }), openReports(deployment, db)]
   const documents = openDocumentCheck(document)
@@ -243,7 +243,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision, telemetry.stageFailed),
     policyOf: policies.ofEvaluation,
   })
-  const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, doubt, telemetry }))
+  const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, trialDue, telemetry }))
   const deps: Deps = {
     ...{ db, reads, guarded, shownHead, nowMs },
     ...access,
@@ -262,7 +262,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     permitEnds: sweeper,
     acts: sealer.acts,
     deliveries,
-    reportUnavailable: doubt.raise,
+    reportUnavailable: trialDue.raise,
     telemetry,
     ...shownSettings(parts),
     ...{ ...outside.shown, ...cosigner.shown },

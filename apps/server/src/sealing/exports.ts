@@ -82,7 +82,7 @@ async function* pagesOf(
     after = newest.ordinal
   }
   for (let { first } = span; first <= span.last; ) {
-    const documents = await reads.settled(source => readDocuments(source, owner, { ...span, first }))
+    const documents = await reads.immutable(source => readDocuments(source, owner, { ...span, first }))
     yield linesOf(await show(documents))
     first += documents.length
   }

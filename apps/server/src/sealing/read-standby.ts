@@ -18,7 +18,7 @@ type Read<T> = (source: Source) => Promise<T>
 
 export type Reads = {
   /** Reads what never changes once it is there: a record, a full tile. Undefined and failures of the standby are asked of the primary. */
-  readonly settled: <T>(read: Read<T>) => Promise<T>
+  readonly immutable: <T>(read: Read<T>) => Promise<T>
   /** Reads what grows, such as a list: on a standby that has all that this process knows of. */
   readonly growing: <T>(read: Read<T>) => Promise<T>
   readonly close: () => Promise<void>
@@ -46,7 +46,7 @@ class UnfitStandby extends Error {}
 
 export function openReads(parts: ReadsParts): Reads {
   const { db, standby, telemetry } = parts
-  if (standby === undefined) return { settled: read => read(db), growing: read => read(db), close: async () => {} }
+  if (standby === undefined) return { immutable: read => read(db), growing: read => read(db), close: async () => {} }
   const comparison = createComparison(db, standby, telemetry)
 
   /** @returns undefined for what the standby does not have */
@@ -71,7 +71,7 @@ export function openReads(parts: ReadsParts): Reads {
       return found === undefined ? read(db) : found
     }
   return {
-    settled: reading(false),
+    immutable: reading(false),
     growing: reading(true),
     close: async () => {
       comparison.close()

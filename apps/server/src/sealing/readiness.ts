@@ -17,17 +17,17 @@ export const READINESS_CACHE_MS = 1000
 /** Timeout of the database, in milliseconds; then it counts as stuck. */
 export const READINESS_DEADLINE_MS = 2000
 
-/** Whether sealing is in doubt: after the start, and after a request that the record store failed. */
-export type Doubt = {
+/** Whether sealing has to be tried before it is called ready: after the start, and after a request that the record store failed. */
+export type TrialDue = {
   readonly raise: () => void
   /** How often it was raised. */
   readonly times: () => number
-  /** Ends the doubt that was raised so far, or by the first so many calls. */
+  /** Ends what was raised so far, or by the first so many calls. */
   readonly settle: (times?: number) => void
   readonly isOpen: () => boolean
 }
 
-export function createDoubt(): Doubt {
+export function createTrialDue(): TrialDue {
   let raised = 1
   let settled = 0
   return {
@@ -46,7 +46,7 @@ type ReadinessParts = {
   readonly clock: Pick<LogClock, "trouble">
   /** The head remembered beside the keys. */
   readonly heads: Pick<HeadGuard, "writable" | "readyToRemember" | "poll" | "trouble">
-  readonly doubt: Doubt
+  readonly trialDue: TrialDue
   readonly telemetry: Pick<Telemetry, "readyChanged">
   /** The head's epoch when this process started. */
   readonly epoch: number
@@ -64,7 +64,7 @@ export function createReadiness(parts: ReadinessParts): () => Promise<Readiness>
       const found = await readState(parts).catch(() => undefined)
       const checked_at = nowMs()
       const met = found === undefined ? REASONS.absent : reasonAgainst(found, parts)
-      const reason = met ?? (await whyInDoubt(parts, what => (trying = what)))
+      const reason = met ?? (await whyTrialFails(parts, what => (trying = what)))
       return found !== undefined && reason === undefined
         ? { ready: true, log_size: found.head.size, checked_at }
         : { ready: false, reason: reason ?? REASONS.absent, checked_at }
@@ -101,15 +101,15 @@ function reasonAgainst(
   return clockTrouble ?? met
 }
 
-/** @returns undefined when there is no doubt, or the trial write ended it */
-async function whyInDoubt(
-  { db, heads, doubt }: ReadinessParts,
+/** @returns undefined when there is no trial is due, or it succeeded */
+async function whyTrialFails(
+  { db, heads, trialDue }: ReadinessParts,
   trying: (reason: string) => void,
 ): Promise<string | undefined> {
-  if (!doubt.isOpen()) return undefined
-  const times = doubt.times()
+  if (!trialDue.isOpen()) return undefined
+  const times = trialDue.times()
   const reason = await whyNotSealed({ db, heads, trying })
-  if (reason === undefined) doubt.settle(times)
+  if (reason === undefined) trialDue.settle(times)
   return reason
 }
 

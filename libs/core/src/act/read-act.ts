@@ -69,7 +69,7 @@ export function actReader(table: ActTable): ActReader {
 }
 
 /** What was met on the way through a payload. */
-type Met = {
+type Seen = {
   readonly found: Map<string, Value[]>
   readonly problems: Map<string, ActProblem>
   readonly objects: ActFault[]
@@ -81,20 +81,20 @@ type Met = {
 export function readAct({ table, root }: ActReader, payload: string): ReadAct {
   const tree = treeOf(payload)
   if (tree === undefined) return { values: [], unreadable: [{ at: "", problem: "not_json" }] }
-  const met: Met = { found: new Map(), problems: new Map(), objects: [] }
-  visit(root, tree, met, false)
+  const seen: Seen = { found: new Map(), problems: new Map(), objects: [] }
+  visit(root, tree, seen, false)
   const values: ActValue[] = []
   const unreadable: ActFault[] = []
   for (const name of Object.keys(table.names).toSorted()) {
     const row = table.names[name]
     if (row === undefined) continue
-    const read = readName(row, met.problems.get(name), met.found.get(name) ?? [])
+    const read = readName(row, seen.problems.get(name), seen.found.get(name) ?? [])
     if (read === undefined) continue
     if ("problem" in read) unreadable.push({ name, problem: read.problem })
     else values.push({ name, at: row.at, type: row.type, value: read.value })
   }
   if (unitsOf(values) > MAX_VALUE_UNITS) return { values: [], unreadable: [{ at: "", problem: "too_long" }] }
-  return { values, unreadable: [...unreadable, ...met.objects] }
+  return { values, unreadable: [...unreadable, ...seen.objects] }
 }
 
 function treeOf(payload: string): Value | undefined {
@@ -118,59 +118,59 @@ const unitsOf = (values: readonly ActValue[]): number =>
 const INDEX = /^(?:0|[1-9]\d*)$/
 
 /** @param inItem whether the value is in an item that `*` goes over: there, what is absent is a fault also of an optional name */
-function visit(place: Place, value: Value, met: Met, inItem: boolean): void {
-  for (const name of place.names) find(name, value, met)
-  if (isList(value)) visitArray(place, value, met, inItem)
-  else if (isObject(value)) visitObject(place, value, met, inItem)
+function visit(place: Place, value: Value, seen: Seen, inItem: boolean): void {
+  for (const name of place.names) find(name, value, seen)
+  if (isList(value)) visitArray(place, value, seen, inItem)
+  else if (isObject(value)) visitObject(place, value, seen, inItem)
   else {
-    for (const next of place.steps.values()) failNames(next, "wrong_type", met)
-    if (place.closed) failObject(place, "wrong_type", met)
+    for (const next of place.steps.values()) failNames(next, "wrong_type", seen)
+    if (place.closed) failObject(place, "wrong_type", seen)
   }
 }
 
-function failObject({ at }: Place, problem: ActProblem, { objects }: Met): void {
+function failObject({ at }: Place, problem: ActProblem, { objects }: Seen): void {
   const known = objects.some(fault => "at" in fault && fault.at === at && fault.problem === problem)
   if (!known && objects.length < MAX_OBJECT_FAULTS) objects.push({ at, problem })
 }
 
-function find(name: string, value: Value, { found }: Met): void {
+function find(name: string, value: Value, { found }: Seen): void {
   const before = found.get(name)
   if (before === undefined) found.set(name, [value])
   else before.push(value)
 }
 
-function visitArray(place: Place, items: readonly Value[], met: Met, inItem: boolean): void {
-  if (place.closed) failObject(place, "wrong_type", met)
+function visitArray(place: Place, items: readonly Value[], seen: Seen, inItem: boolean): void {
+  if (place.closed) failObject(place, "wrong_type", seen)
   for (const [step, next] of place.steps) {
-    if (step === EVERY_ITEM) visitItems(next, items, met)
-    else if (!INDEX.test(step)) failNames(next, "wrong_type", met)
-    else visitStep(next, items[Number(step)], met, inItem)
+    if (step === EVERY_ITEM) visitItems(next, items, seen)
+    else if (!INDEX.test(step)) failNames(next, "wrong_type", seen)
+    else visitStep(next, items[Number(step)], seen, inItem)
   }
 }
 
-function visitItems(next: Place, items: readonly Value[], met: Met): void {
-  if (items.length > MAX_ITEMS) failNames(next, "too_many", met)
-  else for (const item of items) visit(next, item, met, true)
+function visitItems(next: Place, items: readonly Value[], seen: Seen): void {
+  if (items.length > MAX_ITEMS) failNames(next, "too_many", seen)
+  else for (const item of items) visit(next, item, seen, true)
 }
 
-function visitObject(place: Place, members: Members, met: Met, inItem: boolean): void {
+function visitObject(place: Place, members: Members, seen: Seen, inItem: boolean): void {
   if (place.steps.size === 0 && !place.closed) return
   if (hasTwins(place, members)) {
-    failObject(place, "twin_members", met)
-    for (const next of place.steps.values()) failNames(next, "twin_members", met)
+    failObject(place, "twin_members", seen)
+    for (const next of place.steps.values()) failNames(next, "twin_members", seen)
     return
   }
   if (place.closed && Object.keys(members).some(name => name === EVERY_ITEM || !place.steps.has(name)))
-    failObject(place, "unnamed_member", met)
+    failObject(place, "unnamed_member", seen)
   for (const [step, next] of place.steps) {
-    if (step === EVERY_ITEM || INDEX.test(step)) failNames(next, "wrong_type", met)
-    else visitStep(next, Object.hasOwn(members, step) ? members[step] : undefined, met, inItem)
+    if (step === EVERY_ITEM || INDEX.test(step)) failNames(next, "wrong_type", seen)
+    else visitStep(next, Object.hasOwn(members, step) ? members[step] : undefined, seen, inItem)
   }
 }
 
-function visitStep(next: Place, value: Value | undefined, met: Met, inItem: boolean): void {
-  if (value !== undefined) visit(next, value, met, inItem)
-  else if (inItem) failNames(next, "absent", met)
+function visitStep(next: Place, value: Value | undefined, seen: Seen, inItem: boolean): void {
+  if (value !== undefined) visit(next, value, seen, inItem)
+  else if (inItem) failNames(next, "absent", seen)
 }
 
 /** Whether two members are one to a reader without case, or one is a step to such a reader alone. */
@@ -185,9 +185,9 @@ function hasTwins({ steps }: Place, members: Members): boolean {
 }
 
 /** All names at and behind a place. The first problem of a name counts. */
-function failNames(place: Place, problem: ActProblem, met: Met): void {
-  for (const name of place.names) if (!met.problems.has(name)) met.problems.set(name, problem)
-  for (const next of place.steps.values()) failNames(next, problem, met)
+function failNames(place: Place, problem: ActProblem, seen: Seen): void {
+  for (const name of place.names) if (!seen.problems.has(name)) seen.problems.set(name, problem)
+  for (const next of place.steps.values()) failNames(next, problem, seen)
 }
 
 const isList = (value: Value): value is readonly Value[] => Array.isArray(value)

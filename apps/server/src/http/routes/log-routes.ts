@@ -44,7 +44,7 @@ async function tileBytes(log: Log, address: TileAddress): Promise<Uint8Array<Arr
   const wasShown = widthAt(address, shownSize()) >= address.width
   if (!wasShown) await shownHead()
   const read = (source: Source) => source.read(session => readTileBytes(log, session, address))
-  return wasShown && address.width === TILE_WIDTH ? reads.settled(read) : read(db)
+  return wasShown && address.width === TILE_WIDTH ? reads.immutable(read) : read(db)
 }
 
 const widthAt = ({ level, index }: TileAddress, size: number): number =>

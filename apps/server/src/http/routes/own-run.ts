@@ -19,7 +19,7 @@ export const ownRun: RunOfPath = (c, deps) => callersRun(c, deps, runId(c))
 export const callersRun = (c: Context, { reads }: Pick<Deps, "reads">, id: number): Promise<RunRow> =>
   withRoom(
     c,
-    reads.settled(source => findRun(source, callerOf(c).api_key_id, id)),
+    reads.immutable(source => findRun(source, callerOf(c).api_key_id, id)),
   )
 
 /** Whether an administrator or auditor reads what this key made. */
@@ -39,7 +39,7 @@ export const anyRun: RunOfPath = (c, { reads }) =>
   withRoom(
     c,
     reads
-      .settled(source => findAnyRun(source, runId(c)))
+      .immutable(source => findAnyRun(source, runId(c)))
       .then(row => (row !== undefined && readsOwner(callerOf(c), row.owner) ? row : undefined)),
   )
 

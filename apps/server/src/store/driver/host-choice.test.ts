@@ -18,11 +18,11 @@ test("calls at a time share one search, its result is kept until it is doubted",
   expect(asked).toEqual(["a", "b"])
   primary = "a"
   expect(await choice.current()).toBe("b")
-  choice.doubt("a")
+  choice.lost("a")
   expect(await choice.current()).toBe("b")
-  choice.doubt("b")
+  choice.lost("b")
   const search = choice.current()
-  choice.doubt("b")
+  choice.lost("b")
   expect(await Promise.all([search, choice.current()])).toEqual(["a", "a"])
   expect(asked).toEqual(["a", "b", "a", "b"])
 })
@@ -48,7 +48,7 @@ test("without such a host every call is refused for a while without asking again
     throw refused()
   })
   for (let again = 0; again < 3; again++) {
-    choice.doubt("dead")
+    choice.lost("dead")
     await expect(choice.current()).rejects.toMatchObject({ code: "NO_PRIMARY" })
   }
   const alone = createHostChoice(["dead"], () => Promise.reject(refused()))

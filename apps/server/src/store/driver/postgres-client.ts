@@ -165,7 +165,7 @@ function leadToPrimary(
   return events => {
     let own: Led | undefined
     const forget = (): void => {
-      if (own !== undefined && live.delete(own)) choice.doubt(own.host)
+      if (own !== undefined && live.delete(own)) choice.lost(own.host)
     }
     const lost = (): void => {
       forget()
@@ -246,7 +246,7 @@ type HostChoice<Host> = {
   /** The host that takes writes, of several that do the one that was promoted last. Calls at a time share one search. Rejects with the error of a host, or `NO_PRIMARY`. */
   readonly current: () => Promise<Host>
   /** A connection to a host is gone: if that is the current one, the next call searches again. */
-  readonly doubt: (host: Host) => void
+  readonly lost: (host: Host) => void
 }
 
 /** After a search without success calls are refused for so long, in milliseconds: each search connects to every host. */
@@ -294,7 +294,7 @@ export function createHostChoice<Host>(
       choice ??= search()
       return choice
     },
-    doubt: host => {
+    lost: host => {
       // Neither a search under way nor one that failed a moment ago is repeated.
       if (host !== current) return
       choice = undefined
