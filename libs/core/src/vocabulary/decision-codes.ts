@@ -90,6 +90,7 @@ export type McdCategory = (typeof MCD_CATEGORIES)[number]
 export const MCD_SEVERITIES = ["low", "medium", "high", "critical"] as const
 export type McdSeverity = (typeof MCD_SEVERITIES)[number]
 
+/** The letters after `MCD-` in the id of a signature. */
 const CATEGORY_OF_LETTERS: Readonly<Record<string, McdCategory>> = {
   PI: "prompt_injection",
   DA: "dangerous_api",

@@ -16,16 +16,39 @@ import {
 
 import type { Enforcement } from "./scalars.ts"
 
-/** The nine pipeline stages in order; a code is also the `error_stage` of a stage_error. */
-export const STAGES = ["DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] as const
+/** The nine pipeline stages in order; a code is also the `error_stage` of a stage_error. docs/concepts.md, "Names on the wire". */
+export const STAGES = [
+  "DOG", // the run's identity: the envelope
+  "DTL", // transport: the sequence id
+  "DKEC", // kernel execution
+  "AER", // the execution record
+  "ZKSP", // a commitment by hash, and no zero-knowledge proof
+  "PHASE4", // binds to tenant and region
+  "LEDGER", // the entry in the log
+  "REGISTRY", // the list of artifacts
+  "DLA", // the final seal
+] as const
 export type Stage = (typeof STAGES)[number]
 
 /** The five gates. Each may stop a run; none changes what a stage produced. */
-export const GATES = ["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4"] as const
+export const GATES = [
+  "PEPG_ADMISSION", // admission: the attested fields that the policy requires
+  "PEPG", // pre-execution policy gate
+  "CCV", // per-run budget
+  "MACC", // cumulative per-window budget
+  "AIVP_T4", // Tier-4 AI governance review
+] as const
 export type Gate = (typeof GATES)[number]
 
 /** The six kernels of DKEC in the order in which they run. */
-export const KERNELS = ["DSE", "TOK", "DSC", "NREP", "AIVP", "DCAE"] as const
+export const KERNELS = [
+  "DSE", // state
+  "TOK", // time
+  "DSC", // continuity
+  "NREP", // origin
+  "AIVP", // output
+  "DCAE", // closure
+] as const
 export type Kernel = (typeof KERNELS)[number]
 
 export const OUTCOME_KINDS = [
