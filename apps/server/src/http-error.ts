@@ -1,6 +1,5 @@
 /** A refused request: code, status and one sentence for the caller. Thrown anywhere, rendered once, in app.ts. */
 import { ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
-import type { ErrorAnswer } from "@runseal/core/wire/service-answers"
 
 export class HttpError extends Error {
   override readonly name = "HttpError"
@@ -39,14 +38,6 @@ export const unavailable = (
   message: string,
   code: "unavailable" | "overloaded" | "outcome_unknown" = "unavailable",
 ): HttpError => new HttpError(code, message, { "Retry-After": RETRY_AFTER_SECONDS })
-
-/** The body of a refused request. */
-export const errorAnswer = (code: ErrorCode, error: string, request_id: string): ErrorAnswer => ({
-  ok: false,
-  error,
-  code,
-  request_id,
-})
 
 /** The header field of a refusal that leads to the list of codes. @param baseUrl address of the service; absent: this host's */
 export const helpLink = (baseUrl = ""): { readonly Link: string } => ({ Link: `<${baseUrl}/docs>; rel="help"` })

@@ -1,4 +1,6 @@
 /** What the pipeline of a service is set to: its policy, its budgets, and what each run says of the service. */
+
+import { BODY_MAX_BYTES } from "@runseal/api/body-bounds"
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
@@ -8,7 +10,6 @@ import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
 import type { ExecutionParts } from "./execution.ts"
 import { WATCH } from "./followed-steps.ts"
-import { BODY_MAX_BYTES } from "./http/json-body.ts"
 import type { Inspection } from "./inspection/inspection.ts"
 import { type Config, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
 import type { OutsideLog } from "./outbound/outbox/outside-log.ts"

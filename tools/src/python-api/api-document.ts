@@ -1,5 +1,6 @@
 /** The OpenAPI document as the generator reads it. */
-import { openApiDocument } from "@runseal/server/http/discovery/openapi"
+import { openApiDocument } from "@runseal/api/openapi/openapi-document"
+import { SERVICE_VERSION } from "@runseal/server/options/config"
 
 export type Schema = {
   readonly $ref?: string
@@ -35,7 +36,7 @@ type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-const DOCUMENT: Document = JSON.parse(JSON.stringify(openApiDocument()))
+const DOCUMENT: Document = JSON.parse(JSON.stringify(openApiDocument(SERVICE_VERSION)))
 export const SCHEMAS = DOCUMENT.components.schemas
 
 export type Endpoint = { readonly method: string; readonly path: string; readonly operation: Operation }

@@ -25,6 +25,7 @@ export const PDF = "libs/pdf/src"
 const POLICY = "libs/policy"
 const PERMIT = "libs/permit"
 const SDK = "libs/sdk"
+const API = "libs/api"
 const SERVER = "apps/server/src"
 const HOOKS = "apps/hooks"
 const CONSOLE = "apps/console"
@@ -86,6 +87,12 @@ export const ROOMS: readonly Room[] = [
   { path: `${PDF}/blocks`, enters: [CANONICAL, `${PDF}/block.ts`, ...["fonts", "text", "tags", "page"].map(pdf)] },
   { path: `${PDF}/file`, enters: [CANONICAL, `${CORE}/report-pdf/report-layout`, PDF] },
 
+  // The table of endpoints: what of core and log a request or an answer can hold.
+  {
+    path: API,
+    enters: [VOCABULARY, ARTIFACTS, WIRE, `${DERIVATION}/v2/tok`, `${LOG}/entries`],
+  },
+
   // Their tests judge the records that core's own fixtures seal.
   { path: PERMIT, enters: LIBS, testsEnter: ["libs/core/test", EXECUTOR] },
   { path: SDK, enters: [...LIBS, PERMIT], testsEnter: ["libs/core/test"] },
@@ -107,7 +114,7 @@ export const ROOMS: readonly Room[] = [
   // Its tests send the service what the fuzzer keeps.
   {
     path: "apps/server",
-    enters: [...LIBS, PERMIT, POLICY, SERVER, HOOKS, CONSOLE, OTLP],
+    enters: [...LIBS, API, PERMIT, POLICY, SERVER, HOOKS, CONSOLE, OTLP],
     testsEnter: [
       "libs/pdf",
       SDK,
@@ -120,7 +127,7 @@ export const ROOMS: readonly Room[] = [
   },
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
-  { path: SERVER, enters: [...LIBS, PERMIT, POLICY, SERVER, HOOKS, CONSOLE, OTLP], testsEnter: [SDK], flat: true },
+  { path: SERVER, enters: [...LIBS, API, PERMIT, POLICY, SERVER, HOOKS, CONSOLE, OTLP], testsEnter: [SDK], flat: true },
   { path: server("options"), enters: [...LIBS] },
   { path: server("policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.
@@ -153,6 +160,7 @@ export const ROOMS: readonly Room[] = [
     path: server("http"),
     enters: [
       ...GIVEN,
+      API,
       ...["sealing", "pipeline", "store", "report", "threads", "outbound", "events", "keys/webhook-secret.ts"].map(
         server,
       ),
@@ -189,7 +197,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     path: "tools",
-    enters: [`${CONSOLE}/src/assets`, ...LIBS, PERMIT, POLICY, PDF, SDK, SERVER, "apps/server/cluster", EXECUTOR],
+    enters: [`${CONSOLE}/src/assets`, ...LIBS, API, PERMIT, POLICY, PDF, SDK, SERVER, "apps/server/cluster", EXECUTOR],
   },
 ]
 
@@ -202,6 +210,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/log", LOG],
   ["@runseal/core", CORE],
   ["@runseal/pdf", PDF],
+  ["@runseal/api", "libs/api/src"],
   ["@runseal/permit", "libs/permit/src"],
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/payment-executor", EXECUTOR],

@@ -3,8 +3,9 @@
  * each status and each body that was ever seen is described.
  */
 
+import { openApiDocument } from "@runseal/api/openapi/openapi-document"
 import type { JsonObject } from "@runseal/canonical"
-import { openApiDocument } from "../../src/http/discovery/openapi.ts"
+import { SERVICE_VERSION } from "../../src/options/config.ts"
 import { Ajv2020, addFormats } from "./ajv.ts"
 
 export type Described = {
@@ -51,7 +52,7 @@ export type Document = {
 }
 
 /** The document as it is served. */
-export const DOCUMENT: Document = JSON.parse(JSON.stringify(openApiDocument()))
+export const DOCUMENT: Document = JSON.parse(JSON.stringify(openApiDocument(SERVICE_VERSION)))
 
 const DOCUMENT_ID = "https://runseal.test/openapi.json"
 const ajv = new Ajv2020({ strict: true, validateSchema: false, coerceTypes: false })

@@ -1,6 +1,7 @@
 /** Reads a request body as strict I-JSON, within bounds, before anything else reads it. docs/formats.md section 1. */
 
 import type { HttpBindings } from "@hono/node-server"
+import { BODY_MAX_BYTES, DOCUMENT_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "@runseal/api/body-bounds"
 import type { JsonObject, StrictJsonLimits } from "@runseal/canonical"
 import { concatBytes, countNodes, MAX_NODES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
@@ -8,8 +9,6 @@ import type { Context, MiddlewareHandler } from "hono"
 import { HttpError } from "../http-error.ts"
 import type { BodyHold, BodyRoom } from "./body-room.ts"
 
-/** Largest request body in bytes. docs/api.md, "POST /execute". */
-export const BODY_MAX_BYTES = 1_048_576
 /** Deepest nesting of a request body; a bundle wraps it in two further levels. */
 const BODY_MAX_DEPTH = 64
 /**
@@ -27,10 +26,10 @@ const REQUEST_LIMITS: BodyLimits = {
   acceptsNegativeZero: true,
 }
 /** A bundle holds a request's members and their seals: it may be larger, two levels deeper, and have more nodes. */
-export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: 4_194_304, maxDepth: 66, maxNodes: MAX_NODES }
+export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: DOCUMENT_MAX_BYTES, maxDepth: 66, maxNodes: MAX_NODES }
 
 /** Of a body that holds one token, sent by callers without a key. */
-export const SMALL_LIMITS: BodyLimits = { maxBytes: 65_536, maxDepth: 8, maxNodes: 64 }
+export const SMALL_LIMITS: BodyLimits = { maxBytes: SMALL_BODY_MAX_BYTES, maxDepth: 8, maxNodes: 64 }
 
 /** A body of which nothing arrives for so long is given up, in milliseconds. */
 const STILL_MS = 10_000

@@ -1,16 +1,10 @@
-/** The parameters of permits: which of them a list shows, and which one a path names. */
-
+/** Which permits a list shows, and which one a path names. */
+import { permitsQuerySchema } from "@runseal/api/queries"
 import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
-import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
+import type { PermitState } from "@runseal/core/wire/permit-requests"
 import * as v from "valibot"
 import { type HttpError, notFound } from "../http-error.ts"
-import { asPage, type Page, page, readQuery } from "./query.ts"
-
-/** `GET /permits`. */
-export const permitsQuerySchema = v.object({
-  ...page,
-  state: v.exactOptional(v.picklist(PERMIT_STATES, `must be one of ${PERMIT_STATES.join(", ")}`)),
-})
+import { asPage, type Page, readQuery } from "./query.ts"
 
 /** State and page of `GET /permits`; without a state all permits. @throws HttpError 400 */
 export function readPermitsQuery(url: string): { readonly state: PermitState | undefined; readonly page: Page } {

@@ -7,7 +7,8 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Duplex } from "node:stream"
 import { RequestError } from "@hono/node-server"
 import { ERROR_CODES, type ErrorCode, REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
-import { errorAnswer, helpLink } from "../http-error.ts"
+import { errorAnswer } from "@runseal/core/wire/service-answers"
+import { helpLink } from "../http-error.ts"
 import { createConnectionQueues, type Exchange } from "./connection-queues.ts"
 
 /** Largest head of a request, its request line and all header fields, in bytes. */

@@ -4,6 +4,9 @@ import { actorSchema } from "../artifacts/admin-event.ts"
 import { clockSchema, countSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
 import { ignoredSchema } from "./ignored-members.ts"
 
+/** The header that a key is sent in. */
+export const KEY_HEADER = "X-Service-Key"
+
 /** Longest name of a key, in UTF-16 units. */
 const KEY_NAME_MAX_LENGTH = 128
 /** What the stored name of a customer key begins with. */

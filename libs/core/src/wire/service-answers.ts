@@ -8,7 +8,7 @@ import {
   type Shape,
   sha256Schema,
 } from "../vocabulary/scalars.ts"
-import { ERROR_CODE_NAMES, REQUEST_ID_PATTERN } from "./error-codes.ts"
+import { ERROR_CODE_NAMES, type ErrorCode, REQUEST_ID_PATTERN } from "./error-codes.ts"
 import { OUTSIDE_FAULTS } from "./log-answers.ts"
 
 const release = {
@@ -84,3 +84,11 @@ export const errorAnswerSchema = v.strictObject({
   request_id: v.pipe(v.string(), v.regex(REQUEST_ID_PATTERN)),
 })
 export type ErrorAnswer = Shape<typeof errorAnswerSchema>
+
+/** The body of a refused request. */
+export const errorAnswer = (code: ErrorCode, error: string, request_id: string): ErrorAnswer => ({
+  ok: false,
+  error,
+  code,
+  request_id,
+})

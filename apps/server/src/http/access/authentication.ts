@@ -1,14 +1,14 @@
 /** Authentication by API key or by a session, and the check for admin keys. docs/api.md, "Keys" and "Sessions". */
+
+import type { LimitName } from "@runseal/api/endpoint"
+import { KEY_HEADER } from "@runseal/core/wire/key-requests"
 import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
 import type { Context, MiddlewareHandler } from "hono"
 import { HttpError } from "../../http-error.ts"
 import { callerOf } from "./caller.ts"
 import type { Admission, KeyDirectory } from "./key-directory.ts"
-import type { LimitName } from "./rate-limit.ts"
 import { type CookieParts, sessionTokenOf } from "./session-cookie.ts"
 import { type BrowserSession, isCsrfToken, type Sessions } from "./sessions.ts"
-
-export const KEY_HEADER = "X-Service-Key"
 
 /**
  * The challenge that RFC 9110 §15.5.2 demands of a 401. No registered scheme sends its key in a header of its own; this name

@@ -4,6 +4,7 @@
  * database, that statement also counts them for their rate limits.
  */
 
+import type { LimitName } from "@runseal/api/endpoint"
 import type { Database } from "../../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
 import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../../store/tables/api-keys.ts"
@@ -11,7 +12,6 @@ import { countKeyRequests } from "../../store/tables/request-windows.ts"
 import type { Telemetry } from "../../telemetry.ts"
 import { isSecret, secretHash } from "./api-key.ts"
 import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
-import type { LimitName } from "./rate-limit.ts"
 import { type Counted, countedIn, isShared, numberRequests, sweepWindows, WINDOW_MS } from "./request-counter.ts"
 
 /** Secrets that one statement reads. */

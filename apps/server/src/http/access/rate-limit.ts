@@ -1,5 +1,6 @@
 /** Rate limits: which requests are counted together, the limits, and the header fields about them. docs/api.md, "Limits". */
 import { createHmac, type KeyObject } from "node:crypto"
+import type { LimitName } from "@runseal/api/endpoint"
 import type { Context, MiddlewareHandler } from "hono"
 import { HttpError } from "../../http-error.ts"
 import type { Config } from "../../options/config.ts"
@@ -17,12 +18,6 @@ import {
 
 /** Sessions that one address may try to open in a minute. A key cannot be guessed; this bounds the work of trying. */
 const SESSIONS_A_MINUTE = 20
-
-/**
- * `POST /attest` has a limit of its own, and so have hooks and closing and redeeming permits, and opening sessions; all other endpoints that need a key, but for /admin/,
- * share one.
- */
-export type LimitName = "shared" | "attest" | "permits" | "sessions"
 
 /** What is left of a limit after a request. */
 type Allowance = {

@@ -1,14 +1,15 @@
 /**
- * Refuses query parameters that an endpoint does not have, by the operations of the OpenAPI document: a misspelt filter must not
+ * Refuses query parameters that an endpoint does not have, by the table of endpoints: a misspelt filter must not
  * answer with everything. Pages for people ignore them, since links to them get parameters of others, and so does `/health`, which fails only when it cannot be reached.
  */
+import { type Access, type Endpoint, refusesUnknown } from "@runseal/api/endpoint"
+import { ENDPOINTS } from "@runseal/api/endpoints"
+import type { QuerySchema } from "@runseal/api/queries"
 import type { Context, MiddlewareHandler } from "hono"
-import { type QuerySchema, refuseUnknown } from "../query.ts"
+import { refuseUnknown } from "../query.ts"
 import { readsPages } from "../served-file.ts"
-import { OPERATIONS } from "./openapi.ts"
-import { type Access, type Operation, refusesUnknown } from "./operation.ts"
 
-type Endpoint = {
+type Parameters = {
   readonly access: Access
   readonly method: string
   readonly path: RegExp
@@ -17,15 +18,15 @@ type Endpoint = {
   readonly orPage: boolean
 }
 
-const ENDPOINTS: readonly Endpoint[] = OPERATIONS.filter(refusesUnknown).map(operation => ({
-  access: operation.access,
-  method: operation.method.toUpperCase(),
-  path: pathPattern(operation),
-  query: operation.query,
-  orPage: operation.answers[200]?.or_page === true,
+const CHECKED: readonly Parameters[] = ENDPOINTS.filter(refusesUnknown).map(endpoint => ({
+  access: endpoint.access,
+  method: endpoint.method.toUpperCase(),
+  path: pathPattern(endpoint),
+  query: endpoint.query,
+  orPage: endpoint.answers[200]?.or_page === true,
 }))
 
-function pathPattern({ path, path_parameters = {} }: Operation): RegExp {
+function pathPattern({ path, path_parameters = {} }: Endpoint): RegExp {
   const pattern = path
     .split(/\{(\w+)\}/)
     .map((part, at) =>
@@ -39,8 +40,8 @@ function pathPattern({ path, path_parameters = {} }: Operation): RegExp {
  * @param access of the endpoints that are checked: those behind a key are checked once the caller is authenticated
  */
 export function knownParameters(access: Access): MiddlewareHandler {
-  const endpoints = ENDPOINTS.filter(endpoint => endpoint.access === access)
-  const endpointOf = ({ req }: Context): Endpoint | undefined => {
+  const endpoints = CHECKED.filter(endpoint => endpoint.access === access)
+  const endpointOf = ({ req }: Context): Parameters | undefined => {
     const method = req.method === "HEAD" ? "GET" : req.method
     return endpoints.find(endpoint => endpoint.method === method && endpoint.path.test(req.path))
   }

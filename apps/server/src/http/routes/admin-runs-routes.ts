@@ -1,4 +1,5 @@
 /** Runs and permits of all keys, for administrators and auditors. docs/api.md, "The deployment". */
+import { keyExportQuerySchema, placeText } from "@runseal/api/queries"
 import type {
   AdminPermitRecord,
   AdminPermitsPage,
@@ -13,14 +14,7 @@ import { listKeys } from "../../store/tables/api-keys.ts"
 import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import { listPublications } from "../../store/tables/publications-table.ts"
 import { ANONYMOUS, ANONYMOUS_KEY_ID, callerOf, tenantOfKey } from "../access/caller.ts"
-import {
-  keyExportQuerySchema,
-  nextOf,
-  placeText,
-  readAdminPermits,
-  readAdminRuns,
-  readPublished,
-} from "../admin-query.ts"
+import { nextOf, readAdminPermits, readAdminRuns, readPublished } from "../admin-query.ts"
 import { noSuchKey } from "../path-ids.ts"
 import { noSuchPermit, readPermitId } from "../permit-query.ts"
 import { asRange, readQuery } from "../query.ts"

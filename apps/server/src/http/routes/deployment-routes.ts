@@ -1,5 +1,6 @@
 /** What the deployment is set to, what its keys use, and what administrators did. docs/api.md, "The deployment". */
 
+import { auditExportQuerySchema } from "@runseal/api/queries"
 import { parseStrictJson } from "@runseal/canonical"
 import { type AdminEvent, adminEventSchema, eventFactsSchema } from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
@@ -15,7 +16,7 @@ import { type KeyUsageRow, readOutcomeCounts, readUsage } from "../../store/tabl
 import type { OutcomeCountRow } from "../../store/tables/outcome-counts.ts"
 import { callerOf } from "../access/caller.ts"
 import { TRIAL_CAP } from "../access/trial-quota.ts"
-import { auditExportQuerySchema, nextOf, readAudit } from "../admin-query.ts"
+import { nextOf, readAudit } from "../admin-query.ts"
 import { asRange, readQuery } from "../query.ts"
 import { sendExport } from "./export-routes.ts"
 import { readsOwner, refuseNamed } from "./own-run.ts"

@@ -1,10 +1,11 @@
 /** `GET /openapi.json` and `GET /docs`: what the service offers, for programs and for people. */
+import { openApiDocument } from "@runseal/api/openapi/openapi-document"
 import { utf8Encode } from "@runseal/canonical"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { notFound } from "../../http-error.ts"
+import { SERVICE_VERSION } from "../../options/config.ts"
 import { readPageFiles } from "../discovery/docs-page.ts"
-import { openApiDocument } from "../discovery/openapi.ts"
 import { entityTag, type ServedFile, sendFile } from "../served-file.ts"
 
 /** Made by the first call and cached. */
@@ -17,7 +18,7 @@ function lazily<T>(make: () => T): () => T {
 }
 
 function documentFile(baseUrl: string | undefined): ServedFile {
-  const bytes = new Uint8Array(utf8Encode(JSON.stringify(openApiDocument(baseUrl))))
+  const bytes = new Uint8Array(utf8Encode(JSON.stringify(openApiDocument(SERVICE_VERSION, baseUrl))))
   return { type: "application/json", bytes, etag: entityTag(bytes) }
 }
 

@@ -1,4 +1,5 @@
 /** The events of all callers, for a program that asks for them. docs/events.md; docs/api.md, "Events". */
+import { eventsQuerySchema } from "@runseal/api/queries"
 import { EVENTS_LIMIT_DEFAULT, type EventFormat, type SealedEvent } from "@runseal/core/wire/event-messages"
 import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
@@ -7,7 +8,6 @@ import { eventOf, recordIndex } from "../../events/sealed-event.ts"
 import { SERVICE_VERSION } from "../../options/config.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
-import { eventsQuerySchema } from "../admin-query.ts"
 import { readQuery } from "../query.ts"
 import { refuseNamed } from "./own-run.ts"
 

@@ -5,6 +5,7 @@
 
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
+import { consistencyQuerySchema } from "@runseal/api/queries"
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import type { OutsideLogsAnswer } from "@runseal/core/wire/log-answers"
 import { encodeEntryBundle } from "@runseal/log/merkle/entry-bundle"
@@ -19,7 +20,7 @@ import { type LogNodes, readTileThrough, rememberNodes } from "../../store/table
 import { readEntries, readHead } from "../../store/tables/log-store.ts"
 import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import { acceptedCoding } from "../content-coding.ts"
-import { consistencyQuerySchema, invalidParameter, readQuery } from "../query.ts"
+import { invalidParameter, readQuery } from "../query.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }

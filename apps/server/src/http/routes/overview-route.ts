@@ -1,4 +1,5 @@
 /** What happened lately, in figures: for administrators and auditors. docs/api.md, "The deployment". */
+import { overviewQuerySchema } from "@runseal/api/queries"
 import { parseStrictJson } from "@runseal/canonical"
 import { DEFAULT_DENY_RULE_ID } from "@runseal/core/vocabulary/decision-codes"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
@@ -13,7 +14,6 @@ import type { Deps } from "../../deps.ts"
 import { countDenied, countOutcomesOverTime, logSizesAt, type StepCount } from "../../store/tables/overview-reads.ts"
 import { listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { callerOf } from "../access/caller.ts"
-import { overviewQuerySchema } from "../admin-query.ts"
 import { readQuery } from "../query.ts"
 
 /** Policies whose rules are counted: the newest ones. */

@@ -6,13 +6,13 @@ import {
   versionAnswerSchema,
 } from "@runseal/core/wire/service-answers"
 import * as v from "valibot"
-import { bytes, json, type Operation } from "../operation.ts"
+import { bytes, type Endpoint, json } from "../endpoint.ts"
 
 export const openApiDocumentSchema = v.looseObject({ openapi: v.literal("3.1.0") })
 
 const SERVICE = { method: "get", tag: "Service", access: "public" } as const
 
-export const SERVICE_OPERATIONS: readonly Operation[] = [
+export const SERVICE_ENDPOINTS: readonly Endpoint[] = [
   {
     ...SERVICE,
     path: "/",

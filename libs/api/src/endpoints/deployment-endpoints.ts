@@ -11,6 +11,7 @@ import {
   usageAnswerSchema,
 } from "@runseal/core/wire/admin-answers"
 import { overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
+import { bytes, type Endpoint, json, type PathParameter, RUN_ID } from "../endpoint.ts"
 import {
   adminPermitsQuerySchema,
   adminRunsQuerySchema,
@@ -19,17 +20,16 @@ import {
   keyExportQuerySchema,
   overviewQuerySchema,
   publishedQuerySchema,
-} from "../../admin-query.ts"
-import { bytes, json, type Operation, type PathParameter, RUN_ID } from "../operation.ts"
-import { PERMIT_ID } from "./permits-operations.ts"
-import { RUN_OPERATIONS } from "./runs-operations.ts"
+} from "../queries.ts"
+import { PERMIT_ID } from "./permits-endpoints.ts"
+import { RUN_ENDPOINTS } from "./runs-endpoints.ts"
 
 const READ = { method: "get", tag: "The deployment", access: "admin", refusals: [429] } as const
 const ONE = { ...READ, refusals: [404, 429] } as const
 const ORDINAL: PathParameter = { ...RUN_ID, description: "Ordinal of the event." }
 
 /** What is read of one run beside its record: the same as its key reads. */
-const PARTS: readonly Operation[] = RUN_OPERATIONS.filter(({ path }) => path.startsWith("/runs/{id}/")).map(
+const PARTS: readonly Endpoint[] = RUN_ENDPOINTS.filter(({ path }) => path.startsWith("/runs/{id}/")).map(
   ({ limit: _, refusals: _refusals, ...operation }) => ({
     ...operation,
     ...ONE,
@@ -38,7 +38,7 @@ const PARTS: readonly Operation[] = RUN_OPERATIONS.filter(({ path }) => path.sta
   }),
 )
 
-export const DEPLOYMENT_OPERATIONS: readonly Operation[] = [
+export const DEPLOYMENT_ENDPOINTS: readonly Endpoint[] = [
   {
     ...READ,
     path: "/admin/runs",

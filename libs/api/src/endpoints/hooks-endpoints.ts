@@ -5,9 +5,9 @@ import {
   type HookSettings,
   hookQuerySchema,
 } from "@runseal/core/wire/hook-requests"
-import { HOOK_LIMITS } from "../../hook-body.ts"
-import type { QuerySchema } from "../../query.ts"
-import { json, type Operation } from "../operation.ts"
+import { DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
+import { type Endpoint, json } from "../endpoint.ts"
+import type { QuerySchema } from "../queries.ts"
 
 const query: QuerySchema<HookSettings> = hookQuerySchema
 
@@ -18,7 +18,7 @@ const CALL = {
   tool_input: { command: "ls" },
 }
 
-export const HOOK_OPERATIONS: readonly Operation[] = [
+export const HOOK_ENDPOINTS: readonly Endpoint[] = [
   {
     tag: "Hooks",
     access: "key",
@@ -32,7 +32,7 @@ export const HOOK_OPERATIONS: readonly Operation[] = [
     query,
     body: {
       schema: claudeCodeHookSchema,
-      max_bytes: HOOK_LIMITS.maxBytes,
+      max_bytes: DOCUMENT_MAX_BYTES,
       examples: {
         before: { summary: "before a call", value: { hook_event_name: "PreToolUse", ...CALL } },
         after: {

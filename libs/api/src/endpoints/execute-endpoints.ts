@@ -10,8 +10,8 @@ import { executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { ARTIFACT_ANSWERS, dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import * as v from "valibot"
-import { BODY_MAX_BYTES, DOCUMENT_LIMITS } from "../../json-body.ts"
-import { json, type Operation } from "../operation.ts"
+import { BODY_MAX_BYTES, DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
+import { type Endpoint, json } from "../endpoint.ts"
 
 const EXECUTE = { method: "post", tag: "Runs", access: "key", limit: "shared" } as const
 
@@ -85,7 +85,7 @@ const EXAMPLES = {
 
 const body = { schema: executeRequestSchema, max_bytes: BODY_MAX_BYTES, examples: EXAMPLES }
 
-export const EXECUTE_OPERATIONS: readonly Operation[] = [
+export const EXECUTE_ENDPOINTS: readonly Endpoint[] = [
   {
     ...EXECUTE,
     path: "/execute",
@@ -124,7 +124,7 @@ export const EXECUTE_OPERATIONS: readonly Operation[] = [
     description: "A document of any kind. A convenience, not third-party evidence.",
     body: {
       schema: documentSchema,
-      max_bytes: DOCUMENT_LIMITS.maxBytes,
+      max_bytes: DOCUMENT_MAX_BYTES,
     },
     answers: { 200: json(dcaeAnswerSchema, "The verifier's report.") },
   },

@@ -9,43 +9,13 @@ import {
   IDEMPOTENCY_KEY_PATTERN,
   IDEMPOTENCY_REPLAYED_HEADER,
 } from "@runseal/core/wire/idempotency-key"
+import { KEY_HEADER } from "@runseal/core/wire/key-requests"
 import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
-import { SERVICE_VERSION } from "../../options/config.ts"
-import { KEY_HEADER } from "../access/authentication.ts"
+import type { Answer, Endpoint } from "../endpoint.ts"
+import { ENDPOINTS } from "../endpoints.ts"
 import { NAMED_SCHEMAS } from "./components.ts"
 import { type SchemaWriter, schemaWriter } from "./json-schema.ts"
-import type { Answer, Operation } from "./operation.ts"
-import { ATTESTATION_OPERATIONS } from "./operations/attestations-operations.ts"
-import { DEPLOYMENT_OPERATIONS } from "./operations/deployment-operations.ts"
-import { EVENT_OPERATIONS } from "./operations/events-operations.ts"
-import { EXECUTE_OPERATIONS } from "./operations/execute-operations.ts"
-import { HOOK_OPERATIONS } from "./operations/hooks-operations.ts"
-import { KEY_OPERATIONS } from "./operations/keys-operations.ts"
-import { LOG_OPERATIONS } from "./operations/log-operations.ts"
-import { PERMIT_OPERATIONS } from "./operations/permits-operations.ts"
-import { POLICY_OPERATIONS } from "./operations/policies-operations.ts"
-import { RUN_OPERATIONS } from "./operations/runs-operations.ts"
-import { SERVICE_OPERATIONS } from "./operations/service-operations.ts"
-import { SESSION_OPERATIONS } from "./operations/session-operations.ts"
-import { TRACE_OPERATIONS } from "./operations/traces-operations.ts"
 import { RATE_LIMIT_HEADERS, REFUSALS, refusalsOf } from "./refusals.ts"
-
-/** Every endpoint. */
-export const OPERATIONS: readonly Operation[] = [
-  ...EXECUTE_OPERATIONS,
-  ...PERMIT_OPERATIONS,
-  ...HOOK_OPERATIONS,
-  ...RUN_OPERATIONS,
-  ...ATTESTATION_OPERATIONS,
-  ...KEY_OPERATIONS,
-  ...POLICY_OPERATIONS,
-  ...DEPLOYMENT_OPERATIONS,
-  ...TRACE_OPERATIONS,
-  ...SESSION_OPERATIONS,
-  ...EVENT_OPERATIONS,
-  ...LOG_OPERATIONS,
-  ...SERVICE_OPERATIONS,
-]
 
 const DESCRIPTION = `Takes payloads through a nine-stage pipeline and seals every outcome into a record that verifies offline.
 
@@ -63,20 +33,23 @@ ${ERROR_CODE_NAMES.map(code => `| \`${code}\` | ${ERROR_CODES[code].status} | ${
 const SCHEME = "service_key"
 const SESSION_SCHEME = "session"
 
-/** @param baseUrl address under which callers reach the service, if the operator gave one */
-export function openApiDocument(baseUrl?: string): object {
+/**
+ * @param version of the service
+ * @param baseUrl address under which callers reach it, if the operator gave one
+ */
+export function openApiDocument(version: string, baseUrl?: string): object {
   const write = schemaWriter(NAMED_SCHEMAS)
   const responses = Object.values(REFUSALS).map(({ name, answer }) => [name, answerObject(answer, write)])
   return {
     openapi: "3.1.0",
     info: {
       title: "Runseal",
-      version: SERVICE_VERSION,
+      version,
       description: DESCRIPTION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: baseUrl ?? "/" }],
-    tags: [...new Set(OPERATIONS.map(({ tag }) => tag))].map(name => ({ name })),
+    tags: [...new Set(ENDPOINTS.map(({ tag }) => tag))].map(name => ({ name })),
     paths: pathsObject(write),
     components: {
       securitySchemes: {
@@ -96,12 +69,12 @@ export function openApiDocument(baseUrl?: string): object {
 
 function pathsObject(write: SchemaWriter): object {
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of OPERATIONS)
+  for (const operation of ENDPOINTS)
     paths[operation.path] = { ...paths[operation.path], [operation.method]: operationObject(operation, write) }
   return paths
 }
 
-function operationObject(operation: Operation, write: SchemaWriter): object {
+function operationObject(operation: Endpoint, write: SchemaWriter): object {
   const { id, tag, summary, description, access, body } = operation
   const parameters = [
     ...pathParameters(operation),
@@ -142,7 +115,7 @@ const REPLAYED: Answer["headers"] = {
   },
 }
 
-const pathParameters = ({ path_parameters = {} }: Operation): readonly object[] =>
+const pathParameters = ({ path_parameters = {} }: Endpoint): readonly object[] =>
   Object.entries(path_parameters).map(([name, { schema, description, example, many_segments }]) => ({
     name,
     in: "path",
@@ -153,7 +126,7 @@ const pathParameters = ({ path_parameters = {} }: Operation): readonly object[] 
     ...(many_segments === undefined ? {} : { "x-many-segments": true }),
   }))
 
-function queryParameters({ query }: Operation, write: SchemaWriter): readonly object[] {
+function queryParameters({ query }: Endpoint, write: SchemaWriter): readonly object[] {
   if (query === undefined) return []
   const { properties = {}, required = [] } = write.parameters(query)
   return Object.entries(properties).map(([name, schema]) => ({
@@ -165,7 +138,7 @@ function queryParameters({ query }: Operation, write: SchemaWriter): readonly ob
 }
 
 const bodyObject = (
-  { schema, max_bytes, example, examples }: NonNullable<Operation["body"]>,
+  { schema, max_bytes, example, examples }: NonNullable<Endpoint["body"]>,
   write: SchemaWriter,
 ): object => ({
   required: true,
@@ -175,7 +148,7 @@ const bodyObject = (
   },
 })
 
-function responsesObject(operation: Operation, write: SchemaWriter): object {
+function responsesObject(operation: Endpoint, write: SchemaWriter): object {
   const limited = operation.limit === undefined ? {} : RATE_LIMIT_HEADERS
   const common = { ...limited, ...(operation.idempotent === undefined ? {} : REPLAYED) }
   const responses: Record<string, object> = {}

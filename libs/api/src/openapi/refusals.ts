@@ -3,11 +3,11 @@ import { ERROR_CODE_NAMES, ERROR_CODES, type ErrorCode, type ErrorStatus } from 
 import {
   type Answer,
   type AnswerHeader,
-  type Operation,
+  type Endpoint,
   type RefusalStatus,
   refusal,
   refusesUnknown,
-} from "./operation.ts"
+} from "../endpoint.ts"
 
 const SECONDS: AnswerHeader = {
   description: "Seconds after which to try again.",
@@ -95,7 +95,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
 }
 
 /** Statuses of an operation's refusals, ascending, without those it describes itself. */
-export function refusalsOf(operation: Operation): readonly RefusalStatus[] {
+export function refusalsOf(operation: Endpoint): readonly RefusalStatus[] {
   const { access, method, limit, idempotent, once, body, answers, unfailing, refusals = [] } = operation
   // The key is read from the database, which can fail.
   const authenticated: readonly RefusalStatus[] = access === "public" ? [] : [401, 503]

@@ -1,17 +1,23 @@
 /** An endpoint as the OpenAPI document describes it: what it takes, and every status it can answer. */
 
 import { ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
-import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
-import { errorAnswer } from "../../http-error.ts"
-import type { LimitName } from "../access/rate-limit.ts"
-import type { QuerySchema } from "../query.ts"
-import type { AnySchema } from "./json-schema.ts"
+import { errorAnswer, errorAnswerSchema } from "@runseal/core/wire/service-answers"
+import type { BaseIssue, BaseSchema } from "valibot"
+import type { QuerySchema } from "./queries.ts"
+
+export type AnySchema = BaseSchema<unknown, unknown, BaseIssue<unknown>>
 
 /**
  * Which callers are answered: all of them; those with a key, and in open mode all; or those with an admin key, and in open mode
  * all. A test compares it with the middleware of the application.
  */
 export type Access = "public" | "key" | "admin"
+
+/**
+ * `POST /attest` has a limit of its own, and so have hooks and closing and redeeming permits, and opening sessions; all other endpoints that need a key, but for /admin/,
+ * share one.
+ */
+export type LimitName = "shared" | "attest" | "permits" | "sessions"
 
 /** Statuses of the refusals that an endpoint can answer; the others are answered before a request reaches one. */
 export type RefusalStatus = Exclude<ErrorStatus, 405 | 417 | 431 | 501>
@@ -43,7 +49,7 @@ export type PathParameter = {
   readonly many_segments?: true
 }
 
-export type Operation = {
+export type Endpoint = {
   readonly method: "get" | "post" | "patch" | "delete"
   /** With `{name}` for a parameter. */
   readonly path: string
@@ -77,7 +83,7 @@ export type Operation = {
 }
 
 /** Whether an endpoint refuses query parameters that it does not have. */
-export function refusesUnknown({ answers, any_parameters }: Pick<Operation, "answers" | "any_parameters">): boolean {
+export function refusesUnknown({ answers, any_parameters }: Pick<Endpoint, "answers" | "any_parameters">): boolean {
   return answers[200]?.content?.type !== "text/html" && any_parameters === undefined
 }
 

@@ -10,8 +10,8 @@ import {
   witnessesAnswerSchema,
 } from "@runseal/core/wire/log-answers"
 import { jwksSchema } from "@runseal/core/wire/permit-answers"
-import { consistencyQuerySchema } from "../../query.ts"
-import { bytes, json, type Operation, type PathParameter } from "../operation.ts"
+import { bytes, type Endpoint, json, type PathParameter } from "../endpoint.ts"
+import { consistencyQuerySchema } from "../queries.ts"
 
 const LOG = { method: "get", tag: "Log", access: "public" } as const
 const TRUST = { method: "get", tag: "Trust", access: "public" } as const
@@ -38,7 +38,7 @@ const tile = bytes(
   "32 bytes for each hash; an entry after its length as a big-endian uint16.",
 )
 
-export const LOG_OPERATIONS: readonly Operation[] = [
+export const LOG_ENDPOINTS: readonly Endpoint[] = [
   {
     ...LOG,
     path: "/log/checkpoint",

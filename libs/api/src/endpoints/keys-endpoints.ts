@@ -21,11 +21,10 @@ import {
   sharesPageSchema,
 } from "@runseal/core/wire/share-messages"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
-import { sharesQuerySchema } from "../../admin-query.ts"
-import { bundleQuerySchema, reportQuerySchema } from "../../bundle-query.ts"
-import { BODY_MAX_BYTES, SMALL_LIMITS } from "../../json-body.ts"
-import { bytes, json, type Operation, type PathParameter, RUN_ID, refusal } from "../operation.ts"
-import { SAVED_AS } from "./runs-operations.ts"
+import { BODY_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
+import { bytes, type Endpoint, json, type PathParameter, RUN_ID, refusal } from "../endpoint.ts"
+import { bundleQuerySchema, reportQuerySchema, sharesQuerySchema } from "../queries.ts"
+import { SAVED_AS } from "./runs-endpoints.ts"
 
 const ADMIN = { tag: "Keys and publication", access: "admin" } as const
 const PUBLIC = { method: "get", tag: "Published bundles", access: "public" } as const
@@ -43,7 +42,7 @@ const SHARE_TOKEN: PathParameter = { ...TOKEN, description: "Token of the link."
 
 const KEY_ID: PathParameter = { ...RUN_ID, description: "Key identifier." }
 
-export const KEY_OPERATIONS: readonly Operation[] = [
+export const KEY_ENDPOINTS: readonly Endpoint[] = [
   {
     ...ADMIN,
     method: "post",
@@ -144,7 +143,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     description:
       "For admin keys, of every run; and for auditors whose key has `share`, of those that they read. Without `expires_in_seconds` the link works for a day.",
     path_parameters: { id: RUN_ID },
-    body: { schema: shareRequestSchema, max_bytes: SMALL_LIMITS.maxBytes, example: { expires_in_seconds: 86_400 } },
+    body: { schema: shareRequestSchema, max_bytes: SMALL_BODY_MAX_BYTES, example: { expires_in_seconds: 86_400 } },
     answers: { 201: json(madeShareSchema, "The link, shown here and nowhere else.") },
     refusals: [404, 429],
   },

@@ -1,7 +1,7 @@
 /** Sessions of people in a browser. */
 import { closedSessionSchema, openSessionRequestSchema, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
-import { SMALL_LIMITS } from "../../json-body.ts"
-import { type Answer, bytes, json, type Operation, type PathParameter, refusal } from "../operation.ts"
+import { SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
+import { type Answer, bytes, type Endpoint, json, type PathParameter, refusal } from "../endpoint.ts"
 
 const TAG = "Sessions"
 
@@ -23,9 +23,9 @@ const REFUSALS = {
   404: pageThat("that there is no such page, or that it is about another key"),
   429: pageThat("that a limit is reached, and when to try again"),
   503: { ...refusal("The page cannot be shown now.", ["unavailable", "overloaded"]), or_page: true },
-} as const satisfies Operation["answers"]
+} as const satisfies Endpoint["answers"]
 
-export const SESSION_OPERATIONS: readonly Operation[] = [
+export const SESSION_ENDPOINTS: readonly Endpoint[] = [
   {
     tag: TAG,
     access: "public",
@@ -38,7 +38,7 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
       "The answer sets a cookie, which takes the place of the key. It is for people in a browser; programs send their key. In open mode there is no session to open, and no cookie is set.",
     body: {
       schema: openSessionRequestSchema,
-      max_bytes: SMALL_LIMITS.maxBytes,
+      max_bytes: SMALL_BODY_MAX_BYTES,
       example: { key: `rsk_${"0".repeat(48)}` },
     },
     answers: {

@@ -31,11 +31,11 @@ import * as sessions from "@runseal/core/wire/session-requests"
 import * as shares from "@runseal/core/wire/share-messages"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
+import { documentSchema } from "../endpoints/execute-endpoints.ts"
+import { dryRunSchema, loadPolicySchema } from "../endpoints/policies-endpoints.ts"
+import { openApiDocumentSchema } from "../endpoints/service-endpoints.ts"
+import { tracesAnswerSchema, tracesRequestSchema } from "../endpoints/traces-endpoints.ts"
 import type { NamedSchemas } from "./json-schema.ts"
-import { documentSchema } from "./operations/execute-operations.ts"
-import { dryRunSchema, loadPolicySchema } from "./operations/policies-operations.ts"
-import { openApiDocumentSchema } from "./operations/service-operations.ts"
-import { tracesAnswerSchema, tracesRequestSchema } from "./operations/traces-operations.ts"
 
 export const NAMED_SCHEMAS: NamedSchemas = {
   Error: service.errorAnswerSchema,

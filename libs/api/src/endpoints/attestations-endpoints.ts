@@ -1,13 +1,13 @@
 /** Anchoring a digest of the caller's own. */
 import { attestationAnswerSchema } from "@runseal/core/artifacts/attestation-answer"
 import { attestationsPageSchema, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
-import { BODY_MAX_BYTES } from "../../json-body.ts"
-import { pageQuerySchema } from "../../query.ts"
-import { json, type Operation } from "../operation.ts"
+import { BODY_MAX_BYTES } from "../body-bounds.ts"
+import { type Endpoint, json } from "../endpoint.ts"
+import { pageQuerySchema } from "../queries.ts"
 
 const ATTESTATIONS = { tag: "Attestations", access: "key" } as const
 
-export const ATTESTATION_OPERATIONS: readonly Operation[] = [
+export const ATTESTATION_ENDPOINTS: readonly Endpoint[] = [
   {
     ...ATTESTATIONS,
     method: "post",

@@ -16,10 +16,10 @@ import {
   openPermitRequestSchema,
   redeemPermitRequestSchema,
 } from "@runseal/core/wire/permit-requests"
-import { BODY_MAX_BYTES, SMALL_LIMITS } from "../../json-body.ts"
-import { permitsQuerySchema } from "../../permit-query.ts"
-import { json, type Operation, type PathParameter } from "../operation.ts"
-import { EXAMPLE_REQUEST } from "./execute-operations.ts"
+import { BODY_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
+import { type Endpoint, json, type PathParameter } from "../endpoint.ts"
+import { permitsQuerySchema } from "../queries.ts"
+import { EXAMPLE_REQUEST } from "./execute-endpoints.ts"
 
 const PERMITS = { tag: "Permits", access: "key" } as const
 
@@ -37,7 +37,7 @@ const RUN_FAILED = json(
   "A run that failed in a stage and is recorded, or a fault of the server, which names a request id.",
 )
 
-export const PERMIT_OPERATIONS: readonly Operation[] = [
+export const PERMIT_ENDPOINTS: readonly Endpoint[] = [
   {
     ...PERMITS,
     limit: "shared",
@@ -148,7 +148,7 @@ export const PERMIT_OPERATIONS: readonly Operation[] = [
     path_parameters: { id: PERMIT_ID },
     body: {
       schema: redeemPermitRequestSchema,
-      max_bytes: SMALL_LIMITS.maxBytes,
+      max_bytes: SMALL_BODY_MAX_BYTES,
       example: { permit: "eyJhbGciOiJFUzI1NiJ9.eyJqdGkiOiJwbXQtMCJ9.c2lnbmF0dXJl" },
     },
     refusals: [401, 404, 409, 503],

@@ -16,15 +16,15 @@ import {
   rotateDestinationRequestSchema,
   rotatedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
-import { eventsQuerySchema } from "../../admin-query.ts"
-import { BODY_MAX_BYTES } from "../../json-body.ts"
-import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
+import { BODY_MAX_BYTES } from "../body-bounds.ts"
+import { bytes, type Endpoint, json, RUN_ID } from "../endpoint.ts"
+import { eventsQuerySchema } from "../queries.ts"
 
 const ADMIN = { tag: "Events", access: "admin" } as const
 const path_parameters = { id: { ...RUN_ID, description: "Destination identifier." } }
 const max_bytes = BODY_MAX_BYTES
 
-export const EVENT_OPERATIONS: readonly Operation[] = [
+export const EVENT_ENDPOINTS: readonly Endpoint[] = [
   {
     ...ADMIN,
     method: "get",

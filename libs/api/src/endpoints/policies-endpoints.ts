@@ -9,9 +9,9 @@ import {
   policiesPageSchema,
 } from "@runseal/core/wire/policy-requests"
 import * as v from "valibot"
-import { policiesQuerySchema } from "../../admin-query.ts"
-import { BODY_MAX_BYTES } from "../../json-body.ts"
-import { json, type Operation, type PathParameter, RUN_ID } from "../operation.ts"
+import { BODY_MAX_BYTES } from "../body-bounds.ts"
+import { type Endpoint, json, type PathParameter, RUN_ID } from "../endpoint.ts"
+import { policiesQuerySchema } from "../queries.ts"
 
 /** Conditions are Cedar expressions over `context`. */
 const policy = policyDocumentSchema
@@ -50,7 +50,7 @@ const POLICY = {
   ],
 }
 
-export const POLICY_OPERATIONS: readonly Operation[] = [
+export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
     ...ADMIN,
     method: "get",

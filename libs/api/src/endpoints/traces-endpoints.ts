@@ -1,7 +1,7 @@
 /** The receiver of OpenTelemetry. docs/doors/opentelemetry.md. */
 import * as v from "valibot"
-import { TRACES_MAX_BYTES } from "../../trace-body.ts"
-import { json, type Operation } from "../operation.ts"
+import { DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
+import { type Endpoint, json } from "../endpoint.ts"
 
 /** As OTLP defines it; unknown members are skipped. */
 export const tracesRequestSchema = v.looseObject({})
@@ -15,7 +15,7 @@ export const tracesAnswerSchema = v.strictObject({
   ),
 })
 
-export const TRACE_OPERATIONS: readonly Operation[] = [
+export const TRACE_ENDPOINTS: readonly Endpoint[] = [
   {
     tag: "OpenTelemetry",
     access: "key",
@@ -26,7 +26,7 @@ export const TRACE_OPERATIONS: readonly Operation[] = [
     summary: "Spans of OpenTelemetry: those of models and tools become observed runs",
     description:
       "OTLP over HTTP, in protobuf (`application/x-protobuf`) or JSON, compressed with gzip, zstd, deflate or not, answered in the same encoding. A span is sealed once, by its trace id and span id, within 24 hours. Spans that are none of GenAI are accepted and not sealed. 429 and 503 are for the whole request: send it again.",
-    body: { schema: tracesRequestSchema, max_bytes: TRACES_MAX_BYTES, example: { resourceSpans: [] } },
+    body: { schema: tracesRequestSchema, max_bytes: DOCUMENT_MAX_BYTES, example: { resourceSpans: [] } },
     refusals: [403],
     answers: { 200: json(tracesAnswerSchema, "Every span was taken but those that it counts as rejected.") },
   },

@@ -8,9 +8,14 @@ import {
   verifyAnswerSchema,
 } from "@runseal/core/wire/run-summaries"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
-import { artifactsQuerySchema, reportQuerySchema } from "../../bundle-query.ts"
-import { exportQuerySchema, pageQuerySchema, searchQuerySchema } from "../../query.ts"
-import { bytes, json, type Operation, RUN_ID } from "../operation.ts"
+import { bytes, type Endpoint, json, RUN_ID } from "../endpoint.ts"
+import {
+  artifactsQuerySchema,
+  exportQuerySchema,
+  pageQuerySchema,
+  reportQuerySchema,
+  searchQuerySchema,
+} from "../queries.ts"
 
 const LIST = { method: "get", tag: "Runs", access: "key", limit: "shared" } as const
 const ONE = { ...LIST, path_parameters: { id: RUN_ID }, refusals: [404] } as const
@@ -23,7 +28,7 @@ const CODED = {
   "Content-Encoding": { description: "Absent for plain bytes.", schema: { enum: ["zstd", "gzip"] } },
 }
 
-const artifacts: readonly Operation[] = OUTCOME_KINDS.flatMap(kind => {
+const artifacts: readonly Endpoint[] = OUTCOME_KINDS.flatMap(kind => {
   const { artifact } = OUTCOMES[kind]
   if (artifact === undefined) return []
   return [
@@ -39,7 +44,7 @@ const artifacts: readonly Operation[] = OUTCOME_KINDS.flatMap(kind => {
   ]
 })
 
-export const RUN_OPERATIONS: readonly Operation[] = [
+export const RUN_ENDPOINTS: readonly Endpoint[] = [
   {
     ...LIST,
     path: "/runs",

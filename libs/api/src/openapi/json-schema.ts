@@ -4,9 +4,8 @@
  */
 import { SHAPE } from "@runseal/core/artifacts/json-object-schema"
 import { type ConversionConfig, type JsonSchema, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema"
-import type { BaseIssue, BaseSchema } from "valibot"
+import type { AnySchema } from "../endpoint.ts"
 
-export type AnySchema = BaseSchema<unknown, unknown, BaseIssue<unknown>>
 /** Schemas that the document writes once, under their names. */
 export type NamedSchemas = Readonly<Record<string, AnySchema>>
 
