@@ -121,14 +121,6 @@ async function relay(values: Values): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void started.stop())
 }
 
-try {
-  await main()
-} catch (error) {
-  say(error instanceof Error ? error.message : "a bug")
-  // A call whose hook cannot work is not made.
-  process.exitCode = 2
-}
-
 // `runseal-hooks install` and `uninstall`: the settings of an agent with our hooks, or without them, and every other setting as it was.
 
 /** By it an entry of ours is found again. */
@@ -192,4 +184,12 @@ function writeSettings(file: string, settings: JsonObject): void {
   const target = existsSync(file) ? realpathSync(file) : file
   writeFileSync(`${target}.${process.pid}`, settingsText(settings))
   renameSync(`${target}.${process.pid}`, target)
+}
+
+try {
+  await main()
+} catch (error) {
+  say(error instanceof Error ? error.message : "a bug")
+  // A call whose hook cannot work is not made.
+  process.exitCode = 2
 }

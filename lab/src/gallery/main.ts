@@ -106,8 +106,6 @@ async function main(): Promise<void> {
   if (denied !== undefined) await drawPages(folders, ADDRESS, denied, PICTURES)
 }
 
-await runCommand(USAGE, main)
-
 // The pictures of pages that the README and docs/console.md show: those of a real service, in Chromium.
 
 const CHROMIUM = "/usr/bin/chromium"
@@ -176,3 +174,5 @@ async function drawRun(
   await page.locator(".verdict").waitFor({ timeout: VERDICT_TIMEOUT_MS })
   await page.screenshot({ path: picture })
 }
+
+await runCommand(USAGE, main)

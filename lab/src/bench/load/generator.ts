@@ -169,23 +169,6 @@ const openLoop = (
 
 const tell = (reply: LoadReply): void => void process.send?.(reply)
 
-process.once("message", (job: LoadJob) => {
-  const fail = (failure: string): void => {
-    // Only the first failure is reported: the others follow from it.
-    if (!process.connected) return
-    tell({ failure })
-    process.disconnect()
-    setImmediate(() => process.exit(1))
-  }
-  run(job, fail).then(
-    result => {
-      tell({ result })
-      process.disconnect()
-    },
-    (error: unknown) => fail(String(error)),
-  )
-})
-
 // One persistent HTTP/1.1 connection with one request at a time. Small, so that the generator uses little processor time.
 
 type Answered = (status: number, text: () => string) => void
@@ -282,3 +265,20 @@ function openConnection(url: string, failed: (cause: string) => void): Promise<L
     })
   })
 }
+
+process.once("message", (job: LoadJob) => {
+  const fail = (failure: string): void => {
+    // Only the first failure is reported: the others follow from it.
+    if (!process.connected) return
+    tell({ failure })
+    process.disconnect()
+    setImmediate(() => process.exit(1))
+  }
+  run(job, fail).then(
+    result => {
+      tell({ result })
+      process.disconnect()
+    },
+    (error: unknown) => fail(String(error)),
+  )
+})

@@ -139,8 +139,6 @@ function serve(port: MessagePort): void {
   })
 }
 
-if (parentPort !== null) serve(parentPort)
-
 // Backend messages of the PostgreSQL protocol 3.0 (PostgreSQL documentation, "Message Formats"): a type byte, then a length as in frontend-messages.ts.
 
 const ERROR_RESPONSE = "E".charCodeAt(0)
@@ -174,3 +172,5 @@ function stopClockAndRandomness(): void {
   Object.assign(process.getBuiltinModule("node:crypto"), { randomFillSync })
   syncBuiltinESMExports()
 }
+
+if (parentPort !== null) serve(parentPort)
