@@ -1,8 +1,8 @@
 /** Redeeming permits, who may do what with them, and how often: docs/api.md, "POST /permits/{id}/redeem", "Keys" and "Limits". */
 import type { JsonObject } from "@runseal/canonical"
+import { OPEN_PERMITS_MAX } from "@runseal/core/seal/permits/pending"
 import { beforeAll, describe, expect, test } from "vitest"
 import { WINDOW_MS } from "../src/http/access/request-counter.ts"
-import { OPEN_PERMITS_MAX } from "../src/pipeline/permits/pending.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { asking, closed, done, opened, openedId, permitAt } from "./harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "./harness/key-holders.ts"

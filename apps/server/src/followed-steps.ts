@@ -4,7 +4,7 @@
  * The facts of a step are names, numbers and codes of ours. They are never text of a caller, a key or a secret.
  */
 
-import type { Watch } from "./pipeline/stage-failure.ts"
+import type { Watch } from "@runseal/core/seal/stage-failure"
 
 /** Facts of a step. Each name becomes an attribute `runseal.<name>`; a `fault` means that the step failed. */
 export type Facts = Readonly<Record<string, string | number>>

@@ -1,24 +1,26 @@
 /** Permits from request to sealed document: opened, given out as tokens, redeemed, closed. docs/api.md, "Permits". */
+
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { Redemption } from "@runseal/core/artifacts/permit-sections"
+import { declaredTwice, type ReportedAct } from "@runseal/core/seal/permits/closing-run"
+import { OPEN_PERMITS_MAX, PermitRefusal } from "@runseal/core/seal/permits/pending"
+import type { AskedPermit } from "@runseal/core/seal/permits/permit-terms"
+import type { PendingRedemption } from "@runseal/core/seal/permits/settle-permits"
+import { closePermit, openPermit, type PermitContext } from "@runseal/core/seal/pipeline"
+import type { ReportFault } from "@runseal/core/seal/stage-failure"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import type { Jwks } from "@runseal/core/wire/permit-answers"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import { type PermitVerdict, verifyPermit } from "@runseal/permit"
+import { deciding } from "@runseal/policy/decide"
 import { unauthorized } from "./http/access/authentication.ts"
 import { alreadyRedeemed, badRequest, HttpError, permitInvalid, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
-import { declaredTwice, type ReportedAct } from "./pipeline/permits/closing-run.ts"
-import { OPEN_PERMITS_MAX, PermitRefusal } from "./pipeline/permits/pending.ts"
-import type { AskedPermit } from "./pipeline/permits/permit-terms.ts"
-import { closePermit, openPermit, type PermitContext } from "./pipeline/pipeline.ts"
-import type { ReportFault } from "./pipeline/stage-failure.ts"
 import type { Policies } from "./policy-service.ts"
 import { reportingFailures } from "./reported-failures.ts"
 import type { SealedRun } from "./sealing/batch.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
 import type { Sealer } from "./sealing/sealer.ts"
-import type { PendingRedemption } from "./sealing/settle-permits.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
 import { readSigningKeys } from "./store/tables/signing-keys.ts"
@@ -107,7 +109,7 @@ export function openPermits({
       if (closed_clock > opening.close_by) throw permitNotOpen()
       const redemption = known === undefined ? {} : { redemption: known }
       const closing = { tenant, act, opening, seed, closed_clock, ...redemption }
-      const context = { ...pipeline(), policy: await policyOf(opening.sections.policy_evaluation) }
+      const context = { ...pipeline(), policy: deciding(await policyOf(opening.sections.policy_evaluation)) }
       const work = async (reportFault: ReportFault): Promise<SealedRun> => {
         const pending = await closePermit(closing, { ...context, reportFault })
         return sealer.closePermit(pending, claim).catch(refusedAs("request_substance.cost.total_tokens"))

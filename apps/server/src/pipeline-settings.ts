@@ -4,17 +4,18 @@ import { BODY_MAX_BYTES } from "@runseal/api/body-bounds"
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
+import type { Budgets } from "@runseal/core/seal/gates/macc"
+import type { PipelineContext } from "@runseal/core/seal/pipeline"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
 import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
+import { deciding } from "@runseal/policy/decide"
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
 import type { ExecutionParts } from "./execution.ts"
 import { WATCH } from "./followed-steps.ts"
 import type { Inspection } from "./inspection/inspection.ts"
 import { type Config, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
 import type { OutsideLog } from "./outbound/outbox/outside-log.ts"
-import type { Budgets } from "./pipeline/gates/macc.ts"
-import type { PipelineContext } from "./pipeline/pipeline.ts"
 import type { SignatureLibrary } from "./policy/signature-library.ts"
 import type { Reviewer } from "./review/reviewer.ts"
 
@@ -66,7 +67,7 @@ export const callersOf = ({ trustedProxyHops, proxyHeader, mode, allowObserve, e
 export function pipelineOf(
   config: Config,
   { library, inspection }: Pick<Prepared, "library" | "inspection">,
-  policy: () => PipelineContext["policy"],
+  policy: () => CompiledPolicy,
   revision: string,
   reportFault: PipelineContext["reportFault"],
 ): ExecutionParts["pipeline"] {
@@ -82,5 +83,5 @@ export function pipelineOf(
     reportFault,
     watch: WATCH,
   }
-  return () => ({ ...settings, policy: policy() })
+  return () => ({ ...settings, policy: deciding(policy()) })
 }

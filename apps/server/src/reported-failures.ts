@@ -1,6 +1,7 @@
 /** Stage failures of a run are reported once the run has its number, which its trace gets too. */
+
+import type { ReportFault, StageFailure } from "@runseal/core/seal/stage-failure"
 import { followed } from "./followed-steps.ts"
-import type { ReportFault, StageFailure } from "./pipeline/stage-failure.ts"
 import type { SealedRun } from "./sealing/batch.ts"
 
 /**

@@ -2,13 +2,14 @@
  * The telemetry of the service: every room reports its events here, and each event becomes a metric, a line of the process log, or both.
  * An event says what happened and why it failed. It holds no content of a request.
  */
+
+import type { ReportFault } from "@runseal/core/seal/stage-failure"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { DeliveryFault } from "@runseal/core/wire/delivery-messages"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
 import type { Logger } from "pino"
 import type { LogRefusal as OutsideRefusal } from "./outbound/outbox/ask-log.ts"
 import type { WitnessFault, WitnessRefusal } from "./outbound/witnessing/ask-witness.ts"
-import type { ReportFault } from "./pipeline/stage-failure.ts"
 import { StoreError, type StoreErrorCode } from "./store/driver/store-errors.ts"
 
 /** A route as it was registered, such as `GET /runs/:id`. */

@@ -1,6 +1,10 @@
 /** A run that is judged without a service, as `policy check` and `policy test` do it. */
 import type { JsonObject } from "@runseal/canonical"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
+import { payloadAsked, requestGrounds } from "@runseal/core/seal/gates/pepg"
+import type { AskedPermit } from "@runseal/core/seal/permits/permit-terms"
+import { receive } from "@runseal/core/seal/run-passage"
+import { dog } from "@runseal/core/seal/stages"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Judgement } from "@runseal/core/wire/policy-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
@@ -8,12 +12,8 @@ import type { CompiledPolicy } from "@runseal/policy/load-policy"
 import { WATCH } from "./followed-steps.ts"
 import { readPayload } from "./inspection/inspect-job.ts"
 import type { Config } from "./options/config.ts"
-import { judgePolicy } from "./pipeline/gates/judge-policy.ts"
-import { payloadAsked, requestGrounds } from "./pipeline/gates/pepg.ts"
-import type { AskedPermit } from "./pipeline/permits/permit-terms.ts"
-import { receive } from "./pipeline/run-passage.ts"
-import { dog } from "./pipeline/stages.ts"
 import { provenanceOf } from "./pipeline-settings.ts"
+import { judgePolicy } from "./policy/judge-policy.ts"
 
 /** What a command prints, and whether it found what was expected. */
 export type PolicyOutput = { readonly json: JsonObject; readonly lines: readonly string[]; readonly passed: boolean }

@@ -1,13 +1,12 @@
 /** The budgets after a simulation, recomputed from their movements, and beside what documents show of them. */
 import assert from "node:assert/strict"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
+import { type WindowKey, windowName } from "@runseal/core/seal/permits/windows"
 import {
   type TenantWindowRow,
   type TokenMovementRow,
   tenant_window,
   token_movement,
-  type WindowKey,
-  windowName,
 } from "@runseal/server/store/tables/tenant-windows"
 import type { Sealed } from "./check.ts"
 import { decoded, type Snapshot } from "./database/simulated-rows.ts"

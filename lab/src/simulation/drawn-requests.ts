@@ -1,9 +1,9 @@
 /** The callers' requests in a simulation, and how each is sent until it is answered. */
 import { canonicalize, sha256Hex, utf8Decode } from "@runseal/canonical"
+import type { AskedPermit } from "@runseal/core/seal/permits/permit-terms"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Submission } from "@runseal/core/wire/submission"
 import { HttpError } from "@runseal/server/http-error"
-import type { AskedPermit } from "@runseal/server/pipeline/permits/permit-terms"
 import { StoreError } from "@runseal/server/store/driver/store-errors"
 import type { KeyClaim } from "@runseal/server/store/tables/idempotency-keys"
 import type { Seeded } from "../seeded.ts"

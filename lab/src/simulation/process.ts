@@ -4,6 +4,8 @@
  * The database server, the clock and the end of the process are simulated.
  */
 
+import type { ReportedAct } from "@runseal/core/seal/permits/closing-run"
+import type { AskedPermit } from "@runseal/core/seal/permits/permit-terms"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { openExecution } from "@runseal/server/execution"
@@ -16,8 +18,6 @@ import { permitSigning } from "@runseal/server/keys/permit-signing"
 import { trustDocument, trustedKeysOf } from "@runseal/server/keys/published-trust"
 import type { Config } from "@runseal/server/options/config"
 import type { OpenedPermit } from "@runseal/server/permit-service"
-import type { ReportedAct } from "@runseal/server/pipeline/permits/closing-run"
-import type { AskedPermit } from "@runseal/server/pipeline/permits/permit-terms"
 import { type Prepared, pipelineOf } from "@runseal/server/pipeline-settings"
 import type { SealedRun } from "@runseal/server/sealing/batch"
 import { openHeadGuard } from "@runseal/server/sealing/head-guard"

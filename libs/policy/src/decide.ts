@@ -6,11 +6,10 @@
 import type { AuthorizationAnswer } from "@cedar-policy/cedar-wasm/nodejs"
 import type { JsonObject } from "@runseal/canonical"
 import type { ReadAct } from "@runseal/core/act/read-act"
-import { type ActSection, shownAct } from "@runseal/core/artifacts/act-section"
+import { shownAct } from "@runseal/core/artifacts/act-section"
 import { DECLARED_NAMES, type DeclaredName, shown } from "@runseal/core/artifacts/declared-sections"
 import { CLOSING_PARTS } from "@runseal/core/artifacts/permit-sections"
-import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sealed-sections"
-import { type DeclaredSources, declaredView } from "@runseal/core/derivation/v2/declared-view"
+import { declaredView } from "@runseal/core/derivation/v2/declared-view"
 import {
   type CedarRequest,
   cedarRequest,
@@ -19,20 +18,12 @@ import {
   sectionsRead,
   UnwritableValue,
 } from "@runseal/core/formulas/policy-context"
+import type { DecidedSections, DecidingPolicy, DecisionFacts } from "@runseal/core/seal/deciding-policy"
 import { ENGINE_RULE_ID } from "@runseal/core/vocabulary/decision-codes"
 import { cedar } from "./cedar-engine.node.ts"
 import { ruleSetOf } from "./engine-rules.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
 import { failed, type PolicyDecision, ruled } from "./policy-decision.ts"
-
-/** What a decision is made from. */
-export type DecidedSections = DeclaredSources & {
-  readonly envelope: EnvelopeSection
-  readonly payload: PayloadSection
-  readonly act?: ActSection
-}
-/** What was given to the policy and no other section has. */
-export type DecisionFacts = PolicyEvaluationSection["facts"]
 
 export type Decided = {
   readonly decision: PolicyDecision
@@ -104,6 +95,12 @@ export function decide(policy: CompiledPolicy, sections: DecidedSections, facts:
     ? { decision }
     : { decision, context_hash: contextHash(request, saltsOf(policy, sections)) }
 }
+
+/** A policy as the sealing engine asks it. */
+export const deciding = (policy: CompiledPolicy): DecidingPolicy => ({
+  ...policy,
+  decide: (sections, facts) => decide(policy, sections, facts),
+})
 
 // Evaluation of a compiled policy. Doubt denies: an engine that reports any error has not decided.
 

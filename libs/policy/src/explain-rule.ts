@@ -6,8 +6,9 @@ import { shownAct } from "@runseal/core/artifacts/act-section"
 import type { Explanation, ReadValue } from "@runseal/core/artifacts/explanation"
 import type { SealedSections } from "@runseal/core/artifacts/sealed-sections"
 import { cedarRequest, UnwritableValue } from "@runseal/core/formulas/policy-context"
+import type { DecidedSections } from "@runseal/core/seal/deciding-policy"
 import { CONTEXT_WORDS } from "@runseal/core/vocabulary/decision-codes"
-import { type DecidedSections, policyFacts, withheldSources } from "./decide.ts"
+import { policyFacts, withheldSources } from "./decide.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
 
 /**

@@ -100,14 +100,19 @@ describe("closed doors", () => {
       "room: apps/server/src/http may not enter libs/sdk/src",
     ],
     [
-      "apps/server/src/pipeline/a.ts",
-      'import { x } from "../store/runs.ts"',
-      "room: apps/server/src/pipeline may not enter apps/server/src/store/runs.ts",
+      "libs/core/src/seal/a.ts",
+      'import { decide } from "@runseal/policy/decide"',
+      "room: libs/core/src/seal may not enter libs/policy/src/decide",
     ],
     [
-      "apps/server/src/pipeline/stages/a.ts",
+      "apps/server/src/policy/a.ts",
+      'import { x } from "../store/runs.ts"',
+      "room: apps/server/src/policy may not enter apps/server/src/store/runs.ts",
+    ],
+    [
+      "apps/server/src/policy/stages/a.ts",
       'import { x } from "../../http/render-error.ts"',
-      "room: apps/server/src/pipeline may not enter apps/server/src/http/render-error.ts",
+      "room: apps/server/src/policy may not enter apps/server/src/http/render-error.ts",
     ],
     [
       "apps/server/src/store/a.ts",
@@ -166,7 +171,7 @@ describe("packages stay in their rooms", () => {
       "package: the database (drizzle-orm) may not be imported here",
     ],
     [
-      "apps/server/src/pipeline/a.ts",
+      "apps/server/src/policy/a.ts",
       'import type { Sql } from "postgres"',
       "package: the database (postgres) may not be imported here",
     ],
@@ -176,7 +181,7 @@ describe("packages stay in their rooms", () => {
       "package: HTTP (hono) may not be imported here",
     ],
     [
-      "apps/server/src/pipeline/a.ts",
+      "apps/server/src/policy/a.ts",
       'import { HTTPException } from "hono/http-exception"',
       "package: HTTP (hono/http-exception) may not be imported here",
     ],
@@ -198,7 +203,7 @@ describe("packages stay in their rooms", () => {
 
 test("a violation is at the line of its import", () => {
   const text = 'import { a } from "./a.ts"\nimport {\n  b,\n} from "../store/b.ts"\n'
-  expect(checkRooms(sourceFile("apps/server/src/pipeline/x.ts", text))).toMatchObject([{ line: 4 }])
+  expect(checkRooms(sourceFile("apps/server/src/policy/x.ts", text))).toMatchObject([{ line: 4 }])
 })
 
 test("no two rows are about the same room, and every package name leads somewhere", () => {

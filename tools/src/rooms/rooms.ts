@@ -68,6 +68,14 @@ export const ROOMS: readonly Room[] = [
   { path: FORMULAS, enters: [CANONICAL, VOCABULARY, ACT, ARTIFACTS] },
   // What proves an entry names its leaf hash.
   { path: DERIVATION, enters: [CANONICAL, VOCABULARY, ARTIFACTS, FORMULAS, `${LOG}/merkle/rfc6962`] },
+  // What it decides on is a parsed request, and the states of permits are those that are listed.
+  {
+    path: `${CORE}/seal`,
+    enters: [
+      ...[CANONICAL, VOCABULARY, ACT, ARTIFACTS, FORMULAS, DERIVATION],
+      ...["submission.ts", "permit-requests.ts"].map(name => `${WIRE}/${name}`),
+    ],
+  },
   { path: VERIFY, enters: [CANONICAL, VOCABULARY, ACT, ARTIFACTS, FORMULAS, DERIVATION, LOG] },
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
   // Its first line says how a run ended, in the words of the table of outcomes.
@@ -132,17 +140,16 @@ export const ROOMS: readonly Room[] = [
   { path: server("policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.
   { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts"), ASK] },
-  { path: server("pipeline"), enters: [...GIVEN, server("policy"), server("review")] },
   // What it cannot look through is a failed stage or a refused request.
   {
     path: server("inspection"),
-    enters: [...GIVEN, ...["policy", "review", "threads", "pipeline/stage-failure.ts"].map(server)],
+    enters: [...GIVEN, ...["policy", "review", "threads"].map(server)],
   },
   { path: server("store"), enters: GIVEN },
   { path: server("keys"), enters: [...GIVEN, server("store"), ASK] },
   {
     path: server("sealing"),
-    enters: [...GIVEN, ...["pipeline", "keys", "store", "threads"].map(server)],
+    enters: [...GIVEN, ...["keys", "store", "threads"].map(server)],
     testsEnter: ["libs/core/test"],
   },
   // What receivers get of a sealed document.
@@ -161,9 +168,7 @@ export const ROOMS: readonly Room[] = [
     enters: [
       ...GIVEN,
       API,
-      ...["sealing", "pipeline", "store", "report", "threads", "outbound", "events", "keys/webhook-secret.ts"].map(
-        server,
-      ),
+      ...["sealing", "store", "report", "threads", "outbound", "events", "keys/webhook-secret.ts"].map(server),
       `${VERIFY_PAGE}/load-page`,
     ],
   },
@@ -212,6 +217,7 @@ export const PACKAGE_SOURCES: readonly (readonly [name: string, path: string])[]
   ["@runseal/pdf", PDF],
   ["@runseal/api", "libs/api/src"],
   ["@runseal/permit", "libs/permit/src"],
+  ["@runseal/policy", "libs/policy/src"],
   ["@runseal/sdk", "libs/sdk/src"],
   ["@runseal/payment-executor", EXECUTOR],
   ["@runseal/agents", "apps/agents/src"],

@@ -1,16 +1,16 @@
 /** What a batch of the sealer needs around it, at a fixed time and without a database. */
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
+import type { PermitContext } from "@runseal/core/seal/pipeline"
+import { deciding } from "@runseal/policy/decide"
 import { loadPolicy } from "@runseal/policy/load-policy"
 import { WATCH } from "../../src/followed-steps.ts"
 import { readPayload } from "../../src/inspection/inspect-job.ts"
 import { newEcdsaKey } from "../../src/keys/ecdsa-keys.ts"
 import { scratchTrust } from "../../src/keys/published-trust.ts"
-import { askReviewer } from "../../src/pipeline/gates/aivp-t4.ts"
-import type { PermitContext } from "../../src/pipeline/pipeline.ts"
 import { scanTexts } from "../../src/policy/scan.ts"
 import { compileSignatureLibrary } from "../../src/policy/signature-library.ts"
-import { noReview } from "../../src/review/reviewer.ts"
+import { askReviewer, noReview } from "../../src/review/reviewer.ts"
 import { createMomentSource } from "../../src/sealing/moment-source.ts"
 
 /** Milliseconds since the epoch. */
@@ -20,7 +20,7 @@ export const batchTrust = scratchTrust(batchLog, BATCH_TIME / 1000 - 60)
 
 const library = compileSignatureLibrary()
 export const batchPipeline: PermitContext = {
-  policy: loadPolicy(undefined),
+  policy: deciding(loadPolicy(undefined)),
   library,
   scan: async texts => scanTexts(library, texts),
   readPayload: async (text, table) => readPayload(text, table),

@@ -1,8 +1,9 @@
 /** The budget tables: totals are the sums of their movements, which follow each other; documents show their own. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
+import { type WindowKey, windowName } from "@runseal/core/seal/permits/windows"
 import { expect } from "vitest"
-import { type TokenMovementRow, type WindowKey, windowName } from "../../src/store/tables/tenant-windows.ts"
+import type { TokenMovementRow } from "../../src/store/tables/tenant-windows.ts"
 import type { SealedPermits } from "./check-permits.ts"
 import type { Tables } from "./read-tables.ts"
 

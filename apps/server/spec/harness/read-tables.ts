@@ -1,4 +1,6 @@
 /** Everything the database holds, as the store's own types. */
+
+import type { PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
 import { gte } from "drizzle-orm"
 import type { Database } from "../../src/store/driver/database.ts"
 import type { Tx } from "../../src/store/driver/session.ts"
@@ -8,7 +10,7 @@ import type { AttestationRow } from "../../src/store/tables/attestations-table.t
 import { unpackBundle } from "../../src/store/tables/bundle-text.ts"
 import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
 import { type PermitEndRow, permit_end } from "../../src/store/tables/permit-ends.ts"
-import type { PermitRedemption, PermitRow } from "../../src/store/tables/permits-table.ts"
+import type { PermitRow } from "../../src/store/tables/permits-table.ts"
 import type { PublicationRow } from "../../src/store/tables/publications-table.ts"
 import { type RunRow, run } from "../../src/store/tables/runs-table.ts"
 import type { TenantWindowRow, TokenMovementRow } from "../../src/store/tables/tenant-windows.ts"

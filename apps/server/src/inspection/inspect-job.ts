@@ -2,8 +2,8 @@
 import { readStrictJson } from "@runseal/canonical"
 import type { ActTable } from "@runseal/core/act/act-table"
 import { actReader, readAct } from "@runseal/core/act/read-act"
-import type { PayloadFacts } from "../policy/payload-facts.ts"
-import type { ScanText, SignatureMatch } from "../policy/scan.ts"
+import type { PayloadFacts } from "@runseal/core/seal/gates/pepg"
+import type { ScanText, SignatureMatch } from "@runseal/core/seal/gates/scanned-texts"
 import type { ReviewResult } from "../review/reviewer.ts"
 
 /** Neighbouring texts of one location in one string: a hundred thousand strings are slow to send to a thread. */

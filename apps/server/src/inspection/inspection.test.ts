@@ -1,9 +1,10 @@
 /** Large texts are inspected in a worker thread: the result is the same, and a text that cannot be inspected never passes. */
+
+import type { ScanText } from "@runseal/core/seal/gates/scanned-texts"
+import { StageFailure } from "@runseal/core/seal/stage-failure"
 import fc from "fast-check"
 import { afterAll, describe, expect, test } from "vitest"
 import { HttpError } from "../http-error.ts"
-import { StageFailure } from "../pipeline/stage-failure.ts"
-import type { ScanText } from "../policy/scan.ts"
 import { compileSignatureLibrary } from "../policy/signature-library.ts"
 import { ReviewFailure } from "../review/reviewer.ts"
 import { packTexts, unpackTexts } from "./inspect-job.ts"

@@ -3,11 +3,12 @@
  * seconds and would block every other request. Both find the same.
  */
 import { setImmediate } from "node:timers/promises"
+import type { ReadPayload } from "@runseal/core/seal/gates/pepg"
+import type { Scan } from "@runseal/core/seal/gates/scanned-texts"
+import { StageFailure } from "@runseal/core/seal/stage-failure"
 import { SCAN_FAILED } from "@runseal/core/vocabulary/stage-faults"
 import { unavailable } from "../http-error.ts"
-import { StageFailure } from "../pipeline/stage-failure.ts"
-import type { ReadPayload } from "../policy/payload-facts.ts"
-import { type Scan, scanTexts } from "../policy/scan.ts"
+import { scanTexts } from "../policy/scan.ts"
 import type { SignatureLibrary } from "../policy/signature-library.ts"
 import { type ReviewText, reviewText } from "../review/builtin-rules.ts"
 import { ReviewFailure } from "../review/reviewer.ts"

@@ -2,10 +2,11 @@ import { createCipheriv } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import type { JsonValue } from "@runseal/canonical"
+import { declaredTexts, type ScanText } from "@runseal/core/seal/gates/scanned-texts"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import ordinary from "./ordinary-texts.json" with { type: "json" }
-import { declaredTexts, type ScanText, scanTexts } from "./scan.ts"
+import { scanTexts } from "./scan.ts"
 import { compileSignatureLibrary } from "./signature-library.ts"
 import samples from "./signature-samples.json" with { type: "json" }
 

@@ -1,7 +1,6 @@
 /** The Malicious Code Defense scan: which signature, if any, a run's texts carry. Linear in their size. */
-import { type JsonValue, sha256Hex } from "@runseal/canonical"
-import type { McdCategory, McdSeverity } from "@runseal/core/vocabulary/decision-codes"
-import { type Place, requestPlace, visitTexts } from "@runseal/core/vocabulary/declared-places"
+import { sha256Hex } from "@runseal/canonical"
+import type { ScanText, SignatureMatch } from "@runseal/core/seal/gates/scanned-texts"
 import { foldedForms } from "./fold-text.ts"
 import {
   matchesAnyForm,
@@ -10,48 +9,11 @@ import {
   type SignatureLibrary,
 } from "./signature-library.ts"
 
-/** A text to scan, and the member of the request that it is in. */
-export interface ScanText {
-  readonly location: string
-  readonly text: string
-}
-
-export interface SignatureMatch {
-  readonly signature_id: string
-  readonly category: McdCategory
-  readonly severity: McdSeverity
-  /** Index of the first text that carries it. */
-  readonly index: number
-}
-
-/** Scans the texts of a run; rejects when it could not. */
-export type Scan = (texts: readonly ScanText[], disabled?: readonly string[]) => Promise<SignatureMatch | undefined>
-
 /** Separates joined texts; no signature matches it (`signature-library.ts`), so none matches across two. */
 const SEPARATOR = "\u0000"
 
 /** A UTF-16 code unit becomes at most this many bytes of UTF-8. */
 const MAX_UTF8_BYTES_PER_UNIT = 3
-
-/** A declared text, and where it is. */
-export interface DeclaredText extends ScanText {
-  readonly place: Place
-}
-
-/**
- * Every string of a declared value, keys and values, as texts of one location.
- * @throws RangeError beyond `maxCodeUnits`, the size of the largest body the server accepts: never a silent cut
- */
-export function declaredTexts(location: string, value: JsonValue, maxCodeUnits: number): readonly DeclaredText[] {
-  const texts: DeclaredText[] = []
-  let left = maxCodeUnits
-  visitTexts(value, requestPlace(location), (text, place) => {
-    left -= text.length
-    if (left < 0) throw new RangeError("The declared strings exceed the size of a request body.")
-    if (text.length > 0) texts.push({ location, text, place })
-  })
-  return texts
-}
 
 const isPayload = (signature: PayloadSignature, text: string): boolean => {
   const { size_bytes } = signature

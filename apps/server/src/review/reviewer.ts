@@ -2,8 +2,12 @@
  * The Tier-4 governance review of AI output (AIVP-T4): request and result. A result is closed vocabulary and counts, never
  * prose: a reviewer's words may quote the text, which must not be stored.
  */
+import type { Decided } from "@runseal/core/seal/draft"
+import type { AskReview } from "@runseal/core/seal/gates/aivp-t4"
+import { StageFailure } from "@runseal/core/seal/stage-failure"
+import { textMember } from "@runseal/core/vocabulary/json-members"
 import type { ReviewAdapter, ReviewDecision, ReviewReasonCode } from "@runseal/core/vocabulary/review-codes"
-import { REVIEW_FAILURE_SENTENCES, type ReviewFailureCode } from "@runseal/core/vocabulary/stage-faults"
+import { REVIEW_FAILED, REVIEW_FAILURE_SENTENCES, type ReviewFailureCode } from "@runseal/core/vocabulary/stage-faults"
 
 export interface ReviewRequest {
   /** The raw text; it is sent to the reviewer and stored nowhere. */
@@ -54,3 +58,35 @@ export const noReview: Reviewer = {
     finding_count: 0,
   }),
 }
+
+const NOTHING_TO_GOVERN = "NO_AI_OUTPUT"
+
+function reviewRequest({ declared, route_id }: Decided, output: string): ReviewRequest {
+  const { attested_context: context } = declared
+  return {
+    ai_output_text: output,
+    route_id,
+    prompt_hash: textMember(context, "prompt_hash"),
+    model_name: textMember(context, "model_name"),
+    decision_kind: textMember(context, "decision_kind"),
+  }
+}
+
+/** A review by one reviewer; its failure is a failure of the stage AIVP_T4. */
+export const askReviewer =
+  (reviewer: Reviewer, signal: AbortSignal): AskReview =>
+  async run => {
+    const names = {
+      adapter_id: reviewer.adapter_id,
+      ...(reviewer.model === undefined ? {} : { model: reviewer.model }),
+    }
+    const output = run.ai_output_text
+    if (output === undefined)
+      return { ...names, decision_kind: "release", decision_reason: NOTHING_TO_GOVERN, rule_ids: [], finding_count: 0 }
+    try {
+      return { ...names, ...(await reviewer.review(reviewRequest(run, output), signal)) }
+    } catch (cause) {
+      const message = cause instanceof ReviewFailure ? cause.message : REVIEW_FAILED
+      throw new StageFailure({ stage: "AIVP_T4", message }, cause)
+    }
+  }

@@ -1,6 +1,6 @@
 /** Runs the steps of a batch item by item. Other work of the event loop runs in between, and an item that fails is left out alone. */
 import { setImmediate } from "node:timers/promises"
-import { inStage, StageFailure } from "../pipeline/stage-failure.ts"
+import { inStage, StageFailure } from "@runseal/core/seal/stage-failure"
 
 /** Longest that a batch runs without a break for the event loop, in milliseconds; a single step may take longer. */
 const SLICE_MS = 5

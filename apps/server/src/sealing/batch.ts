@@ -2,22 +2,27 @@
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { PermitEnd } from "@runseal/core/artifacts/permit-end"
+import type { Draft, StageFault } from "@runseal/core/seal/draft"
+import type { PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
+import type { PendingOpening } from "@runseal/core/seal/permits/pending"
+import {
+  NO_PERMITS,
+  type PendingEnd,
+  type PermitLocks,
+  type PermitWork,
+} from "@runseal/core/seal/permits/settle-permits"
+import type { ReportFault, Watch } from "@runseal/core/seal/stage-failure"
+import type { TenantHead } from "@runseal/core/seal/tenant-chain"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
-import type { Draft, StageFault } from "../pipeline/draft.ts"
-import type { PendingOpening } from "../pipeline/permits/pending.ts"
-import type { ReportFault, Watch } from "../pipeline/stage-failure.ts"
 import type { Tx } from "../store/driver/session.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
-import type { PermitRedemption } from "../store/tables/permits-table.ts"
 import type { TenantWindowRow, TokenMovementRow } from "../store/tables/tenant-windows.ts"
 import type { Failed } from "./batch-steps.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
 import type { DueEvent, SealedEvent } from "./seal-events.ts"
 import type { ExportDraft, SealedStatement, StatementDraft } from "./seal-export-statement.ts"
-import { NO_PERMITS, type PendingEnd, type PermitState, type PermitWork } from "./settle-permits.ts"
-import type { TenantHead } from "./tenant-chain.ts"
 import type { VerifyTexts } from "./verification.ts"
 
 export type BatchContext = {
@@ -52,7 +57,7 @@ export type BatchStart = {
   /** How many attestations each owner in the batch has already. */
   readonly attested: ReadonlyMap<number, number>
   /** What the batch has locked for its permits; absent without permits. */
-  readonly permits?: PermitState
+  readonly permits?: PermitLocks
   /** Unix seconds: the log time of every entry of the batch. */
   readonly time: number
   /** Milliseconds since the epoch: when the batch is sealed, never before `time`. */

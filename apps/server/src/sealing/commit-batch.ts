@@ -6,11 +6,12 @@ import { type DeclaredSection, isShown } from "@runseal/core/artifacts/declared-
 import { explainReceipt } from "@runseal/core/artifacts/explanation"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import type { Sections } from "@runseal/core/artifacts/sections"
+import type { Draft } from "@runseal/core/seal/draft"
+import { NO_PERMITS, type PermitLocks } from "@runseal/core/seal/permits/settle-permits"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
 import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
-import type { Draft } from "../pipeline/draft.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Upstream } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
@@ -34,7 +35,6 @@ import type { SealedAttestation } from "./seal-attestation.ts"
 import { buildBatch } from "./seal-batch.ts"
 import { DEPLOYMENT, writeEvents } from "./seal-events.ts"
 import { stateExports } from "./seal-export-statement.ts"
-import { NO_PERMITS, type PermitState } from "./settle-permits.ts"
 
 export type SealerContext = BatchContext &
   SealingHeads & {
@@ -175,7 +175,7 @@ type BatchPlace = {
   readonly time: number
   /** The published checkpoint of a head. */
   readonly publicCheckpoint: (size: number, root: Uint8Array) => string
-  readonly permits: PermitState
+  readonly permits: PermitLocks
 }
 
 /** Sends all rows of a batch. */

@@ -2,12 +2,12 @@
  * Items of a batch that came under an idempotency key. The sealer has locked the log's head, so what its transaction reads of a
  * key is final: of two requests under one key, in whatever processes, one is sealed.
  */
-import type { Draft } from "../pipeline/draft.ts"
+import type { Draft } from "@runseal/core/seal/draft"
+import { NO_PERMITS } from "@runseal/core/seal/permits/settle-permits"
 import type { Tx } from "../store/driver/session.ts"
 import { type KeyState, lockKeys, updateKeys } from "../store/tables/idempotency-keys.ts"
 import type { Batch, BatchWork, KeyedItem, Round } from "./batch.ts"
 import { permitRuns } from "./batch.ts"
-import { NO_PERMITS } from "./settle-permits.ts"
 
 /** The charge that a run's budget snapshot shows; "" when it has none. */
 const chargeOf = (draft: Draft | undefined): string => draft?.sections.budget_snapshot?.window?.charge_id ?? ""

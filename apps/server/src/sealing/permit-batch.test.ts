@@ -1,18 +1,18 @@
 /** Permits in a batch that holds what cannot be sealed: it is refused alone, and moves nothing. */
 import type { Opening } from "@runseal/core/artifacts/opening"
+import type { Draft } from "@runseal/core/seal/draft"
+import type { PendingClose, PendingOpening } from "@runseal/core/seal/permits/pending"
+import { NO_PERMITS, type PermitLocks, type PermitWork } from "@runseal/core/seal/permits/settle-permits"
+import { windowName } from "@runseal/core/seal/permits/windows"
+import { closePermit, openPermit } from "@runseal/core/seal/pipeline"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { emptyRange } from "@runseal/log/merkle/compact-range"
 import { expect, test } from "vitest"
 import { BATCH_TIME, batchLog, batchMoment, batchPipeline, batchTrust } from "../../spec/harness/batch-fixture.ts"
 import { growLog } from "../keys/log-builder.ts"
-import type { Draft } from "../pipeline/draft.ts"
-import type { PendingClose, PendingOpening } from "../pipeline/permits/pending.ts"
-import { closePermit, openPermit } from "../pipeline/pipeline.ts"
-import { windowName } from "../store/tables/tenant-windows.ts"
 import type { Batch, BatchStart } from "./batch.ts"
 import { permitRuns } from "./batch.ts"
 import { buildBatch } from "./seal-batch.ts"
-import { NO_PERMITS, type PermitState, type PermitWork } from "./settle-permits.ts"
 import { verifyHere } from "./verification.ts"
 
 const WRONG = "f".repeat(64)
@@ -90,7 +90,7 @@ const window = { tenant_id: TENANT.tenant_id, window_seconds: 60, window_start, 
 
 const seal = (
   permits: Partial<PermitWork>,
-  state: Partial<PermitState> = {},
+  state: Partial<PermitLocks> = {},
   grown?: Batch,
   trust = batchTrust,
 ): Promise<Batch> => {

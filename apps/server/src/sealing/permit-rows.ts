@@ -1,36 +1,31 @@
 /** What a batch reads and writes in the store for its permits. Nothing is asked of the store by a batch without permits. */
+
+import type { Draft, PermitTerms } from "@runseal/core/seal/draft"
+import type { LockedPermit, PermitCounts } from "@runseal/core/seal/permits/locked-permit"
+import { NO_PERMITS, type PermitLocks, type PermitWork } from "@runseal/core/seal/permits/settle-permits"
+import { windowName } from "@runseal/core/seal/permits/windows"
 import type { Tenant } from "@runseal/core/wire/submission"
-import type { Draft, PermitTerms } from "../pipeline/draft.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import { insertPermitEnds, type NewPermitEndRow } from "../store/tables/permit-ends.ts"
 import {
   countPermits,
   insertPermits,
-  type LockedPermit,
   lockPermits,
   type NewPermitRow,
-  type PermitCounts,
   type PermitOutcome,
   redeemPermits,
   settlePermits,
 } from "../store/tables/permits-table.ts"
-import {
-  insertMovements,
-  lockWindows,
-  moveWindows,
-  type TenantWindowRow,
-  windowName,
-} from "../store/tables/tenant-windows.ts"
+import { insertMovements, lockWindows, moveWindows, type TenantWindowRow } from "../store/tables/tenant-windows.ts"
 import type { Batch, BatchWork, SealedEnd, SealedOpening, SealedRun } from "./batch.ts"
 import { permitRuns } from "./batch.ts"
-import { NO_PERMITS, type PermitState, type PermitWork } from "./settle-permits.ts"
 
 /** The items of a batch's permits that are there. */
 export const permitItems = ({ closes, ends, openings }: PermitWork): readonly { readonly tenant: Tenant }[] =>
   [...closes, ...ends, ...openings].filter(item => item !== undefined)
 
-type LockedItems = Pick<PermitState, "counts" | "permits">
+type LockedItems = Pick<PermitLocks, "counts" | "permits">
 
 /** Holds the API keys behind openings, and locks the permits that are to be closed, ended or redeemed. */
 export async function lockPermitItems(tx: Tx, { drafts, permits }: BatchWork): Promise<LockedItems> {
@@ -77,7 +72,7 @@ export function writePermits(
   tx: Tx,
   work: BatchWork,
   batch: Batch,
-  { counts }: Pick<PermitState, "counts">,
+  { counts }: Pick<PermitLocks, "counts">,
 ): readonly Promise<void>[] {
   const openings = batch.openings.filter(opening => opening !== undefined)
   const ends = batch.ends.filter(end => end !== undefined)

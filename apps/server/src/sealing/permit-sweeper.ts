@@ -3,11 +3,11 @@
  * which permits are still open, so that each is ended once.
  */
 import { ENDED_OPENINGS_MAX } from "@runseal/core/artifacts/permit-end"
-import { PermitRefusal } from "../pipeline/permits/pending.ts"
+import { PermitRefusal } from "@runseal/core/seal/permits/pending"
+import type { PendingEnd } from "@runseal/core/seal/permits/settle-permits"
 import type { Database } from "../store/driver/database.ts"
 import { countOpenPermits, type DuePermit, findDuePermits, type OpenPermits } from "../store/tables/permit-reads.ts"
 import { BATCH_MAX_ITEMS, type Sealer } from "./sealer.ts"
-import type { PendingEnd } from "./settle-permits.ts"
 import { openSweeping, type Sweeping } from "./sweeping.ts"
 
 /** How often due permits are looked for, in milliseconds. */

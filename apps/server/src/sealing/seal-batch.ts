@@ -1,10 +1,10 @@
-import type { Draft } from "../pipeline/draft.ts"
-import type { StageFailure } from "../pipeline/stage-failure.ts"
+import type { Draft } from "@runseal/core/seal/draft"
+import { NO_PERMITS } from "@runseal/core/seal/permits/settle-permits"
+import { asStageError } from "@runseal/core/seal/record"
+import type { StageFailure } from "@runseal/core/seal/stage-failure"
 import type { Batch, BatchContext, BatchStart, Failures, Round } from "./batch.ts"
 import { permitRuns } from "./batch.ts"
-import { asStageError } from "./record.ts"
 import { sealRound } from "./seal-round.ts"
-import { NO_PERMITS } from "./settle-permits.ts"
 
 /**
  * Builds the batch, in rounds. A run that fails in stages 7–9, or whose record does not verify, is a stage_error in the next

@@ -10,6 +10,7 @@ import type { AdminEventLeaf } from "@runseal/core/artifacts/anchor"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { adminEvent, adminEventBody, adminEventLeaf, eventHash } from "@runseal/core/formulas/admin-event-leaf"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
+import { moveHead, nextPlace, type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
@@ -17,7 +18,6 @@ import type { LogBuilder } from "../keys/log-builder.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { type AdminEventRow, DEPLOYMENT_OWNER, factsOfRow, sealEventRows } from "../store/tables/admin-events.ts"
 import { packBundle } from "../store/tables/bundle-text.ts"
-import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
 
 /** Whose chain the events are. No API key has this id. */
 export const DEPLOYMENT: Tenant = { tenant_id: DEPLOYMENT_TENANT, owner: DEPLOYMENT_OWNER }

@@ -10,6 +10,7 @@ import {
 import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { exportStatementLeaf } from "@runseal/core/formulas/leaves"
 import { windowsHash } from "@runseal/core/formulas/permit"
+import type { TenantHead } from "@runseal/core/seal/tenant-chain"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
@@ -27,7 +28,6 @@ import {
   type WindowTotal,
 } from "../store/tables/export-reads.ts"
 import { readRecordCount } from "../store/tables/tenants.ts"
-import type { TenantHead } from "./tenant-chain.ts"
 
 /** A piece of a chain, and how many of its documents are openings and ends. */
 type CountedPiece = ChainPiece & PieceCounts

@@ -10,6 +10,16 @@ import type { Bundle, BundleBody, SealedBody } from "@runseal/core/artifacts/bun
 import { finishSealed, reduceBody } from "@runseal/core/derivation/derive"
 import { completeRecordLeaf, leafBytes, leafDigest, recordSeal } from "@runseal/core/formulas/leaves"
 import { bundleHash } from "@runseal/core/formulas/manifest-sections"
+import type { Draft } from "@runseal/core/seal/draft"
+import {
+  NO_PERMITS,
+  NOTHING_LOCKED,
+  type PermitWork,
+  type SettledPermits,
+  settlePermitWork,
+} from "@runseal/core/seal/permits/settle-permits"
+import { asStageError, finishRecord, firstLeaf, unverified } from "@runseal/core/seal/record"
+import { moveHead, nextPlace, type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
 import { VERDICTS } from "@runseal/core/verify/report"
 import {
   type AppendedLeaf,
@@ -23,16 +33,12 @@ import {
   type WrittenLeaf,
 } from "../keys/embedded-log.ts"
 import { growLog, type LogBuilder } from "../keys/log-builder.ts"
-import type { Draft } from "../pipeline/draft.ts"
 import type { Batch, BatchContext, BatchStart, Failures, Round } from "./batch.ts"
 import { createStepRunner, type Failed, type RunSteps, type Slot } from "./batch-steps.ts"
-import { asStageError, finishRecord, firstLeaf, unverified } from "./record.ts"
 import { sealAttestation } from "./seal-attestation.ts"
 import { chainEvent, sealEvent } from "./seal-events.ts"
 import { sealStatement } from "./seal-export-statement.ts"
 import { chainEnd, chainOpening, sealEnd, sealOpening, sealRedemption } from "./seal-permits.ts"
-import { NO_PERMITS, NOTHING_LOCKED, type PermitWork, type SettledPermits, settlePermitWork } from "./settle-permits.ts"
-import { moveHead, nextPlace, type TenantHead, tenantOf } from "./tenant-chain.ts"
 import type { FinishedText, VerifyTexts } from "./verification.ts"
 
 /** The items that are there, each with its index. */

@@ -2,12 +2,14 @@
  * Runs and attestations, sealed in groups: one batch is one transaction, and what is acknowledged is durable.
  * docs/pipeline.md, "Order of sealing".
  */
+
+import type { Draft } from "@runseal/core/seal/draft"
+import type { PendingClose, PendingOpening } from "@runseal/core/seal/permits/pending"
+import type { PendingEnd, PendingRedemption } from "@runseal/core/seal/permits/settle-permits"
+import type { ReportFault } from "@runseal/core/seal/stage-failure"
 import { followed } from "../followed-steps.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
-import type { Draft } from "../pipeline/draft.ts"
-import type { PendingClose, PendingOpening } from "../pipeline/permits/pending.ts"
-import type { ReportFault } from "../pipeline/stage-failure.ts"
 import { createGroupCommit } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
@@ -18,7 +20,6 @@ import { permitRuns } from "./batch.ts"
 import { ActRefused, commitBatch, type SealerContext, secondsSince } from "./commit-batch.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
 import type { ExportDraft, SealedStatement } from "./seal-export-statement.ts"
-import type { PendingEnd, PendingRedemption } from "./settle-permits.ts"
 import { PROBE } from "./signer-ready.ts"
 
 /** Most runs, permits, attestations and statements in one transaction. */

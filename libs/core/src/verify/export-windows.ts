@@ -6,6 +6,7 @@
 import type { ExportedWindow } from "../artifacts/export-statement.ts"
 import { movedBy, redemptionOf } from "../artifacts/permit-end.ts"
 import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
+import type { MovementKind } from "../vocabulary/movement-kind.ts"
 import type { ChainDocument } from "./chain-document.ts"
 
 /** Spans that are remembered, some 100 bytes each; a further one is compared with these only. */
@@ -16,8 +17,6 @@ export const LISTED_MOVEMENTS_MAX = 65_536
 /** Which window of the chain's tenant. */
 type WindowName = Pick<BudgetWindow, "window_seconds" | "window_start">
 
-/** What moved a window. */
-export type MovementKind = "charge" | "reserve" | "settle" | "release"
 type Movement = {
   readonly kind: MovementKind
   readonly ordinal: number

@@ -3,13 +3,13 @@ import { parseStrictJson } from "@runseal/canonical"
 import { type Opening, openingSchema } from "@runseal/core/artifacts/opening"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
+import { storedRedemption } from "@runseal/core/seal/permits/locked-permit"
 import type { PermitRecord, PermitSummary } from "@runseal/core/wire/permit-answers"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type * as v from "valibot"
 import type { Deps } from "../../deps.ts"
 import { permitNotOpen } from "../../http-error.ts"
 import type { FoundPermit, PermitSummary as PermitRow } from "../../store/tables/permit-reads.ts"
-import { storedRedemption } from "../../store/tables/permits-table.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 

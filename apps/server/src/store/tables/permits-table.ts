@@ -2,9 +2,7 @@
  * Permits: what may be acted on, and what became of it. A row is written in the transaction that seals the opening, or the run that
  * was refused instead; a redemption, a close and an end change it in theirs.
  */
-import { parseStrictJson } from "@runseal/canonical"
-import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { type Redemption, redemptionSchema } from "@runseal/core/artifacts/permit-sections"
+import type { LockedPermit, PermitCounts, PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
 import type { PermitState } from "@runseal/core/wire/permit-requests"
 import { sql as fragment } from "drizzle-orm"
 import { boolean, index, pgTable, text, unique, uniqueIndex } from "drizzle-orm/pg-core"
@@ -88,27 +86,6 @@ export type NewPermitRow = Omit<PermitRow, "opening"> & { readonly opening: Uint
 export const insertPermits = (tx: Tx, permits: readonly NewPermitRow[]): Promise<void> =>
   insertRows(tx, permit, permits)
 
-/** What a close or an end needs of a permit. */
-export type LockedPermit = Pick<
-  PermitRow,
-  | "permit_id"
-  | "owner"
-  | "state"
-  | "charge_id"
-  | "window_seconds"
-  | "window_start"
-  | "cap"
-  | "reserved"
-  | "opened_at"
-  | "expires_at"
-  | "close_by"
-  | "due_at"
-  | "redeemed_at"
-  | "redemption_entry"
-  | "redemption_unknown"
-  | "opening_hash"
->
-
 /**
  * Locks permits until the transaction ends, always in the same order; no statement for none. The ids are compared as an array, here and in
  * `settlePermits`: then the index is used, where a planner that joins them as rows of an unknown number reads every permit.
@@ -125,15 +102,6 @@ export async function lockPermits(
     order by permit_id collate "C"
     for update`
   return new Map(rows.map(row => [row.permit_id, row]))
-}
-
-/** What there is of an owner's permits. */
-export type PermitCounts = {
-  /** Permits so far, the refused too: the ordinal of the last one. */
-  readonly permits: number
-  readonly open: number
-  /** Whether the owner may open more: its key is not revoked, and stays so until the transaction ends. */
-  readonly active: boolean
 }
 
 /**
@@ -170,22 +138,6 @@ export async function settlePermits({ sql }: Tx, outcomes: readonly PermitOutcom
     update permit set state = next.state, run_id = next.run_id, end_ordinal = next.end_ordinal from next
     where permit.permit_id = next.permit_id and permit.permit_id = any(array(select permit_id from next))`
 }
-
-/** The redemption that a row holds; undefined when there is none. @throws Error when the database was changed from outside */
-export function storedRedemption({
-  permit_id,
-  redeemed_at,
-  redemption_entry,
-}: PermitRedemption): Redemption | undefined {
-  if (redeemed_at === 0) return undefined
-  const redemption = { redeemed_clock: new Date(redeemed_at).toISOString(), entry: parseStrictJson(redemption_entry) }
-  const stored = parseExact(redemptionSchema, redemption)
-  if (!stored.ok) throw new Error(`the stored redemption of ${permit_id} is unreadable`)
-  return stored.value
-}
-
-/** The redemption of a permit, and its entry in the log. */
-export type PermitRedemption = Pick<PermitRow, "permit_id" | "redeemed_at" | "redemption_entry">
 
 /** Writes the redemptions of permits that this transaction has locked and found open and not redeemed. */
 export async function redeemPermits({ sql }: Tx, redemptions: readonly PermitRedemption[]): Promise<void> {

@@ -2,6 +2,8 @@
  * Cumulative token budgets: what moved each tenant's total in each fixed window. docs/pipeline.md, "Gates".
  * What charges is hand-written: one statement for a whole batch, as a JSON text.
  */
+import { type WindowKey, windowName } from "@runseal/core/seal/permits/windows"
+import type { MovementKind } from "@runseal/core/vocabulary/movement-kind"
 import { and, eq, sql as fragment } from "drizzle-orm"
 import { check, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
@@ -29,12 +31,6 @@ export const tenant_window = pgTable(
     check("tenant_window_exact", fragment`${table.total} between 0 and 9007199254740991`),
   ],
 )
-
-/**
- * What moves a window's total. `charge`: tokens of a run, or what a closed permit spent beyond its reservation. `reserve`: those of a
- * permit. `settle`: what a closed permit did not spend, as a negative count. `release`: a reservation that ended without a close.
- */
-export type MovementKind = "charge" | "reserve" | "settle" | "release"
 
 /** One movement of a window's total. There is no refund, whatever becomes of a run. */
 export const token_movement = pgTable(
@@ -71,9 +67,6 @@ export type Charge = Pick<
   /** Of a request under an idempotency key. */
   readonly claim?: KeyClaim | undefined
 }
-
-/** A tenant's window: fixed, aligned to the epoch; `window_start` in milliseconds. */
-export type WindowKey = Pick<TenantWindowRow, "tenant_id" | "window_seconds" | "window_start">
 
 /** A movement's place in its window. */
 type Moved = Pick<TokenMovementRow, "ordinal" | "total_after">
@@ -247,10 +240,6 @@ export async function moveWindows({ sql }: Tx, windows: readonly TenantWindowRow
 /** Stores the movements that made the totals. */
 export const insertMovements = (tx: Tx, movements: readonly TokenMovementRow[]): Promise<void> =>
   insertRows(tx, token_movement, movements)
-
-/** A window as one text. */
-export const windowName = ({ tenant_id, window_seconds, window_start }: WindowKey): string =>
-  JSON.stringify([tenant_id, window_seconds, window_start])
 
 // Charges of requests under idempotency keys. There are no refunds: a retry of an attempt that ended before its record was sealed
 // takes over its charge, so that a request is charged once however often it is retried.

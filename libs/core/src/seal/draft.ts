@@ -1,13 +1,13 @@
 /** A run in the pipeline: its sections so far. Each stage and gate returns a new draft; none is changed in place. */
 import type { WrittenTexts } from "@runseal/canonical"
-import type { DeclaredSections } from "@runseal/core/artifacts/declared-sections"
-import type { AllowToken, Receipt } from "@runseal/core/artifacts/sealed-artifacts"
-import type { PayloadSection, SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
-import type { Sections } from "@runseal/core/artifacts/sections"
-import type { Moment } from "@runseal/core/formulas/moment"
-import type { OutcomeKind, ReceiptKey, RefusedKind } from "@runseal/core/vocabulary/outcomes"
-import type { FailingStep } from "@runseal/core/vocabulary/stage-faults"
-import type { SubmittedRun, Tenant } from "@runseal/core/wire/submission"
+import type { DeclaredSections } from "../artifacts/declared-sections.ts"
+import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
+import type { PayloadSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
+import type { Sections } from "../artifacts/sections.ts"
+import type { Moment } from "../formulas/moment.ts"
+import type { OutcomeKind, ReceiptKey, RefusedKind } from "../vocabulary/outcomes.ts"
+import type { FailingStep } from "../vocabulary/stage-faults.ts"
+import type { SubmittedRun, Tenant } from "../wire/submission.ts"
 export type BaseSections = DeclaredSections & {
   readonly payload: PayloadSection
   readonly system_provenance: SystemProvenanceSection

@@ -1,18 +1,14 @@
 /** A run on its way through the pipeline: what was made of it so far, and the two ways in which it ends early. */
 import { writtenTexts } from "@runseal/canonical"
-import type { DeclaredName, Origin, ShownDeclared } from "@runseal/core/artifacts/declared-sections"
-import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type {
-  BudgetSnapshotSection,
-  BudgetWindow,
-  SystemProvenanceSection,
-} from "@runseal/core/artifacts/sealed-sections"
-import type { Sections } from "@runseal/core/artifacts/sections"
-import { buildTranscript } from "@runseal/core/derivation/v2/transcript"
-import { budgetSnapshotSection } from "@runseal/core/formulas/decision"
-import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
-import { declaredSection, payloadSection } from "@runseal/core/formulas/pre-execution"
-import type { Submission } from "@runseal/core/wire/submission"
+import type { DeclaredName, Origin, ShownDeclared } from "../artifacts/declared-sections.ts"
+import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
+import type { BudgetSnapshotSection, BudgetWindow, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
+import type { Sections } from "../artifacts/sections.ts"
+import { buildTranscript } from "../derivation/v2/transcript.ts"
+import { budgetSnapshotSection } from "../formulas/decision.ts"
+import type { DecidedRun, Moment } from "../formulas/moment.ts"
+import { declaredSection, payloadSection } from "../formulas/pre-execution.ts"
+import type { Submission } from "../wire/submission.ts"
 import type { BaseSections, Decided, Draft, DraftFacts, Spending, Stop } from "./draft.ts"
 import { type ReportFault, StageFailure, type Watch } from "./stage-failure.ts"
 

@@ -3,11 +3,11 @@
  * tenant's window, which the batch calls behind the window's lock, in each of its rounds anew.
  */
 import type { WrittenTexts } from "@runseal/canonical"
-import type { OpeningBody } from "@runseal/core/artifacts/opening"
-import type { Redemption } from "@runseal/core/artifacts/permit-sections"
-import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
-import type { Moment } from "@runseal/core/formulas/moment"
-import type { Tenant } from "@runseal/core/wire/submission"
+import type { OpeningBody } from "../../artifacts/opening.ts"
+import type { Redemption } from "../../artifacts/permit-sections.ts"
+import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
+import type { Moment } from "../../formulas/moment.ts"
+import type { Tenant } from "../../wire/submission.ts"
 import type { Draft, PermitTerms } from "../draft.ts"
 
 /** Most open permits of one API key, and of all anonymous callers together. */

@@ -4,17 +4,17 @@
  * those from the policy on. docs/pipeline.md.
  */
 import type { WrittenTexts } from "@runseal/canonical"
-import type { Anchor, PreAnchorLeaf } from "@runseal/core/artifacts/anchor"
-import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { BudgetSnapshotSection, SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
-import type { Sections } from "@runseal/core/artifacts/sections"
-import { buildTranscript } from "@runseal/core/derivation/v2/transcript"
-import type { ReviewFacts } from "@runseal/core/formulas/decision"
-import type { PreAnchorSections } from "@runseal/core/formulas/leaves"
-import type { CompletedSections } from "@runseal/core/formulas/manifest-sections"
-import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
-import type { Enforcement } from "@runseal/core/vocabulary/scalars"
-import type { Submission } from "@runseal/core/wire/submission"
+import type { Anchor, PreAnchorLeaf } from "../artifacts/anchor.ts"
+import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
+import type { BudgetSnapshotSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
+import type { Sections } from "../artifacts/sections.ts"
+import { buildTranscript } from "../derivation/v2/transcript.ts"
+import type { ReviewFacts } from "../formulas/decision.ts"
+import type { PreAnchorSections } from "../formulas/leaves.ts"
+import type { CompletedSections } from "../formulas/manifest-sections.ts"
+import type { DecidedRun, Moment } from "../formulas/moment.ts"
+import type { Enforcement } from "../vocabulary/scalars.ts"
+import type { Submission } from "../wire/submission.ts"
 import type { Draft, Stop } from "./draft.ts"
 import { admissionGate } from "./gates/admission.ts"
 import { type AskReview, aivpT4Gate } from "./gates/aivp-t4.ts"
@@ -22,14 +22,13 @@ import { ccvGate } from "./gates/ccv.ts"
 import { type Budgets, chargeWindow, type MakeCharge, maccGate, reservationOf } from "./gates/macc.ts"
 import {
   closingGrounds,
-  closingTexts,
   type PepgContext,
   type PepgResult,
   payloadAsked,
   pepgGate,
   requestGrounds,
-  requestTexts,
 } from "./gates/pepg.ts"
+import { closingTexts, requestTexts } from "./gates/scanned-texts.ts"
 import {
   type Closing,
   type ClosingRun,

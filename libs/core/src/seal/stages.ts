@@ -1,12 +1,12 @@
 /** The nine stages: what each makes of what came before it. docs/pipeline.md, "Stages". */
 
-import type { ActSection } from "@runseal/core/artifacts/act-section"
-import type { DeclaredSection } from "@runseal/core/artifacts/declared-sections"
-import type { AerSection, TransportSection, ZkspBindingSection } from "@runseal/core/artifacts/derived-sections"
-import type { PermitUseSection } from "@runseal/core/artifacts/permit-sections"
-import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "@runseal/core/artifacts/sealed-sections"
-import type { Sections } from "@runseal/core/artifacts/sections"
+import type { ActSection } from "../artifacts/act-section.ts"
+import type { DeclaredSection } from "../artifacts/declared-sections.ts"
+import type { AerSection, TransportSection, ZkspBindingSection } from "../artifacts/derived-sections.ts"
+import type { PermitUseSection } from "../artifacts/permit-sections.ts"
+import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
+import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
+import type { Sections } from "../artifacts/sections.ts"
 import {
   efaSection,
   epaSection,
@@ -15,14 +15,14 @@ import {
   migrationTokenSection,
   replayFingerprintSection,
   zkspBindingSection,
-} from "@runseal/core/derivation/v2/execution-sections"
-import { declaredValueCounts } from "@runseal/core/derivation/v2/kernel"
-import { runKernels } from "@runseal/core/derivation/v2/run-kernels"
-import type { Moment } from "@runseal/core/formulas/moment"
-import { envelopeSection } from "@runseal/core/formulas/pre-execution"
-import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
-import type { Enforcement } from "@runseal/core/vocabulary/scalars"
-import type { Submission } from "@runseal/core/wire/submission"
+} from "../derivation/v2/execution-sections.ts"
+import { declaredValueCounts } from "../derivation/v2/kernel.ts"
+import { runKernels } from "../derivation/v2/run-kernels.ts"
+import type { Moment } from "../formulas/moment.ts"
+import { envelopeSection } from "../formulas/pre-execution.ts"
+import type { Seal, Unsealed } from "../formulas/seal.ts"
+import type { Enforcement } from "../vocabulary/scalars.ts"
+import type { Submission } from "../wire/submission.ts"
 import type { BaseSections } from "./draft.ts"
 
 /** Stage 1, DOG: the envelope, the run's identity. */
@@ -42,7 +42,7 @@ export function dog(
 }
 
 /** Stage 2, DTL: the transport record of the envelope. */
-export { transportSection as dtl } from "@runseal/core/derivation/v2/execution-sections"
+export { transportSection as dtl } from "../derivation/v2/execution-sections.ts"
 
 export type DkecInputs = {
   readonly base: BaseSections
@@ -71,7 +71,7 @@ export function dkec(inputs: DkecInputs, seal: Seal): Executed {
 }
 
 /** Stage 4, AER: the execution record, made only after every gate passed. */
-export { aerSection as aer } from "@runseal/core/derivation/v2/execution-sections"
+export { aerSection as aer } from "../derivation/v2/execution-sections.ts"
 
 /** Stage 5, ZKSP: evidence. There is no hardware quote and no zero-knowledge proof, and both sections say so. */
 export function zksp(envelope: EnvelopeSection, payload: PayloadSection, aer: AerSection, seal: Seal) {
@@ -102,4 +102,4 @@ export {
   finalVfaSection as dla,
   poteProofSection as ledger,
   registrySection as registry,
-} from "@runseal/core/derivation/v2/log-sections"
+} from "../derivation/v2/log-sections.ts"

@@ -1,6 +1,6 @@
 /** The chains of a batch's tenants: each sealed document takes the next place in its tenant's chain. docs/formats.md section 7.3. */
-import { tenantCommitment } from "@runseal/core/formulas/decision"
-import type { ChainPlace } from "@runseal/core/formulas/leaves"
+import { tenantCommitment } from "../formulas/decision.ts"
+import type { ChainPlace } from "../formulas/leaves.ts"
 
 /** The head of a tenant's chain. */
 export type TenantHead = {

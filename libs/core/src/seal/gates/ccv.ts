@@ -1,11 +1,11 @@
 /** Gate CCV: the per-run token budget, checked once at the post-DKEC boundary. */
 
-import type { EfaSection } from "@runseal/core/artifacts/derived-sections"
-import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { BudgetSnapshotSection } from "@runseal/core/artifacts/sealed-sections"
-import { ccvHaltReceipt } from "@runseal/core/formulas/decision"
-import type { DecidedRun } from "@runseal/core/formulas/moment"
-import type { Seal } from "@runseal/core/formulas/seal"
+import type { EfaSection } from "../../artifacts/derived-sections.ts"
+import type { AllowToken } from "../../artifacts/sealed-artifacts.ts"
+import type { BudgetSnapshotSection } from "../../artifacts/sealed-sections.ts"
+import { ccvHaltReceipt } from "../../formulas/decision.ts"
+import type { DecidedRun } from "../../formulas/moment.ts"
+import type { Seal } from "../../formulas/seal.ts"
 import type { Spending, Stop } from "../draft.ts"
 
 /** @param budget makes the snapshot of a halted run: with the window of a close, which is settled all the same */

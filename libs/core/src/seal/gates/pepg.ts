@@ -1,43 +1,30 @@
 /** Gate PEPG: signature scan, then policy. A deny stops the run before any kernel, and so does a match unless the scan only observes. */
-import { type JsonObject, sha256Hex } from "@runseal/canonical"
-import type { ActTable } from "@runseal/core/act/act-table"
-import type { ActSection } from "@runseal/core/artifacts/act-section"
-import {
-  type ContentName,
-  DECLARED_NAMES,
-  type DeclaredSection,
-  isShown,
-  type ShownDeclared,
-} from "@runseal/core/artifacts/declared-sections"
-import type { Opening } from "@runseal/core/artifacts/opening"
-import type { AllowToken, McdFinding } from "@runseal/core/artifacts/sealed-artifacts"
-import type { Sections } from "@runseal/core/artifacts/sections"
-import type { PepgDecision } from "@runseal/core/formulas/decision"
-import {
-  allowToken,
-  declaredTextFingerprint,
-  denyReceipt,
-  mcdFinding,
-  policyEvaluationSection,
-} from "@runseal/core/formulas/decision"
-import type { DecidedRun, Moment } from "@runseal/core/formulas/moment"
-import { actSection } from "@runseal/core/formulas/pre-execution"
-import type { Seal, Unsealed } from "@runseal/core/formulas/seal"
-import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
-import { placePointer } from "@runseal/core/vocabulary/declared-places"
-import type { Submission } from "@runseal/core/wire/submission"
-import { type DecidedSections, type DecisionFacts, decide } from "@runseal/policy/decide"
-import type { CompiledPolicy } from "@runseal/policy/load-policy"
-import type { PayloadFacts, ReadPayload } from "../../policy/payload-facts.ts"
-import type { Scan, ScanText } from "../../policy/scan.ts"
-import { declaredTexts } from "../../policy/scan.ts"
-import type { SignatureLibrary } from "../../policy/signature-library.ts"
-import type { BaseSections, Decided, Stop } from "../draft.ts"
+import type { ActTable } from "../../act/act-table.ts"
+import type { ReadAct } from "../../act/read-act.ts"
+import type { ActSection } from "../../artifacts/act-section.ts"
+import type { Opening } from "../../artifacts/opening.ts"
+import type { AllowToken, McdFinding } from "../../artifacts/sealed-artifacts.ts"
+import type { Sections } from "../../artifacts/sections.ts"
+import type { PepgDecision } from "../../formulas/decision.ts"
+import { allowToken, denyReceipt, mcdFinding, policyEvaluationSection } from "../../formulas/decision.ts"
+import type { DecidedRun, Moment } from "../../formulas/moment.ts"
+import { actSection } from "../../formulas/pre-execution.ts"
+import type { Seal, Unsealed } from "../../formulas/seal.ts"
+import { MCD_REASON_CODE } from "../../vocabulary/decision-codes.ts"
+import type { Submission } from "../../wire/submission.ts"
+import type { DecidedSections, DecidingPolicy, DecisionFacts } from "../deciding-policy.ts"
+import type { Stop } from "../draft.ts"
 import type { AskedPermit } from "../permits/permit-terms.ts"
+import type { Scan, ScannedText } from "./scanned-texts.ts"
+
+/** What rules see of a payload: the act, by a table, and whether the payload is JSON. */
+export type PayloadFacts = { readonly act?: ReadAct; readonly payload_is_json: boolean }
+/** Rejects with StageFailure, or with the refusal of a request, as a scan does. */
+export type ReadPayload = (payload: string, table: ActTable | undefined) => Promise<PayloadFacts>
 
 export type PepgContext = {
-  readonly policy: CompiledPolicy
-  readonly library: SignatureLibrary
+  readonly policy: DecidingPolicy
+  readonly library: { readonly library_hash: string }
   /** Searches texts for the library's signatures. */
   readonly scan: Scan
   /** Reads what rules see of a payload. */
@@ -53,61 +40,6 @@ export type PepgPass = {
   readonly allow_token: AllowToken
 }
 export type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
-
-/** A text that is scanned, and how a finding names and fingerprints it. */
-export type ScannedText = ScanText & { readonly found: () => Pick<McdFinding, "matched_in" | "text_fingerprint"> }
-
-const whole = (matched_in: string, text: string): ScannedText => ({
-  location: matched_in,
-  text,
-  found: () => ({ matched_in, text_fingerprint: sha256Hex(text) }),
-})
-
-const outputText = ({ ai_output_text: output }: Pick<Decided, "ai_output_text">, { policy }: PepgContext) =>
-  policy.signature_scan.scope.includes("ai_output") && output !== undefined ? [whole("ai_output", output)] : []
-
-/** Every string of a declared section, as a finding names it: with the section's salt. */
-const sectionTexts = (
-  name: ContentName,
-  content: JsonObject | undefined,
-  section: DeclaredSection,
-  context: PepgContext,
-): readonly ScannedText[] => {
-  if (content === undefined || !isShown(section)) return []
-  return declaredTexts(name, content, context.max_scan_units).map(({ location, text, place }) => ({
-    location,
-    text,
-    found: () => ({
-      matched_in: placePointer(place),
-      text_fingerprint: declaredTextFingerprint(section.salt, text),
-    }),
-  }))
-}
-
-/** The texts of a request that the policy has scanned. */
-export function requestTexts(submission: Submission, base: BaseSections, context: PepgContext): readonly ScannedText[] {
-  const { payload, route_id, declared } = submission
-  const { scope } = context.policy.signature_scan
-  const inSections = DECLARED_NAMES.flatMap(name => sectionTexts(name, declared[name], base[name], context))
-  return [
-    ...(scope.includes("payload") ? [whole("payload", payload)] : []),
-    ...outputText(submission, context),
-    ...(scope.includes("declared") ? [whole("/route_id", route_id), ...inSections] : []),
-  ]
-}
-
-/** The texts that a close adds: those of its opening were scanned at the opening. */
-export function closingTexts(
-  run: Pick<Decided, "ai_output_text">,
-  closing: ShownDeclared,
-  context: PepgContext,
-): readonly ScannedText[] {
-  const { scope } = context.policy.signature_scan
-  return [
-    ...outputText(run, context),
-    ...(scope.includes("declared") ? sectionTexts("closing", closing.declared, closing, context) : []),
-  ]
-}
 
 async function find(
   run: DecidedRun,
@@ -143,9 +75,12 @@ const termsOf = ({ audience, redeem_required, valid_for_seconds }: AskedPermit) 
   valid_for_seconds,
 })
 
+/** Of a policy: what decides which payloads are read. */
+type PayloadReader = Pick<DecidingPolicy, "readerOf" | "reads">
+
 /** What rules see of a payload, as a policy asks for it; undefined where no rule sees anything. */
 export const payloadAsked = (
-  { readerOf, reads }: CompiledPolicy,
+  { readerOf, reads }: PayloadReader,
   route_id: string,
 ): { readonly table: ActTable | undefined } | undefined => {
   const table = readerOf(route_id)?.table
@@ -162,7 +97,7 @@ export function requestGrounds(
   { route_id, declared_tokens }: Pick<Submission, "route_id" | "declared_tokens">,
   { asked, seen }: { readonly asked?: AskedPermit | undefined; readonly seen: PayloadFacts | undefined },
   moment: Pick<Moment, "seed">,
-  policy: CompiledPolicy,
+  policy: PayloadReader,
   seal: Seal,
 ): Grounds {
   const table = policy.readerOf(route_id)?.table
@@ -197,7 +132,7 @@ export async function pepgGate(
   const acted = act === undefined ? {} : { act }
   const { decision, context_hash }: { readonly decision: PepgDecision; readonly context_hash?: string } =
     finding === undefined || policy.signature_scan.mode === "observe"
-      ? decide(policy, { ...sections, ...acted, envelope: run.envelope }, facts)
+      ? policy.decide({ ...sections, ...acted, envelope: run.envelope }, facts)
       : { decision: matched(finding) }
   const grounds = { library_hash: library.library_hash, finding, act, facts, context_hash }
   const evaluation = seal(policyEvaluationSection(run, policy, decision, grounds))

@@ -1,8 +1,9 @@
 /** What a policy alone comes to on a run: required fields, then rules. Budgets and review do not depend on it. */
 import { shown } from "@runseal/core/artifacts/declared-sections"
+import type { DecidedSections, DecisionFacts } from "@runseal/core/seal/deciding-policy"
 import { missingAttestedFields } from "@runseal/core/vocabulary/attested-presence"
 import type { Judgement } from "@runseal/core/wire/policy-requests"
-import { type DecidedSections, type DecisionFacts, decide } from "@runseal/policy/decide"
+import { decide } from "@runseal/policy/decide"
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
 
 /** What a policy is asked about. */

@@ -1,19 +1,14 @@
 /** What the permits of one batch move, and what becomes of each item. */
 import { canonicalize, writtenTexts } from "@runseal/canonical"
-import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
 import { expect, test } from "vitest"
-import { makeDeployment } from "../../../../libs/core/test/fixtures/deployment.ts"
-import { openPermit } from "../../../../libs/core/test/fixtures/permits.ts"
-import type { Draft } from "../pipeline/draft.ts"
-import {
-  OPEN_PERMITS_MAX,
-  type PendingClose,
-  type PendingOpening,
-  type Settlement,
-} from "../pipeline/permits/pending.ts"
-import type { LockedPermit } from "../store/tables/permits-table.ts"
-import { windowName } from "../store/tables/tenant-windows.ts"
-import { NO_PERMITS, type PermitState, type PermitWork, settlePermitWork } from "./settle-permits.ts"
+import { makeDeployment } from "../../../test/fixtures/deployment.ts"
+import { openPermit } from "../../../test/fixtures/permits.ts"
+import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
+import type { Draft } from "../draft.ts"
+import type { LockedPermit } from "./locked-permit.ts"
+import { OPEN_PERMITS_MAX, type PendingClose, type PendingOpening, type Settlement } from "./pending.ts"
+import { NO_PERMITS, type PermitLocks, type PermitWork, settlePermitWork } from "./settle-permits.ts"
+import { windowName } from "./windows.ts"
 
 const NOW = Date.parse("2026-05-04T12:00:00.000Z")
 const TENANT = { tenant_id: "api-key-1", owner: 1 }
@@ -44,7 +39,7 @@ const permitOf = (permit_id: string, reserved: number, changes: Partial<LockedPe
   ...changes,
 })
 
-const stateOf = (total: number, permits: readonly LockedPermit[] = [], open = permits.length): PermitState => ({
+const stateOf = (total: number, permits: readonly LockedPermit[] = [], open = permits.length): PermitLocks => ({
   permits: new Map(permits.map(permit => [permit.permit_id, permit])),
   windows: new Map([
     [windowName({ ...TENANT, ...WINDOW }), { tenant_id: TENANT.tenant_id, ...WINDOW, total, movements: 5 }],
@@ -110,7 +105,7 @@ function world() {
   return { seen, close, opening }
 }
 
-const settle = (work: Partial<PermitWork>, state: PermitState) =>
+const settle = (work: Partial<PermitWork>, state: PermitLocks) =>
   settlePermitWork({ ...NO_PERMITS, ...work }, state, TENANTS)
 const movesOf = ({ movements }: ReturnType<typeof settle>) =>
   movements.map(({ kind, ordinal, tokens, total_after }) => [kind, ordinal, tokens, total_after])

@@ -1,7 +1,7 @@
 /** A stage that failed. The run becomes a stage_error; the cause goes to the log, never into the record. */
 import type { WrittenTexts } from "@runseal/canonical"
-import type { Stage } from "@runseal/core/vocabulary/outcomes"
-import { stageFailed } from "@runseal/core/vocabulary/stage-faults"
+import type { Stage } from "../vocabulary/outcomes.ts"
+import { stageFailed } from "../vocabulary/stage-faults.ts"
 import type { StageFault } from "./draft.ts"
 
 export class StageFailure extends Error {

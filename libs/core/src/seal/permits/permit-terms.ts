@@ -1,11 +1,11 @@
 /** What a permit is asked for, and the times that follow from its admission. */
-import type { OpeningSections } from "@runseal/core/artifacts/opening"
-import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { BudgetWindow, EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
-import type { Sections } from "@runseal/core/artifacts/sections"
-import { permitId } from "@runseal/core/formulas/moment"
-import { clockMillis } from "@runseal/core/vocabulary/scalars"
-import { OPENING_KIND } from "@runseal/core/vocabulary/versions"
+import type { OpeningSections } from "../../artifacts/opening.ts"
+import type { AllowToken } from "../../artifacts/sealed-artifacts.ts"
+import type { BudgetWindow, EnvelopeSection } from "../../artifacts/sealed-sections.ts"
+import type { Sections } from "../../artifacts/sections.ts"
+import { permitId } from "../../formulas/moment.ts"
+import { clockMillis } from "../../vocabulary/scalars.ts"
+import { OPENING_KIND } from "../../vocabulary/versions.ts"
 import type { DraftFacts, PermitTerms, Spending } from "../draft.ts"
 import type { OpeningDraft } from "./pending.ts"
 

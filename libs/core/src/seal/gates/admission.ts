@@ -1,10 +1,10 @@
 /** Gate PEPG_ADMISSION: a run is not admitted unless the attested fields its policy requires are present and say something. */
-import type { PolicyIdentity } from "@runseal/core/formulas/decision"
-import { attestationGapReceipt } from "@runseal/core/formulas/decision"
-import type { DecidedRun } from "@runseal/core/formulas/moment"
-import type { Seal } from "@runseal/core/formulas/seal"
-import { missingAttestedFields } from "@runseal/core/vocabulary/attested-presence"
-import type { AttestedField } from "@runseal/core/vocabulary/decision-codes"
+import type { PolicyIdentity } from "../../formulas/decision.ts"
+import { attestationGapReceipt } from "../../formulas/decision.ts"
+import type { DecidedRun } from "../../formulas/moment.ts"
+import type { Seal } from "../../formulas/seal.ts"
+import { missingAttestedFields } from "../../vocabulary/attested-presence.ts"
+import type { AttestedField } from "../../vocabulary/decision-codes.ts"
 import type { Decided, Stop } from "../draft.ts"
 
 type AdmissionPolicy = PolicyIdentity & { readonly required_attested_fields: readonly AttestedField[] }

@@ -4,12 +4,14 @@
  * again.
  */
 
-import type { RedemptionLeaf } from "@runseal/core/artifacts/anchor"
-import type { EndReason, PermitEndBody } from "@runseal/core/artifacts/permit-end"
-import type { BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
-import { permitEndBody, redemptionLeaf } from "@runseal/core/formulas/permit"
-import type { Tenant } from "@runseal/core/wire/submission"
-import type { Draft } from "../pipeline/draft.ts"
+import type { RedemptionLeaf } from "../../artifacts/anchor.ts"
+import type { EndReason, PermitEndBody } from "../../artifacts/permit-end.ts"
+import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
+import { permitEndBody, redemptionLeaf } from "../../formulas/permit.ts"
+import type { Tenant } from "../../wire/submission.ts"
+import type { Draft } from "../draft.ts"
+import type { TenantHead } from "../tenant-chain.ts"
+import { type LockedPermit, type PermitCounts, storedRedemption } from "./locked-permit.ts"
 import {
   OPEN_PERMITS_MAX,
   type OpeningDraft,
@@ -18,15 +20,8 @@ import {
   PermitRefusal,
   type PermitRefusalReason,
   type Reservation,
-} from "../pipeline/permits/pending.ts"
-import { type LockedPermit, type PermitCounts, storedRedemption } from "../store/tables/permits-table.ts"
-import {
-  type TenantWindowRow,
-  type TokenMovementRow,
-  type WindowKey,
-  windowName,
-} from "../store/tables/tenant-windows.ts"
-import type { TenantHead } from "./tenant-chain.ts"
+} from "./pending.ts"
+import { type WindowKey, type WindowMovement, type WindowTotals, windowName } from "./windows.ts"
 
 /** Open permits of one tenant that are to be ended: at most ENDED_OPENINGS_MAX of them. */
 export type PendingEnd = {
@@ -53,17 +48,17 @@ export type PermitWork = {
 export const NO_PERMITS: PermitWork = { closes: [], ends: [], redemptions: [], openings: [] }
 
 /** What the batch has locked for its permits. */
-export type PermitState = {
+export type PermitLocks = {
   readonly permits: ReadonlyMap<string, LockedPermit>
   /** By windowName. */
-  readonly windows: ReadonlyMap<string, TenantWindowRow>
+  readonly windows: ReadonlyMap<string, WindowTotals>
   /** By owner, of openings. */
   readonly counts: ReadonlyMap<number, PermitCounts>
   /** Milliseconds since the epoch: when movements are made. */
   readonly now: number
 }
 
-export const NOTHING_LOCKED: PermitState = { permits: new Map(), windows: new Map(), counts: new Map(), now: 0 }
+export const NOTHING_LOCKED: PermitLocks = { permits: new Map(), windows: new Map(), counts: new Map(), now: 0 }
 
 /** What became of an item: it is sealed as a run or as a document of a permit, or refused alone. */
 export type MadeOrRefused<Made> = Made | { readonly refusal: unknown }
@@ -76,15 +71,15 @@ export type SettledPermits = {
     | MadeOrRefused<{ readonly opening: OpeningDraft } | { readonly run: Draft }>
     | undefined
   )[]
-  readonly movements: readonly TokenMovementRow[]
+  readonly movements: readonly WindowMovement[]
   /** The windows that moved, as they are afterwards. */
-  readonly windows: readonly TenantWindowRow[]
+  readonly windows: readonly WindowTotals[]
 }
 
 /** Settles the items of a round. An item whose own function throws is refused alone, and moves nothing. */
 export function settlePermitWork(
   { closes, ends, redemptions, openings }: PermitWork,
-  state: PermitState,
+  state: PermitLocks,
   tenants: ReadonlyMap<string, TenantHead>,
 ): SettledPermits {
   const book = openBook(state)
@@ -106,16 +101,16 @@ function alone<Made>(settle: () => Made): MadeOrRefused<Made> {
   }
 }
 
-type Movement = Pick<TokenMovementRow, "charge_id" | "kind" | "tokens">
+type Movement = Pick<WindowMovement, "charge_id" | "kind" | "tokens">
 
 const refuse = (reason: PermitRefusalReason): never => {
   throw new PermitRefusal(reason)
 }
 
 /** The windows as the movements of a round leave them, one after the other. */
-function openBook({ permits, windows, counts, now }: PermitState) {
-  const movements: TokenMovementRow[] = []
-  const moved = new Map<string, TenantWindowRow>()
+function openBook({ permits, windows, counts, now }: PermitLocks) {
+  const movements: WindowMovement[] = []
+  const moved = new Map<string, WindowTotals>()
   /** Permits that this round has closed or ended. */
   const taken = new Set<string>()
   /** Permits that this round has redeemed. */
@@ -129,7 +124,7 @@ function openBook({ permits, windows, counts, now }: PermitState) {
     isActive: (owner: number): boolean => counts.get(owner)?.active === true,
     isFull: (owner: number): boolean => (open.get(owner) ?? 0) >= OPEN_PERMITS_MAX,
     /** The rows of movements made one after the other. @throws PermitRefusal when a total would pass 2^53−1 */
-    follow: (key: WindowKey, made: readonly Movement[]): readonly TokenMovementRow[] => {
+    follow: (key: WindowKey, made: readonly Movement[]): readonly WindowMovement[] => {
       const name = windowName(key)
       const before = moved.get(name) ?? windows.get(name)
       if (before === undefined) throw new Error("every window of a batch is locked before it is built")
@@ -141,7 +136,7 @@ function openBook({ permits, windows, counts, now }: PermitState) {
         return { ...window, ...movement, ordinal, total_after: total, moved_at: now }
       })
     },
-    enter: (rows: readonly TokenMovementRow[]): void => {
+    enter: (rows: readonly WindowMovement[]): void => {
       movements.push(...rows)
       for (const { tenant_id, window_seconds, window_start, ordinal, total_after } of rows) {
         const key = { tenant_id, window_seconds, window_start }
@@ -260,7 +255,7 @@ const clock = (ms: number): string => new Date(ms).toISOString()
 /** The window as a document shows it after its last movement. */
 function windowAfter(
   { charge_id, cap, window_seconds, window_start }: Omit<Reservation, "tokens">,
-  rows: readonly TokenMovementRow[],
+  rows: readonly WindowMovement[],
 ): Omit<BudgetWindow, "tokens" | "reserved" | "ordinal"> & { readonly ordinal: number } {
   const last = rows.at(-1)
   if (last === undefined) throw new Error("what settles a permit moves its window")

@@ -3,12 +3,12 @@
  * a permit reserved is settled at its close.
  */
 
-import type { AllowToken } from "@runseal/core/artifacts/sealed-artifacts"
-import type { BudgetSnapshotSection, BudgetWindow, EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
-import { maccHaltReceipt, windowStart } from "@runseal/core/formulas/decision"
-import { chargeId, type DecidedRun } from "@runseal/core/formulas/moment"
-import type { Seal } from "@runseal/core/formulas/seal"
-import { clockMillis } from "@runseal/core/vocabulary/scalars"
+import type { AllowToken } from "../../artifacts/sealed-artifacts.ts"
+import type { BudgetSnapshotSection, BudgetWindow, EnvelopeSection } from "../../artifacts/sealed-sections.ts"
+import { maccHaltReceipt, windowStart } from "../../formulas/decision.ts"
+import { chargeId, type DecidedRun } from "../../formulas/moment.ts"
+import type { Seal } from "../../formulas/seal.ts"
+import { clockMillis } from "../../vocabulary/scalars.ts"
 import type { Stop } from "../draft.ts"
 import type { Reservation } from "../permits/pending.ts"
 

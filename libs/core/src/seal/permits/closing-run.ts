@@ -1,8 +1,8 @@
 /** The run that closes a permit: its opening as it was sealed, and what the close adds. */
 import { type JsonObject, writtenTexts } from "@runseal/canonical"
-import { DECLARED_NAMES, type DeclaredName, type ShownDeclared, shown } from "@runseal/core/artifacts/declared-sections"
-import type { TransportSection } from "@runseal/core/artifacts/derived-sections"
-import type { Opening } from "@runseal/core/artifacts/opening"
+import { DECLARED_NAMES, type DeclaredName, type ShownDeclared, shown } from "../../artifacts/declared-sections.ts"
+import type { TransportSection } from "../../artifacts/derived-sections.ts"
+import type { Opening } from "../../artifacts/opening.ts"
 import {
   type ActFailureCode,
   type ActOutcome,
@@ -10,14 +10,14 @@ import {
   type ClosingDeclared,
   type PermitUseSection,
   type Redemption,
-} from "@runseal/core/artifacts/permit-sections"
-import type { EnvelopeSection } from "@runseal/core/artifacts/sealed-sections"
-import { type DeclaredSources, declaredView } from "@runseal/core/derivation/v2/declared-view"
-import { transportSection } from "@runseal/core/derivation/v2/execution-sections"
-import { closingSection, permitUseSection } from "@runseal/core/formulas/permit"
-import { closedPayloadSection } from "@runseal/core/formulas/pre-execution"
-import { declaredTokens } from "@runseal/core/vocabulary/declared-tokens"
-import type { Tenant } from "@runseal/core/wire/submission"
+} from "../../artifacts/permit-sections.ts"
+import type { EnvelopeSection } from "../../artifacts/sealed-sections.ts"
+import { type DeclaredSources, declaredView } from "../../derivation/v2/declared-view.ts"
+import { transportSection } from "../../derivation/v2/execution-sections.ts"
+import { closingSection, permitUseSection } from "../../formulas/permit.ts"
+import { closedPayloadSection } from "../../formulas/pre-execution.ts"
+import { declaredTokens } from "../../vocabulary/declared-tokens.ts"
+import type { Tenant } from "../../wire/submission.ts"
 import type { PepgPass } from "../gates/pepg.ts"
 import type { Passage } from "../run-passage.ts"
 import type { Watch } from "../stage-failure.ts"
