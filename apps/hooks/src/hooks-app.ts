@@ -32,12 +32,17 @@ export type AgentOf = (parse: ParseHook) => Agent<object>
 /** @param agents whose hooks are served */
 export function hooksApp(parts: HookParts, agents: readonly AgentOf[] = [claudeCode]): Hono {
   const app = new Hono()
-  for (const agent of agents) serve(app, agent(parts.parse), parts)
+  for (const agentOf of agents) {
+    const agent = agentOf(parts.parse)
+    app.post(`/hooks/${agent.name}`, hookHandler(agent, parts))
+  }
   return app
 }
 
-function serve<Answer extends object>(app: Hono, agent: Agent<Answer>, parts: HookParts): void {
-  app.post(`/hooks/${agent.name}`, async c => {
+/** Answers the hooks of one agent. */
+export const hookHandler =
+  <Answer extends object>(agent: Agent<Answer>, parts: HookParts) =>
+  async (c: Context): Promise<Response> => {
     const settings = parts.settings(c)
     const event = await eventOf(agent, parts, c, settings)
     if (event instanceof Unreadable) return c.json(agent.denied(cannotDecide(event.message)))
@@ -45,8 +50,7 @@ function serve<Answer extends object>(app: Hono, agent: Agent<Answer>, parts: Ho
     const deadlineMs = event.kind === "before" ? DECISION_MS[goesOn(settings) ? "open" : "closed"] : CLOSE_MS
     const calls = sealedCalls(agent.name, serviceCalls(parts.fetch, c, deadlineMs), settings)
     return answer(c, agent, event, settings, await decisionOf(calls, event))
-  })
-}
+  }
 
 /** Whether a call is made without a decision. */
 const goesOn = ({ mode, fail }: HookSettings): boolean => mode === "observe" || fail === "open"

@@ -2,7 +2,7 @@
 import { canonicalize, digest, type JsonObject, readStrictJson } from "@runseal/canonical"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_REPLAYED_HEADER } from "@runseal/core/wire/idempotency-key"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import protobuf from "protobufjs/light.js"
 import { isUnknown, operationOf } from "./conventions.ts"
 import { runOf } from "./genai-spans.ts"
@@ -40,10 +40,10 @@ const OF_THE_REQUEST: readonly number[] = [401, 403, 429, 503]
 /** Code of a refusal because the same span is sealed for another request at this moment. */
 const UNDER_WAY = "request_in_progress"
 
-export function otlpApp(given: OtlpParts): Hono {
-  const app = new Hono()
+/** Answers `POST /v1/traces`. */
+export function traceHandler(given: OtlpParts): (c: Context) => Promise<Response> {
   const parts: SendParts = { ...given, settled: createSettledSpans() }
-  app.post("/v1/traces", async c => {
+  return async c => {
     const { encoding, bytes } = await parts.read(c, countFields)
     const request = decoded(encoding, bytes)
     const spans = readSpans(request)
@@ -66,8 +66,7 @@ export function otlpApp(given: OtlpParts): Hono {
     if (passing !== undefined) return passing
     const refused = sent.flatMap(({ refused }) => refused ?? [])
     return answer(c, encoding, partialSuccess(unreadable, refused, unknown))
-  })
-  return app
+  }
 }
 
 /** Of such a body no span would be read, and its sender would not learn it. */

@@ -2,8 +2,10 @@
 import type { JsonObject } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ERROR_CODE_NAMES, ERROR_CODES } from "@runseal/core/wire/error-codes"
+import { Hono } from "hono"
 import { describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
+import { type Handlers, mountEndpoints } from "../src/http/endpoint-routes.ts"
 import {
   type Described,
   DOCUMENT,
@@ -51,7 +53,11 @@ describe("the document", () => {
   /** A route of the application as the document writes it; a rest of a path is one parameter or more. */
   const described = (path: string): RegExp =>
     new RegExp(
-      `^${path.replace("{.+}", "").replaceAll(".", "\\.").replaceAll(/:\w+/g, "\\{\\w+\\}").replace(/\*$/, ".+")}$`,
+      `^${path
+        .replace(/:\w+\{\.\+\}$/, "*")
+        .replaceAll(".", "\\.")
+        .replaceAll(/:\w+/g, "\\{\\w+\\}")
+        .replace(/\*$/, ".+")}$`,
     )
   const routes = () => createApp(service().deps).routes.filter(({ method }) => method !== "ALL")
 
@@ -67,6 +73,17 @@ describe("the document", () => {
       one => !routes().some(({ method, path }) => method === one.method && described(path).test(one.template)),
     )
     expect(invented.map(({ method, template }) => `${method} ${template}`)).toEqual([])
+  })
+
+  test("an endpoint without a handler stops the start, and so does a handler without an endpoint", () => {
+    const { deps } = service()
+    const handler = (): Response => new Response()
+    const handlers = Object.fromEntries(ENDPOINTS.map(({ operation }) => [operation.operationId, handler]))
+    const { health: _, ...others } = handlers
+    const mount = (...tables: readonly Handlers[]) => mountEndpoints(new Hono(), deps, tables)
+    expect(() => mount(handlers)).not.toThrow()
+    expect(() => mount(others)).toThrow("the endpoint health has no handler")
+    expect(() => mount(handlers, { invented: handler })).toThrow("handlers without an endpoint: invented")
   })
 
   test("names each operation once", () => {

@@ -1,10 +1,11 @@
 /** The HTTP application: the order of middleware, which routes need a key, and the one place where errors are rendered. */
 
-import { type ConsoleParts, createConsole } from "@runseal/console"
+import { createConsole } from "@runseal/console"
 import { REQUEST_ID_HEADER, REQUEST_ID_MAX_LENGTH } from "@runseal/core/wire/error-codes"
 import { errorAnswer } from "@runseal/core/wire/service-answers"
-import { type HookParts, hooksApp } from "@runseal/hooks/hooks-app"
-import { otlpApp } from "@runseal/otlp/otlp-app"
+import { claudeCode } from "@runseal/hooks/claude-code"
+import { type HookParts, hookHandler } from "@runseal/hooks/hooks-app"
+import { traceHandler } from "@runseal/otlp/otlp-app"
 import { type Context, Hono, type MiddlewareHandler } from "hono"
 import { HTTPException } from "hono/http-exception"
 import { requestId } from "hono/request-id"
@@ -13,10 +14,10 @@ import type { Deps } from "./deps.ts"
 import { followedRequest } from "./followed-steps.ts"
 import { adminOnly, auditorsRead, authenticate, readersOnly, unauthorized } from "./http/access/authentication.ts"
 import { callerName } from "./http/access/caller.ts"
-import { limitAuditors, limitNameOf, limitRequests } from "./http/access/rate-limit.ts"
+import { limitAuditors, limitRequests } from "./http/access/rate-limit.ts"
 import { isShared } from "./http/access/request-counter.ts"
 import { createBodyRoom } from "./http/body-room.ts"
-import { knownParameters } from "./http/discovery/known-parameters.ts"
+import { type Handler, type Handlers, mountEndpoints, PUBLIC_ROUTES } from "./http/endpoint-routes.ts"
 import { readHook, readHookSettings, refusalOfHook } from "./http/hook-body.ts"
 import { holdBodies } from "./http/json-body.ts"
 import { readBodyWithNulls } from "./http/request-bodies.ts"
@@ -53,10 +54,8 @@ import { withWaitLimit } from "./store/driver/wait-limit.ts"
 import { ActorRefused, AlreadyDone } from "./store/tables/admin-events.ts"
 import type { Route } from "./telemetry.ts"
 
-type Routes = (deps: Deps) => Hono
-
-/** Answered without a key, or authenticated by themselves. Every other route needs an authenticated caller. */
-const PUBLIC_ROUTES: readonly Routes[] = [
+/** The handlers of every endpoint, by its id. */
+const HANDLERS: readonly ((deps: Deps) => Handlers)[] = [
   indexRoutes,
   healthRoutes,
   logRoutes,
@@ -67,9 +66,6 @@ const PUBLIC_ROUTES: readonly Routes[] = [
   sessionRoutes,
   verifyPageRoutes,
   discoveryRoutes,
-]
-/** Under /admin/: for admin keys and auditors, and for the anonymous caller of open mode. They only read; sharing asks for the right to it itself. */
-const READER_ROUTES: readonly Routes[] = [
   adminRunRoutes,
   adminPermitRoutes,
   usageRoutes,
@@ -79,11 +75,17 @@ const READER_ROUTES: readonly Routes[] = [
   eventRoutes,
   deliveryRoutes,
   shareRoutes,
+  keyRoutes,
+  claimRoutes,
+  policyRoutes,
+  publicationRoutes,
+  destinationRoutes,
+  executeRoutes,
+  permitRoutes,
+  exportRoutes,
+  runRoutes,
+  attestationRoutes,
 ]
-/** Under /admin/: for admin keys, and for the anonymous caller of open mode. */
-const ADMIN_ROUTES: readonly Routes[] = [keyRoutes, claimRoutes, policyRoutes, publicationRoutes, destinationRoutes]
-/** Answered to every authenticated caller, with the caller's own records only. */
-const CALLER_ROUTES: readonly Routes[] = [executeRoutes, permitRoutes, exportRoutes, runRoutes, attestationRoutes]
 
 /** The application over its parts; `app.request()` takes the same way as a request from the socket. */
 export function createApp(deps: Deps): Hono {
@@ -93,21 +95,12 @@ export function createApp(deps: Deps): Hono {
   app.use(holdBodies(createBodyRoom(), c => callerName(c, deps)))
   app.use(reportAnswers(deps))
   if (isShared(deps.db)) app.use(boundWaits)
-  app.use(knownParameters("public"))
-  const everybody = new Hono()
-  for (const routes of PUBLIC_ROUTES) everybody.route("/", routes(deps))
-  everybody.route("/", consoleRoutes(app))
-  app.route("/", everybody)
-  app.use((c, next) => Promise.resolve(nearMiss(everybody, c) ?? next()))
-  app.use("/admin/*", authenticate(deps), readersOnly, limitAuditors(deps), knownParameters("admin"))
-  for (const routes of READER_ROUTES) app.route("/", routes(deps))
-  app.use("/admin/*", adminOnly)
-  for (const routes of ADMIN_ROUTES) app.route("/", routes(deps))
+  mountEndpoints(app, deps, [...HANDLERS.map(handlers => handlers(deps)), doorHandlers(app, deps)])
+  // What follows is asked for what is no endpoint.
+  app.use((c, next) => Promise.resolve(nearMiss(app, c, route => PUBLIC_ROUTES.has(route)) ?? next()))
+  app.use("/admin/*", authenticate(deps), readersOnly, limitAuditors(deps), adminOnly)
   app.all("/admin/*", c => c.notFound())
-  app.use(authenticate(deps, limitNameOf), auditorsRead, limitRequests(deps), knownParameters("key"))
-  for (const routes of CALLER_ROUTES) app.route("/", routes(deps))
-  app.route("/", hookRoutes(app))
-  app.route("/", traceRoutes(app, deps))
+  app.use(authenticate(deps, "shared"), auditorsRead, limitRequests(deps, "shared"))
   app.notFound(c => nearMiss(app, c) ?? renderRefusal(noSuchEndpoint(), c, deps))
   app.onError(async (error, c) => {
     if (error instanceof AlreadyDone) {
@@ -192,35 +185,33 @@ function asHttpError(error: unknown): HttpError | undefined {
   return undefined
 }
 
-// The doors that the service itself serves. Each is a client of the public API: it sends ordinary requests with its caller's key or session.
-
-/** The routes of `/hooks/…`. @param app the service, which answers what they send */
-const hookRoutes = (app: Hono): Hono => {
+/**
+ * The doors that the service itself serves. Each is a client of the public API: it sends ordinary requests with its caller's key or session.
+ * @param app the service, which answers what they send
+ */
+function doorHandlers(app: Hono, { telemetry }: Pick<Deps, "telemetry">): Handlers {
   const fetch: HookParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
-  return hooksApp({
-    fetch,
-    settings: readHookSettings,
-    read: readHook,
-    parse: readBodyWithNulls,
-    refusal: refusalOfHook,
-  })
-}
-
-/** The routes of `/console`, for people in a browser. Every page finds its visitor by the session itself. @param app as above */
-function consoleRoutes(app: Hono): Hono {
-  const fetch: ConsoleParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
+  // For people in a browser. Every page finds its visitor by the session itself.
   const pages = createConsole({ fetch })
-  const answer = (c: Context): Response | Promise<Response> => pages.fetch(c.req.raw, c.env)
-  const page = "/console/:page{.+}"
-  return new Hono().get("/console", answer).get(page, answer).post(page, answer)
+  const page: Handler = c => pages.fetch(c.req.raw, c.env)
+  const parse = readBodyWithNulls
+  return {
+    console: page,
+    console_page: page,
+    console_form: page,
+    hook_claude_code: hookHandler(claudeCode(parse), {
+      fetch,
+      settings: readHookSettings,
+      read: readHook,
+      parse,
+      refusal: refusalOfHook,
+    }),
+    export_traces: traceHandler({
+      fetch,
+      read: readTraces,
+      refusal: refuseTraces,
+      retry: retryTraces,
+      count: telemetry.spansReceived,
+    }),
+  }
 }
-
-/** `POST /v1/traces`. @param app the service, which answers what it sends */
-const traceRoutes = (app: Hono, { telemetry }: Pick<Deps, "telemetry">): Hono =>
-  otlpApp({
-    fetch: (request, env) => app.fetch(request, env ?? {}),
-    read: readTraces,
-    refusal: refuseTraces,
-    retry: retryTraces,
-    count: telemetry.spansReceived,
-  })

@@ -1,5 +1,4 @@
 /** An endpoint as the OpenAPI document describes it: what it takes, and every status it can answer. */
-
 import { ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
 import { errorAnswer, errorAnswerSchema } from "@runseal/core/wire/service-answers"
 import type { BaseIssue, BaseSchema } from "valibot"
@@ -8,10 +7,10 @@ import type { QuerySchema } from "./queries.ts"
 export type AnySchema = BaseSchema<unknown, unknown, BaseIssue<unknown>>
 
 /**
- * Which callers are answered: all of them; those with a key, and in open mode all; or those with an admin key, and in open mode
- * all. A test compares it with the middleware of the application.
+ * Which callers are answered: all of them; those with a key; admin keys and auditors; or admin keys. In open mode the anonymous caller is
+ * each of these.
  */
-export type Access = "public" | "key" | "admin"
+export type Access = "public" | "key" | "reader" | "admin"
 
 /**
  * `POST /attest` has a limit of its own, and so have hooks and closing and redeeming permits, and opening sessions; all other endpoints that need a key, but for /admin/,
@@ -58,8 +57,10 @@ export type Endpoint = {
   readonly summary: string
   readonly description?: string
   readonly access: Access
-  /** The limit a request counts against. */
+  /** The limit a request counts against: by key, or by address where the endpoint is public. Readers that are auditors share one. */
   readonly limit?: LimitName
+  /** Answered to an auditor's key although it is no read: nothing comes of it. */
+  readonly auditors?: true
   /** Takes an idempotency key. */
   readonly idempotent?: true
   /** Takes an idempotency key that is used up: a later request under it is refused. */

@@ -2,15 +2,15 @@
 import { type HttpError, notFound } from "../http-error.ts"
 
 /** A key's id from the path. @throws HttpError 404 for a text that is no id */
-export const readKeyId = (text: string): number => readId(text, noSuchKey)
+export const readKeyId = (text: string | undefined): number => readId(text, noSuchKey)
 export const noSuchKey = (): HttpError => notFound("There is no such key.")
 
 /** A run's id from the path. @throws HttpError 404 for a text that is no id */
-export const readRunId = (text: string): number => readId(text, noSuchRun)
+export const readRunId = (text: string | undefined): number => readId(text, noSuchRun)
 export const noSuchRun = (): HttpError => notFound("There is no such run.")
 
 /** A number from the path. @throws what `missing` makes, for a text that is none */
-export function readId(text: string, missing: () => HttpError): number {
+export function readId(text = "", missing: () => HttpError): number {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(id)) throw missing()
   return id

@@ -13,7 +13,7 @@ export function readPermitsQuery(url: string): { readonly state: PermitState | u
 }
 
 /** A permit's id from the path. @throws HttpError 404 for a text that is no id */
-export function readPermitId(text: string): string {
+export function readPermitId(text = ""): string {
   if (!v.is(permitIdSchema, text)) throw noSuchPermit()
   return text
 }

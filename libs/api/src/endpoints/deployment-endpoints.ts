@@ -24,8 +24,8 @@ import {
 import { PERMIT_ID } from "./permits-endpoints.ts"
 import { RUN_ENDPOINTS } from "./runs-endpoints.ts"
 
-const READ = { method: "get", tag: "The deployment", access: "admin", refusals: [429] } as const
-const ONE = { ...READ, refusals: [404, 429] } as const
+const READ = { method: "get", tag: "The deployment", access: "reader" } as const
+const ONE = { ...READ, refusals: [404] } as const
 const ORDINAL: PathParameter = { ...RUN_ID, description: "Ordinal of the event." }
 
 /** What is read of one run beside its record: the same as its key reads. */
@@ -55,7 +55,7 @@ export const DEPLOYMENT_ENDPOINTS: readonly Endpoint[] = [
     id: "admin_export_runs",
     summary: "The records of one key, oldest first, with a statement that proves them complete",
     query: keyExportQuerySchema,
-    refusals: [404, 406, 429],
+    refusals: [404, 406],
     answers: { 200: bytes("application/x-ndjson", "As GET /runs/export answers that key.") },
   },
   {
@@ -130,7 +130,7 @@ export const DEPLOYMENT_ENDPOINTS: readonly Endpoint[] = [
     id: "export_admin_events",
     summary: "All admin events, oldest first, with a statement that proves them complete",
     query: auditExportQuerySchema,
-    refusals: [406, 429],
+    refusals: [406],
     answers: { 200: bytes("application/x-ndjson", "The statement and the events, one JSON document a line.") },
   },
   {

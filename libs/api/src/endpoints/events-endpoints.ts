@@ -1,5 +1,4 @@
 /** Events, and where they are delivered. */
-
 import {
   deliveryListSchema,
   resumedDestinationSchema,
@@ -21,12 +20,13 @@ import { bytes, type Endpoint, json, RUN_ID } from "../endpoint.ts"
 import { eventsQuerySchema } from "../queries.ts"
 
 const ADMIN = { tag: "Events", access: "admin" } as const
+const READER = { ...ADMIN, access: "reader" } as const
 const path_parameters = { id: { ...RUN_ID, description: "Destination identifier." } }
 const max_bytes = BODY_MAX_BYTES
 
 export const EVENT_ENDPOINTS: readonly Endpoint[] = [
   {
-    ...ADMIN,
+    ...READER,
     method: "get",
     path: "/admin/events",
     id: "events",
@@ -34,7 +34,6 @@ export const EVENT_ENDPOINTS: readonly Endpoint[] = [
     description:
       "Of all callers; for admin keys, and for auditors who read all keys. The position of the last line is the next `after`; no line: there is nothing new.",
     query: eventsQuerySchema,
-    refusals: [429],
     answers: { 200: bytes("*/*", "One event a line: application/x-ndjson, or text/plain where the format is cef.") },
   },
   {
@@ -120,13 +119,12 @@ export const EVENT_ENDPOINTS: readonly Endpoint[] = [
     refusals: [404],
   },
   {
-    ...ADMIN,
+    ...READER,
     method: "get",
     path: "/admin/deliveries",
     id: "deliveries",
     summary: "How far each delivery is",
     description: "For admin keys, and for auditors who read all keys.",
-    refusals: [429],
     answers: { 200: json(deliveryListSchema, "Position, backlog, lag and failures of each destination.") },
   },
 ]

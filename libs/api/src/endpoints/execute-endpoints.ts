@@ -120,6 +120,7 @@ export const EXECUTE_ENDPOINTS: readonly Endpoint[] = [
     ...EXECUTE,
     path: "/dcae/verify",
     id: "dcae_verify",
+    auditors: true,
     summary: "Verify a document with the server's own keys",
     description: "A document of any kind. A convenience, not third-party evidence.",
     body: {

@@ -27,6 +27,7 @@ import { bundleQuerySchema, reportQuerySchema, sharesQuerySchema } from "../quer
 import { SAVED_AS } from "./runs-endpoints.ts"
 
 const ADMIN = { tag: "Keys and publication", access: "admin" } as const
+const READER = { ...ADMIN, access: "reader" } as const
 const PUBLIC = { method: "get", tag: "Published bundles", access: "public" } as const
 
 const ETAG = { description: "SHA-256 of the bytes.", schema: { type: "string" }, required: true }
@@ -134,7 +135,7 @@ export const KEY_ENDPOINTS: readonly Endpoint[] = [
     refusals: [404],
   },
   {
-    ...ADMIN,
+    ...READER,
     method: "post",
     path: "/admin/runs/{id}/share",
     id: "share_run",
@@ -145,20 +146,19 @@ export const KEY_ENDPOINTS: readonly Endpoint[] = [
     path_parameters: { id: RUN_ID },
     body: { schema: shareRequestSchema, max_bytes: SMALL_BODY_MAX_BYTES, example: { expires_in_seconds: 86_400 } },
     answers: { 201: json(madeShareSchema, "The link, shown here and nowhere else.") },
-    refusals: [404, 429],
+    refusals: [404],
   },
   {
-    ...ADMIN,
+    ...READER,
     method: "get",
     path: "/admin/shares",
     id: "shares",
     summary: "What is shared now, the newest link first",
     query: sharesQuerySchema,
     answers: { 200: json(sharesPageSchema, "A page of links, without their tokens.") },
-    refusals: [429],
   },
   {
-    ...ADMIN,
+    ...READER,
     method: "delete",
     path: "/admin/shares/{id}",
     id: "revoke_share",
@@ -167,7 +167,7 @@ export const KEY_ENDPOINTS: readonly Endpoint[] = [
     description: "For admin keys; an auditor ends those of its own key.",
     path_parameters: { id: { ...RUN_ID, description: "Number of the link." } },
     answers: { 200: json(revokedShareSchema, "Nothing is read under it any more.") },
-    refusals: [404, 429],
+    refusals: [404],
   },
   {
     ...SHARED,

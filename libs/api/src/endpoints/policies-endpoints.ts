@@ -19,6 +19,7 @@ export const loadPolicySchema = v.strictObject({ ...loadPolicyRequestSchema.entr
 export const dryRunSchema = v.strictObject({ ...dryRunRequestSchema.entries, policy })
 
 const ADMIN = { tag: "Policies", access: "admin" } as const
+const READER = { ...ADMIN, access: "reader" } as const
 const VERSION: PathParameter = { ...RUN_ID, description: "Version of a policy, from 1 on." }
 const POLICY = {
   policy_id: "regulated-payments",
@@ -52,25 +53,24 @@ const POLICY = {
 
 export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   {
-    ...ADMIN,
+    ...READER,
     method: "get",
     path: "/admin/policies",
     id: "list_policies",
     summary: "Every policy that was in force, newest first",
     description: "For admin keys, and for auditors who read all keys.",
-    refusals: [429],
     query: policiesQuerySchema,
     answers: { 200: json(policiesPageSchema, "A page of policies. The first of all is the one in force.") },
   },
   {
-    ...ADMIN,
+    ...READER,
     method: "get",
     path: "/admin/policies/{version}",
     id: "policy_version",
     summary: "One policy that was in force",
     description:
       "For admin keys, and for auditors who read all keys. Saved as a file it is what `verifier --decided-by` takes.",
-    refusals: [404, 429],
+    refusals: [404],
     path_parameters: { version: VERSION },
     answers: { 200: json(foundPolicySchema, "The policy with its hash. 404 for a version that there is not.") },
   },

@@ -63,6 +63,7 @@ export const SESSION_ENDPOINTS: readonly Endpoint[] = [
     method: "delete",
     path: "/session",
     id: "close_session",
+    auditors: true,
     summary: "Sign out",
     answers: { 200: json(closedSessionSchema, "The session has ended. A key in the header stays as it is.") },
   },

@@ -102,8 +102,8 @@ export function refusalsOf(operation: Endpoint): readonly RefusalStatus[] {
   const found = new Set<RefusalStatus>([
     ...authenticated,
     // With a session cookie a request that changes something needs its CSRF token.
-    ...(access === "admin" || (access === "key" && method !== "get") ? ([403] as const) : []),
-    ...(limit === undefined ? [] : ([429] as const)),
+    ...(access === "admin" || access === "reader" || (access === "key" && method !== "get") ? ([403] as const) : []),
+    ...(limit === undefined && access !== "reader" ? [] : ([429] as const)),
     ...(idempotent === undefined && once === undefined ? [] : ([400, 409] as const)),
     ...(refusesUnknown(operation) ? ([400] as const) : []),
     ...(body === undefined ? [] : ([400, 408, 413] as const)),

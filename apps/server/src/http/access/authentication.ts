@@ -1,5 +1,4 @@
 /** Authentication by API key or by a session, and the check for admin keys. docs/api.md, "Keys" and "Sessions". */
-
 import type { LimitName } from "@runseal/api/endpoint"
 import { KEY_HEADER } from "@runseal/core/wire/key-requests"
 import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
@@ -32,13 +31,12 @@ type Doorkeepers = CookieParts & { readonly keys: KeyDirectory; readonly session
 /**
  * Middleware that finds the caller. In open mode that is the anonymous caller, whatever the header holds; in locked mode a header
  * that is missing, malformed, unknown or of a revoked key is refused. Without the header the session of the cookie counts.
- * @param limitOf the rate limit of a request; absent where there is none
+ * @param limit the rate limit of its requests; absent where there is none
  */
-export function authenticate(deps: Doorkeepers, limitOf?: (c: Context) => LimitName): MiddlewareHandler {
+export function authenticate(deps: Doorkeepers, limit?: LimitName): MiddlewareHandler {
   return async (c, next) => {
     const key = c.req.header(KEY_HEADER)
     const session = key === undefined ? await sessionOf(c, deps) : undefined
-    const limit = limitOf?.(c)
     const admission: Admission = await (session === undefined
       ? deps.keys.admit(key, limit)
       : deps.keys.admitHash(session.secret_hash, limit))
@@ -76,13 +74,9 @@ export const readersOnly: MiddlewareHandler = async (c, next) => {
   await next()
 }
 
-/** Requests of an auditor's key that are no reads, and are answered all the same: nothing comes of them. */
-const VERIFY = "/dcae/verify"
-
 /** An auditor's key reads and verifies, and does nothing. */
 export const auditorsRead: MiddlewareHandler = async (c, next) => {
-  const reads = c.req.method === "GET" || c.req.method === "HEAD" || c.req.path === VERIFY
-  if (callerOf(c).scope === "auditor" && !reads)
+  if (callerOf(c).scope === "auditor" && !READS.has(c.req.method))
     throw new HttpError("read_only_key", "This is the key of an auditor: it reads and verifies, and does nothing.")
   await next()
 }

@@ -107,38 +107,25 @@ function tooManyRequests(allowance: Allowance): HttpError {
   return new HttpError("rate_limited", sentence, { "Retry-After": `${seconds}`, ...rateLimitFields(allowance) })
 }
 
-/** A hook opens and closes permits, and each of these requests is counted besides. */
-const CLOSE = /^\/(?:permits\/[^/]+\/close|hooks\/.+)$/
-
-/** The limit that counts an authenticated request. */
-export function limitNameOf({ req: { path } }: Context): LimitName {
-  if (path === "/attest") return "attest"
-  return CLOSE.test(path) ? "permits" : "shared"
-}
-
 type Limiting = Proxies & { readonly rateLimits: RateLimits }
 
 /** `/admin/*` has no rate limit but for auditors, who are strangers to the deployment: they share that of the other endpoints. */
 export function limitAuditors(parts: Limiting): MiddlewareHandler {
-  const limit = limited(parts, () => "shared", callerOf)
+  const limit = limited(parts, "shared", callerOf)
   return (c, next) => (callerOf(c).scope === "auditor" ? limit(c, next) : next())
 }
 
 /** Registered after authentication: a request without a valid key is not counted. */
-export const limitRequests = (parts: Limiting): MiddlewareHandler => limited(parts, limitNameOf, callerOf)
+export const limitRequests = (parts: Limiting, name: LimitName): MiddlewareHandler => limited(parts, name, callerOf)
 
 /** For an endpoint without keys: counts requests by the caller's address. */
 export const limitByAddress = (parts: Limiting, name: LimitName): MiddlewareHandler =>
-  limited(
-    parts,
-    () => name,
-    () => ANONYMOUS,
-  )
+  limited(parts, name, () => ANONYMOUS)
 
-function limited(parts: Limiting, nameOf: (c: Context) => LimitName, whose: (c: Context) => Caller): MiddlewareHandler {
+function limited(parts: Limiting, name: LimitName, whose: (c: Context) => Caller): MiddlewareHandler {
   return async (c, next) => {
     const address = callerAddress(c, parts)
-    const allowance = await parts.rateLimits.admit(nameOf(c), whose(c), address, c.get("counted"))
+    const allowance = await parts.rateLimits.admit(name, whose(c), address, c.get("counted"))
     if (!allowance.admitted) throw tooManyRequests(allowance)
     await next()
     for (const [field, value] of Object.entries(rateLimitFields(allowance))) c.res.headers.set(field, value)

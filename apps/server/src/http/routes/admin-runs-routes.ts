@@ -7,7 +7,7 @@ import type {
   AdminRunsPage,
   PublicationsPage,
 } from "@runseal/core/wire/admin-answers"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { listAllPermits, listAllRuns, type Owners } from "../../store/tables/all-owners.ts"
 import { listKeys } from "../../store/tables/api-keys.ts"
@@ -15,6 +15,7 @@ import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import { listPublications } from "../../store/tables/publications-table.ts"
 import { ANONYMOUS, ANONYMOUS_KEY_ID, callerOf, tenantOfKey } from "../access/caller.ts"
 import { nextOf, readAdminPermits, readAdminRuns, readPublished } from "../admin-query.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { noSuchKey } from "../path-ids.ts"
 import { noSuchPermit, readPermitId } from "../permit-query.ts"
 import { asRange, readQuery } from "../query.ts"
@@ -26,8 +27,6 @@ import { permitRecord, permitSummary } from "./permit-views.ts"
 import { runRecord, runSummary } from "./run-views.ts"
 import { runParts } from "./runs-routes.ts"
 
-const BASE = "/admin/runs"
-
 /** Whose rows a list shows: those of the key that was asked for, of those that the caller reads. */
 export function ownersOf(c: Context, key: number | undefined): Owners {
   const { reads } = callerOf(c)
@@ -35,25 +34,27 @@ export function ownersOf(c: Context, key: number | undefined): Owners {
   return readsOwner(callerOf(c), key) ? [key] : []
 }
 
-export function adminRunRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get(BASE, async c => {
-    const { page, key, filters } = readAdminRuns(c.req.url)
-    const rows = await deps.reads.growing(source => listAllRuns(source, ownersOf(c, key), filters, page))
-    const runs = rows.map(row => ({ ...runSummary(row), key_id: row.owner }))
-    const next = nextOf(rows, page.limit, ({ run_id }) => run_id)
-    return c.json({ ok: true, limit: page.limit, runs, ...next } satisfies AdminRunsPage)
-  })
-  app.get(`${BASE}/export`, async c => {
-    const { key, ...range } = readQuery(keyExportQuerySchema, c.req.url)
-    return sendExport(c, deps, await tenantRead(c, deps, key), asRange(range))
-  })
-  app.get(`${BASE}/:id`, async c => {
-    const row = await anyRun(c, deps)
-    const record = await runRecord(row, sealed => explained(c, deps, sealed))
-    return c.json({ ...record, key_id: row.owner } satisfies AdminRunRecord)
-  })
-  return app.route("/", runParts(deps, BASE, anyRun))
+export function adminRunRoutes(deps: Deps): Handlers {
+  return {
+    admin_runs: async c => {
+      const { page, key, filters } = readAdminRuns(c.req.url)
+      const rows = await deps.reads.growing(source => listAllRuns(source, ownersOf(c, key), filters, page))
+      const runs = rows.map(row => ({ ...runSummary(row), key_id: row.owner }))
+      const next = nextOf(rows, page.limit, ({ run_id }) => run_id)
+      return c.json({ ok: true, limit: page.limit, runs, ...next } satisfies AdminRunsPage)
+    },
+    admin_export_runs: async c => {
+      const { key, ...range } = readQuery(keyExportQuerySchema, c.req.url)
+      return sendExport(c, deps, await tenantRead(c, deps, key), asRange(range))
+    },
+    admin_run: async c => {
+      const row = await anyRun(c, deps)
+      const record = await runRecord(row, sealed => explained(c, deps, sealed))
+      return c.json({ ...record, key_id: row.owner } satisfies AdminRunRecord)
+    },
+    // The same as a key reads of its own runs.
+    ...Object.fromEntries(Object.entries(runParts(deps, anyRun)).map(([id, handler]) => [`admin_${id}`, handler])),
+  }
 }
 
 /** The tenant of a key that the caller reads. @throws HttpError 404 */
@@ -64,31 +65,31 @@ async function tenantRead(c: Context, { db }: Pick<Deps, "db">, key: number) {
   return tenantOfKey(key)
 }
 
-export function adminPermitRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get("/admin/permits", async c => {
-    const { page, key, state } = readAdminPermits(c.req.url)
-    const rows = await deps.reads.growing(source => listAllPermits(source, ownersOf(c, key), state, page))
-    const permits = rows.map(row => ({ ...permitSummary(row), key_id: row.owner }))
-    const next = nextOf(rows, page.limit, placeText)
-    return c.json({ ok: true, limit: page.limit, permits, ...next } satisfies AdminPermitsPage)
-  })
-  app.get("/admin/permits/:id", async c => {
-    const found = await findHeldPermit(deps.db, readPermitId(c.req.param("id")))
-    if (found === undefined || !readsOwner(callerOf(c), found.owner)) throw noSuchPermit()
-    return c.json({ ...permitRecord(found), key_id: found.owner } satisfies AdminPermitRecord)
-  })
-  app.get("/admin/published", async c => {
-    const { limit, before, key } = readPublished(c.req.url)
-    const rows = await listPublications(deps.db, ownersOf(c, key), { limit, before })
-    const published = rows.map(({ owner, published_at, ...row }) => ({
-      ...row,
-      key_id: owner,
-      url: publicBundleUrl(c, deps, row.token),
-      published_at: new Date(published_at).toISOString(),
-    }))
-    const next = nextOf(rows, limit, ({ run_id }) => run_id)
-    return c.json({ ok: true, limit, published, ...next } satisfies PublicationsPage)
-  })
-  return app
+export function adminPermitRoutes(deps: Deps): Handlers {
+  return {
+    admin_permits: async c => {
+      const { page, key, state } = readAdminPermits(c.req.url)
+      const rows = await deps.reads.growing(source => listAllPermits(source, ownersOf(c, key), state, page))
+      const permits = rows.map(row => ({ ...permitSummary(row), key_id: row.owner }))
+      const next = nextOf(rows, page.limit, placeText)
+      return c.json({ ok: true, limit: page.limit, permits, ...next } satisfies AdminPermitsPage)
+    },
+    admin_permit: async c => {
+      const found = await findHeldPermit(deps.db, readPermitId(c.req.param("id")))
+      if (found === undefined || !readsOwner(callerOf(c), found.owner)) throw noSuchPermit()
+      return c.json({ ...permitRecord(found), key_id: found.owner } satisfies AdminPermitRecord)
+    },
+    published_runs: async c => {
+      const { limit, before, key } = readPublished(c.req.url)
+      const rows = await listPublications(deps.db, ownersOf(c, key), { limit, before })
+      const published = rows.map(({ owner, published_at, ...row }) => ({
+        ...row,
+        key_id: owner,
+        url: publicBundleUrl(c, deps, row.token),
+        published_at: new Date(published_at).toISOString(),
+      }))
+      const next = nextOf(rows, limit, ({ run_id }) => run_id)
+      return c.json({ ok: true, limit, published, ...next } satisfies PublicationsPage)
+    },
+  }
 }

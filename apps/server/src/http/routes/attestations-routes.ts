@@ -8,11 +8,11 @@ import {
 } from "@runseal/core/artifacts/attestation-answer"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { type AttestationsPage, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { type AttestationPage, findAttestation, listAttestations } from "../../store/tables/attestations-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonBody } from "../json-body.ts"
 import { type Page, readPage } from "../query.ts"
 import { readStoredBody } from "../request-bodies.ts"
@@ -42,23 +42,23 @@ const pageAnswer = ({ total, documents }: AttestationPage, { limit, offset }: Pa
   attestations: documents.map(listed),
 })
 
-export function attestationRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.post("/attest", async c => {
-    const { bytes, object } = await readJsonBody(c)
-    const claim = claimOf(c, bytes)
-    const owner = callerOf(c).api_key_id
-    const attest = async (): Promise<string> =>
-      (await deps.attest(owner, readStoredBody(attestRequestSchema, object), claim)).text
-    const settled = await deps.idempotencyKeys.once(claim, attest)
-    // The stored bytes: the caller saves what was verified before it was committed.
-    const text = "made" in settled ? settled.made : await findAttestation(deps.db, owner, settled.record_id)
-    await untilAnchored(deps, text)
-    return c.body(text, 201, { "Content-Type": "application/json", ...replayedField(settled) })
-  })
-  app.get("/attestations", async c => {
-    const page = readPage(c.req.url)
-    return c.json(pageAnswer(await listAttestations(deps.db, callerOf(c).api_key_id, page), page))
-  })
-  return app
+export function attestationRoutes(deps: Deps): Handlers {
+  return {
+    attest: async c => {
+      const { bytes, object } = await readJsonBody(c)
+      const claim = claimOf(c, bytes)
+      const owner = callerOf(c).api_key_id
+      const attest = async (): Promise<string> =>
+        (await deps.attest(owner, readStoredBody(attestRequestSchema, object), claim)).text
+      const settled = await deps.idempotencyKeys.once(claim, attest)
+      // The stored bytes: the caller saves what was verified before it was committed.
+      const text = "made" in settled ? settled.made : await findAttestation(deps.db, owner, settled.record_id)
+      await untilAnchored(deps, text)
+      return c.body(text, 201, { "Content-Type": "application/json", ...replayedField(settled) })
+    },
+    attestations: async c => {
+      const page = readPage(c.req.url)
+      return c.json(pageAnswer(await listAttestations(deps.db, callerOf(c).api_key_id, page), page))
+    },
+  }
 }

@@ -7,7 +7,6 @@ import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { windowStart } from "@runseal/core/formulas/decision"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { EventsPage, KeyUsage, ListedEvent, PolicyInForce, UsageAnswer } from "@runseal/core/wire/admin-answers"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { notFound } from "../../http-error.ts"
 import { DEPLOYMENT } from "../../sealing/seal-events.ts"
@@ -17,34 +16,35 @@ import type { OutcomeCountRow } from "../../store/tables/outcome-counts.ts"
 import { callerOf } from "../access/caller.ts"
 import { TRIAL_CAP } from "../access/trial-quota.ts"
 import { nextOf, readAudit } from "../admin-query.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { asRange, readQuery } from "../query.ts"
 import { sendExport } from "./export-routes.ts"
 import { readsOwner, refuseNamed } from "./own-run.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
-export function usageRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get("/admin/usage", async c => {
-    await deps.keys.usesNoted()
-    const at = deps.nowMs()
-    const { window_seconds } = deps.budgets
-    const window_start = windowStart(at, window_seconds)
-    const times = { window_seconds, window_start, trial_since: at - TRIAL_CAP.period_ms }
-    const counts = await readOutcomeCounts(deps.db)
-    const rows = (await readUsage(deps.db, times)).filter(row => readsOwner(callerOf(c), row.key_id))
-    const window = { window_start: timestamp(window_start), window_seconds }
-    const keys = rows.map(row => keyUsage(row, counts, { ...window, cap: deps.budgets.window_tokens }))
-    return c.json({ ok: true, at: timestamp(at), keys } satisfies UsageAnswer)
-  })
-  app.get("/admin/policy", c => {
-    const { row, compiled } = deps.policies.inForce()
-    const { policy_id, policy_hash, preimage: policy } = compiled
-    const active_since = timestamp(row.active_since)
-    const { signatures } = deps
-    return c.json({ ok: true, policy_id, policy_hash, policy, active_since, signatures } satisfies PolicyInForce)
-  })
-  return app
+export function usageRoutes(deps: Deps): Handlers {
+  return {
+    usage: async c => {
+      await deps.keys.usesNoted()
+      const at = deps.nowMs()
+      const { window_seconds } = deps.budgets
+      const window_start = windowStart(at, window_seconds)
+      const times = { window_seconds, window_start, trial_since: at - TRIAL_CAP.period_ms }
+      const counts = await readOutcomeCounts(deps.db)
+      const rows = (await readUsage(deps.db, times)).filter(row => readsOwner(callerOf(c), row.key_id))
+      const window = { window_start: timestamp(window_start), window_seconds }
+      const keys = rows.map(row => keyUsage(row, counts, { ...window, cap: deps.budgets.window_tokens }))
+      return c.json({ ok: true, at: timestamp(at), keys } satisfies UsageAnswer)
+    },
+    policy: c => {
+      const { row, compiled } = deps.policies.inForce()
+      const { policy_id, policy_hash, preimage: policy } = compiled
+      const active_since = timestamp(row.active_since)
+      const { signatures } = deps
+      return c.json({ ok: true, policy_id, policy_hash, policy, active_since, signatures } satisfies PolicyInForce)
+    },
+  }
 }
 
 function keyUsage(
@@ -81,27 +81,27 @@ function keyUsage(
 }
 
 /** For administrators, and for auditors who read all keys. */
-export function auditRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get("/admin/audit", async c => {
-    refuseNamed(c)
-    const { limit, before, ...filters } = readAudit(c.req.url)
-    const rows = await listEvents(deps.db, filters, { limit, before })
-    const next = nextOf(rows, limit, ({ ordinal }) => ordinal)
-    return c.json({ ok: true, limit, events: rows.map(listedEvent), ...next } satisfies EventsPage)
-  })
-  app.get("/admin/audit/export", c => {
-    refuseNamed(c)
-    return sendExport(c, deps, DEPLOYMENT, asRange(readQuery(auditExportQuerySchema, c.req.url)))
-  })
-  app.get("/admin/audit/:ordinal", async c => {
-    refuseNamed(c)
-    const text = c.req.param("ordinal")
-    const stored = /^[1-9]\d{0,14}$/.test(text) ? await findEvent(deps.db, Number(text)) : undefined
-    if (stored === undefined) throw notFound("There is no such admin event, or it is not sealed yet.")
-    return c.body(stored, 200, { "Content-Type": "application/json" })
-  })
-  return app
+export function auditRoutes(deps: Deps): Handlers {
+  return {
+    admin_events: async c => {
+      refuseNamed(c)
+      const { limit, before, ...filters } = readAudit(c.req.url)
+      const rows = await listEvents(deps.db, filters, { limit, before })
+      const next = nextOf(rows, limit, ({ ordinal }) => ordinal)
+      return c.json({ ok: true, limit, events: rows.map(listedEvent), ...next } satisfies EventsPage)
+    },
+    export_admin_events: c => {
+      refuseNamed(c)
+      return sendExport(c, deps, DEPLOYMENT, asRange(readQuery(auditExportQuerySchema, c.req.url)))
+    },
+    admin_event: async c => {
+      refuseNamed(c)
+      const text = c.req.param("ordinal") ?? ""
+      const stored = /^[1-9]\d{0,14}$/.test(text) ? await findEvent(deps.db, Number(text)) : undefined
+      if (stored === undefined) throw notFound("There is no such admin event, or it is not sealed yet.")
+      return c.body(stored, 200, { "Content-Type": "application/json" })
+    },
+  }
 }
 
 /** @throws Error when the database was changed from outside */

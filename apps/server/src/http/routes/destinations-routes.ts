@@ -21,7 +21,6 @@ import {
 } from "@runseal/core/wire/event-messages"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context } from "hono"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { filterText, filterValues } from "../../events/event-filter.ts"
 import { badRequest, HttpError, notFound } from "../../http-error.ts"
@@ -42,6 +41,7 @@ import {
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonObject } from "../json-body.ts"
 import { readId } from "../path-ids.ts"
 import { readBody, readStoredBody } from "../request-bodies.ts"
@@ -52,7 +52,7 @@ const SALT_BYTES = 16
 const newSalt = (): string => randomBytes(SALT_BYTES).toString("hex")
 
 const noSuchDestination = (): HttpError => notFound("There is no such destination.")
-const readDestinationId = (text: string): number => readId(text, noSuchDestination)
+const readDestinationId = (text: string | undefined): number => readId(text, noSuchDestination)
 const clock = (ms: number): string => new Date(ms).toISOString()
 
 function shown(row: DestinationRow): Destination {
@@ -98,110 +98,112 @@ function refuseCertificates(ca: string): void {
 }
 
 /** For admin keys: in open mode anybody could make the service send requests. */
-export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }: Deps): Hono {
-  const app = new Hono()
+export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }: Deps): Handlers {
   const refuseAddress = (url: string, kind: Destination["kind"]): void => {
     const problem = deliveries.addressProblem(url, kind)
     if (problem !== undefined) throw badRequest(`url ${problem}.`)
   }
-  app.post("/admin/destinations", async c => {
-    const created_by = adminKeyOf(c)
-    const body = await readJsonObject(c)
-    const asked = readStoredBody(createDestinationRequestSchema, body)
-    const { kind = "webhook", url, ca = "", name = "", format = "standard", from, ...filters } = asked
-    refuseAddress(url, kind)
-    refuseCertificates(ca)
-    const secret_salt = newSalt()
-    const texts = { types: "", outcomes: "", key_ids: "", ...filtersOf(filters) }
-    const row = { kind, url, ca, name, format, ...texts, secret_salt, created_at: nowMs(), created_by, from }
-    const made = await insertDestination(acts, row, actOf(c, { nowMs }, "webhook.create"))
-    if (made === undefined)
-      throw new HttpError("too_many_destinations", `There are ${MAX_DESTINATIONS} destinations: delete one of them.`)
-    deliveries.wake()
-    const answer = {
-      ok: true,
-      destination: shown(made),
-      ...(kind === "webhook" ? { secret: webhookSecret(originSecret, secret_salt) } : {}),
-      position: made.position,
-      ...ignoredOf(body, createDestinationRequestSchema),
-    } satisfies CreatedDestination
-    return c.json(answer, 201)
-  })
-  app.get("/admin/destinations", async c => {
-    adminKeyOf(c)
-    const destinations = (await listDestinations(db)).map(shown)
-    return c.json({ ok: true, destinations } satisfies DestinationList)
-  })
-  app.patch("/admin/destinations/:id", async c => {
-    adminKeyOf(c)
-    const id = readDestinationId(c.req.param("id"))
-    const body = await readJsonObject(c)
-    const changes = readStoredBody(changeDestinationRequestSchema, body)
-    const found = await findDestination(db, id)
-    if (found === undefined) throw noSuchDestination()
-    if (changes.url !== undefined) refuseAddress(changes.url, found.kind)
-    refuseCertificates(changes.ca ?? "")
-    const changed = await changeDestination(acts, id, changesOf(changes), actOf(c, { nowMs }, "webhook.change"))
-    if (changed === undefined) throw noSuchDestination()
-    deliveries.wake()
-    const ignored = ignoredOf(body, changeDestinationRequestSchema)
-    return c.json({ ok: true, destination: shown(changed), ...ignored } satisfies ChangedDestination)
-  })
-  app.delete("/admin/destinations/:id", async c => {
-    adminKeyOf(c)
-    const id = readDestinationId(c.req.param("id"))
-    if (!(await deleteDestination(acts, id, actOf(c, { nowMs }, "webhook.delete")))) throw noSuchDestination()
-    return c.json({ ok: true, id, deleted: true } satisfies DeletedDestination)
-  })
-  addActions(app, { db, acts, nowMs, deliveries, originSecret })
-  return app
+  return {
+    create_destination: async c => {
+      const created_by = adminKeyOf(c)
+      const body = await readJsonObject(c)
+      const asked = readStoredBody(createDestinationRequestSchema, body)
+      const { kind = "webhook", url, ca = "", name = "", format = "standard", from, ...filters } = asked
+      refuseAddress(url, kind)
+      refuseCertificates(ca)
+      const secret_salt = newSalt()
+      const texts = { types: "", outcomes: "", key_ids: "", ...filtersOf(filters) }
+      const row = { kind, url, ca, name, format, ...texts, secret_salt, created_at: nowMs(), created_by, from }
+      const made = await insertDestination(acts, row, actOf(c, { nowMs }, "webhook.create"))
+      if (made === undefined)
+        throw new HttpError("too_many_destinations", `There are ${MAX_DESTINATIONS} destinations: delete one of them.`)
+      deliveries.wake()
+      const answer = {
+        ok: true,
+        destination: shown(made),
+        ...(kind === "webhook" ? { secret: webhookSecret(originSecret, secret_salt) } : {}),
+        position: made.position,
+        ...ignoredOf(body, createDestinationRequestSchema),
+      } satisfies CreatedDestination
+      return c.json(answer, 201)
+    },
+    list_destinations: async c => {
+      adminKeyOf(c)
+      const destinations = (await listDestinations(db)).map(shown)
+      return c.json({ ok: true, destinations } satisfies DestinationList)
+    },
+    change_destination: async c => {
+      adminKeyOf(c)
+      const id = readDestinationId(c.req.param("id"))
+      const body = await readJsonObject(c)
+      const changes = readStoredBody(changeDestinationRequestSchema, body)
+      const found = await findDestination(db, id)
+      if (found === undefined) throw noSuchDestination()
+      if (changes.url !== undefined) refuseAddress(changes.url, found.kind)
+      refuseCertificates(changes.ca ?? "")
+      const changed = await changeDestination(acts, id, changesOf(changes), actOf(c, { nowMs }, "webhook.change"))
+      if (changed === undefined) throw noSuchDestination()
+      deliveries.wake()
+      const ignored = ignoredOf(body, changeDestinationRequestSchema)
+      return c.json({ ok: true, destination: shown(changed), ...ignored } satisfies ChangedDestination)
+    },
+    delete_destination: async c => {
+      adminKeyOf(c)
+      const id = readDestinationId(c.req.param("id"))
+      if (!(await deleteDestination(acts, id, actOf(c, { nowMs }, "webhook.delete")))) throw noSuchDestination()
+      return c.json({ ok: true, id, deleted: true } satisfies DeletedDestination)
+    },
+    ...actionHandlers({ db, acts, nowMs, deliveries, originSecret }),
+  }
 }
 
 /** How far deliveries are: for administrators, and for auditors who read all keys. No address is shown, since it may hold a credential. */
-export function deliveryRoutes({ db, nowMs }: Deps): Hono {
-  const app = new Hono()
-  app.get("/admin/deliveries", async c => {
-    refuseNamed(c)
-    const { log_size, deliveries: listed } = await readDeliveryState(db, nowMs())
-    return c.json({ ok: true, log_size, deliveries: [...listed] } satisfies DeliveryList)
-  })
-  return app
+export function deliveryRoutes({ db, nowMs }: Deps): Handlers {
+  return {
+    deliveries: async c => {
+      refuseNamed(c)
+      const { log_size, deliveries: listed } = await readDeliveryState(db, nowMs())
+      return c.json({ ok: true, log_size, deliveries: [...listed] } satisfies DeliveryList)
+    },
+  }
 }
 
 type ActionParts = Pick<Deps, "db" | "acts" | "nowMs" | "deliveries" | "originSecret">
 
-function addActions(app: Hono, { db, acts, nowMs, deliveries, originSecret }: ActionParts): void {
-  app.post("/admin/destinations/:id/rotate", async c => {
-    adminKeyOf(c)
-    const id = readDestinationId(c.req.param("id"))
-    const { overlap_seconds = DEFAULT_OVERLAP_SECONDS } = readBody(
-      rotateDestinationRequestSchema,
-      await readJsonObject(c),
-    )
-    const [salt, previous_until] = [newSalt(), nowMs() + overlap_seconds * 1000]
-    if (!(await rotateSecret(acts, id, { salt, previous_until }, actOf(c, { nowMs }, "webhook.rotate"))))
-      throw noSuchDestination()
-    const secret = webhookSecret(originSecret, salt)
-    return c.json({ ok: true, id, secret, previous_until: clock(previous_until) } satisfies RotatedDestination)
-  })
-  app.post("/admin/destinations/:id/test", async c => {
-    adminKeyOf(c)
-    const id = readDestinationId(c.req.param("id"))
-    const found = await findDestination(db, id)
-    if (found === undefined) throw noSuchDestination()
-    const failure = await deliveries.test(found)
-    const error = failure && {
-      error: { fault: failure.fault, ...(failure.status === 0 ? {} : { status: failure.status }) },
-    }
-    return c.json({ ok: true, id, delivered: failure === undefined, ...error } satisfies TestedDestination)
-  })
-  app.post("/admin/destinations/:id/resume", async c => {
-    adminKeyOf(c)
-    const id = readDestinationId(c.req.param("id"))
-    const { from } = readBody(resumeDestinationRequestSchema, await readJsonObject(c))
-    const position = await resumeDestination(acts, id, from, actOf(c, { nowMs }, "webhook.resume"))
-    if (position === undefined) throw noSuchDestination()
-    deliveries.wake()
-    return c.json({ ok: true, id, position } satisfies ResumedDestination)
-  })
+function actionHandlers({ db, acts, nowMs, deliveries, originSecret }: ActionParts): Handlers {
+  return {
+    rotate_destination_secret: async c => {
+      adminKeyOf(c)
+      const id = readDestinationId(c.req.param("id"))
+      const { overlap_seconds = DEFAULT_OVERLAP_SECONDS } = readBody(
+        rotateDestinationRequestSchema,
+        await readJsonObject(c),
+      )
+      const [salt, previous_until] = [newSalt(), nowMs() + overlap_seconds * 1000]
+      if (!(await rotateSecret(acts, id, { salt, previous_until }, actOf(c, { nowMs }, "webhook.rotate"))))
+        throw noSuchDestination()
+      const secret = webhookSecret(originSecret, salt)
+      return c.json({ ok: true, id, secret, previous_until: clock(previous_until) } satisfies RotatedDestination)
+    },
+    test_destination: async c => {
+      adminKeyOf(c)
+      const id = readDestinationId(c.req.param("id"))
+      const found = await findDestination(db, id)
+      if (found === undefined) throw noSuchDestination()
+      const failure = await deliveries.test(found)
+      const error = failure && {
+        error: { fault: failure.fault, ...(failure.status === 0 ? {} : { status: failure.status }) },
+      }
+      return c.json({ ok: true, id, delivered: failure === undefined, ...error } satisfies TestedDestination)
+    },
+    resume_destination: async c => {
+      adminKeyOf(c)
+      const id = readDestinationId(c.req.param("id"))
+      const { from } = readBody(resumeDestinationRequestSchema, await readJsonObject(c))
+      const position = await resumeDestination(acts, id, from, actOf(c, { nowMs }, "webhook.resume"))
+      if (position === undefined) throw noSuchDestination()
+      deliveries.wake()
+      return c.json({ ok: true, id, position } satisfies ResumedDestination)
+    },
+  }
 }

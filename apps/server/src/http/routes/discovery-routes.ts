@@ -1,11 +1,11 @@
 /** `GET /openapi.json` and `GET /docs`: what the service offers, for programs and for people. */
 import { openApiDocument } from "@runseal/api/openapi/openapi-document"
 import { utf8Encode } from "@runseal/canonical"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { notFound } from "../../http-error.ts"
 import { SERVICE_VERSION } from "../../options/config.ts"
 import { readPageFiles } from "../discovery/docs-page.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { entityTag, type ServedFile, sendFile } from "../served-file.ts"
 
 /** Made by the first call and cached. */
@@ -24,16 +24,16 @@ function documentFile(baseUrl: string | undefined): ServedFile {
 
 const docs = lazily(readPageFiles)
 
-export function discoveryRoutes({ baseUrl }: Deps): Hono {
-  const app = new Hono()
+export function discoveryRoutes({ baseUrl }: Deps): Handlers {
   const document = lazily(() => documentFile(baseUrl))
   const file = (name: string): ServedFile => {
     const found = docs().files.get(name)
     if (found === undefined) throw notFound("There is no such file.")
     return found
   }
-  app.get("/openapi.json", c => sendFile(c, document()))
-  app.get("/docs", c => sendFile(c, docs().page))
-  app.get("/docs/:file", c => sendFile(c, file(c.req.param("file"))))
-  return app
+  return {
+    openapi: c => sendFile(c, document()),
+    docs: c => sendFile(c, docs().page),
+    docs_file: c => sendFile(c, file(c.req.param("file") ?? "")),
+  }
 }

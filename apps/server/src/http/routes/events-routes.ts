@@ -1,13 +1,13 @@
 /** The events of all callers, for a program that asks for them. docs/events.md; docs/api.md, "Events". */
 import { eventsQuerySchema } from "@runseal/api/queries"
 import { EVENTS_LIMIT_DEFAULT, type EventFormat, type SealedEvent } from "@runseal/core/wire/event-messages"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { bodyOf } from "../../events/event-body.ts"
 import { eventOf, recordIndex } from "../../events/sealed-event.ts"
 import { SERVICE_VERSION } from "../../options/config.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readQuery } from "../query.ts"
 import { refuseNamed } from "./own-run.ts"
 
@@ -19,22 +19,22 @@ const MEDIA_TYPE_OF_LINES: Readonly<Record<EventFormat, string>> = {
 }
 
 /** For administrators, and for auditors who read all keys. */
-export function eventRoutes({ db, logOrigin }: Deps): Hono {
-  const app = new Hono()
-  app.get("/admin/events", async c => {
-    refuseNamed(c)
-    const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = readQuery(eventsQuerySchema, c.req.url)
-    const { size } = await readHead(db)
-    const events: SealedEvent[] = []
-    let place: StreamPlace = { position: after === undefined ? 0 : after + 1 }
-    while (place.position < size && events.length < limit) {
-      const { documents, next } = await readStream(db, place, size, recordIndex)
-      events.push(...documents.map(eventOf))
-      place = next
-    }
-    const sender = { log_origin: logOrigin, version: SERVICE_VERSION }
-    const lines = events.slice(0, limit).map(event => `${bodyOf(event, format, sender)}\n`)
-    return c.body(lines.join(""), 200, { "Content-Type": MEDIA_TYPE_OF_LINES[format] })
-  })
-  return app
+export function eventRoutes({ db, logOrigin }: Deps): Handlers {
+  return {
+    events: async c => {
+      refuseNamed(c)
+      const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = readQuery(eventsQuerySchema, c.req.url)
+      const { size } = await readHead(db)
+      const events: SealedEvent[] = []
+      let place: StreamPlace = { position: after === undefined ? 0 : after + 1 }
+      while (place.position < size && events.length < limit) {
+        const { documents, next } = await readStream(db, place, size, recordIndex)
+        events.push(...documents.map(eventOf))
+        place = next
+      }
+      const sender = { log_origin: logOrigin, version: SERVICE_VERSION }
+      const lines = events.slice(0, limit).map(event => `${bodyOf(event, format, sender)}\n`)
+      return c.body(lines.join(""), 200, { "Content-Type": MEDIA_TYPE_OF_LINES[format] })
+    },
+  }
 }

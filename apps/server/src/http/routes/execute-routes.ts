@@ -10,13 +10,13 @@ import { executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { DcaeAnswer } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import type { SealedRun } from "../../sealing/batch.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import type { ReceivedBody } from "../json-body.ts"
 import { DOCUMENT_LIMITS, parseObject, queueWork, readJsonBody, readJsonObject, receiveJson } from "../json-body.ts"
 import { readExecuteBody } from "../request-bodies.ts"
@@ -87,28 +87,28 @@ async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
   }
 }
 
-export function executeRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.post("/execute", async c => {
-    const { bytes, object } = await readJsonBody(c)
-    const claim = claimOf(c, bytes)
-    if (claim !== undefined) return await executeOnce(c, deps, object, claim)
-    const bundle = await executeBody(c, deps, object)
-    await untilRecorded(deps, bundle)
-    const { status, body } = executeAnswer(
-      bundle,
-      await explained(c, deps, bundle),
-      ignoredOf(object, executeRequestSchema),
-    )
-    return c.json(body, status)
-  })
-  app.post("/execute/verify-determinism", async c => {
-    const object = await readJsonObject(c)
-    await queueWork(c)
-    const submission = submissionOf(c, deps, readExecuteBody(object))
-    await queueWork(c)
-    return c.json(determinismAnswer(await deps.rehearse(submission)))
-  })
-  app.post("/dcae/verify", async c => c.json(await dcaeAnswer(c, deps)))
-  return app
+export function executeRoutes(deps: Deps): Handlers {
+  return {
+    execute: async c => {
+      const { bytes, object } = await readJsonBody(c)
+      const claim = claimOf(c, bytes)
+      if (claim !== undefined) return await executeOnce(c, deps, object, claim)
+      const bundle = await executeBody(c, deps, object)
+      await untilRecorded(deps, bundle)
+      const { status, body } = executeAnswer(
+        bundle,
+        await explained(c, deps, bundle),
+        ignoredOf(object, executeRequestSchema),
+      )
+      return c.json(body, status)
+    },
+    verify_determinism: async c => {
+      const object = await readJsonObject(c)
+      await queueWork(c)
+      const submission = submissionOf(c, deps, readExecuteBody(object))
+      await queueWork(c)
+      return c.json(determinismAnswer(await deps.rehearse(submission)))
+    },
+    dcae_verify: async c => c.json(await dcaeAnswer(c, deps)),
+  }
 }

@@ -1,12 +1,13 @@
 /** The caller's records with a statement that proves them complete. docs/formats.md section 13; docs/api.md, "GET /runs/export". */
 import type { Tenant } from "@runseal/core/wire/submission"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError, notFound, unavailable } from "../../http-error.ts"
 import type { AdmittedRange } from "../../store/tables/export-reads.ts"
 import { ANONYMOUS, callerOf } from "../access/caller.ts"
 import { compressed } from "../compressed-answer.ts"
 import { acceptedCoding, type Compression } from "../content-coding.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readExport } from "../query.ts"
 import { hasClaim } from "./claim-routes.ts"
 
@@ -19,17 +20,17 @@ const HEADERS = {
 /** The better one first. */
 const COMPRESSIONS: readonly Compression[] = ["zstd", "gzip"]
 
-export function exportRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get("/runs/export", async c => {
-    const { range, ofOpenMode } = readExport(c.req.url)
-    const caller = callerOf(c)
-    if (ofOpenMode && caller.scope !== "anonymous" && !(await hasClaim(deps, caller.api_key_id)))
-      throw notFound("No runs of open mode were given to this key.")
-    // Each tenant has a chain of its own, and an export is of one chain.
-    return sendExport(c, deps, ofOpenMode ? ANONYMOUS.tenant : caller.tenant, range)
-  })
-  return app
+export function exportRoutes(deps: Deps): Handlers {
+  return {
+    export_runs: async c => {
+      const { range, ofOpenMode } = readExport(c.req.url)
+      const caller = callerOf(c)
+      if (ofOpenMode && caller.scope !== "anonymous" && !(await hasClaim(deps, caller.api_key_id)))
+        throw notFound("No runs of open mode were given to this key.")
+      // Each tenant has a chain of its own, and an export is of one chain.
+      return sendExport(c, deps, ofOpenMode ? ANONYMOUS.tenant : caller.tenant, range)
+    },
+  }
 }
 
 /** Answers with the lines of an export, in the best coding that the client takes. */

@@ -1,10 +1,10 @@
 /** `GET /health`, `/ready` and `/version`: no key, no limit. docs/api.md, "GET /health". */
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { HealthAnswer, ReadyAnswer, VersionAnswer } from "@runseal/core/wire/service-answers"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { unavailable } from "../../http-error.ts"
 import { SERVICE_NAME, SERVICE_VERSION } from "../../options/config.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 
 async function readyAnswer({ readiness, outside }: Deps): Promise<ReadyAnswer> {
   const found = await readiness()
@@ -21,8 +21,7 @@ async function readyAnswer({ readiness, outside }: Deps): Promise<ReadyAnswer> {
   }
 }
 
-export function healthRoutes(deps: Deps): Hono {
-  const app = new Hono()
+export function healthRoutes(deps: Deps): Handlers {
   const service: Omit<HealthAnswer, "time"> = {
     ok: true,
     service: SERVICE_NAME,
@@ -38,8 +37,9 @@ export function healthRoutes(deps: Deps): Hono {
     ...(deps.baseUrl === undefined ? {} : { base_url: deps.baseUrl }),
   }
   const health = (): HealthAnswer => ({ ...service, time: new Date(deps.nowMs()).toISOString() })
-  app.get("/health", c => c.json(health()))
-  app.get("/ready", async c => c.json(await readyAnswer(deps)))
-  app.get("/version", c => c.json(version))
-  return app
+  return {
+    health: c => c.json(health()),
+    ready: async c => c.json(await readyAnswer(deps)),
+    version: c => c.json(version),
+  }
 }

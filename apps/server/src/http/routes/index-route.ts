@@ -1,12 +1,13 @@
 /** `GET /`: what this service is and where everything is, as a page for people and as JSON for programs. docs/api.md, "GET /". */
 import { TRUST_PATH, trustRows } from "@runseal/core/presentation/trust-rows"
 import type { IndexAnswer } from "@runseal/core/wire/service-answers"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import { html } from "hono/html"
 import type { Deps } from "../../deps.ts"
 import { SERVICE_NAME, SERVICE_VERSION } from "../../options/config.ts"
 import { hasKeys } from "../../store/tables/api-keys.ts"
 import { type PlainPage, plainPage } from "../discovery/plain-page.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readsPages } from "../served-file.ts"
 import { serviceUrl } from "./addresses.ts"
 
@@ -86,16 +87,16 @@ ${mode === "open" ? OPEN(serviceUrl(c, deps)) : LOCKED}
 }
 
 /** For everybody, without a key. */
-export function indexRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get("/", async c => {
-    c.header("Vary", "Accept")
-    if (!readsPages(c)) return c.json(await indexAnswer(c, deps))
-    const page = await indexPage(c, deps)
-    return c.body(page.html, 200, {
-      "Content-Type": "text/html; charset=utf-8",
-      "Content-Security-Policy": page.policy,
-    })
-  })
-  return app
+export function indexRoutes(deps: Deps): Handlers {
+  return {
+    index: async c => {
+      c.header("Vary", "Accept")
+      if (!readsPages(c)) return c.json(await indexAnswer(c, deps))
+      const page = await indexPage(c, deps)
+      return c.body(page.html, 200, {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": page.policy,
+      })
+    },
+  }
 }

@@ -16,7 +16,6 @@ import {
   rotateKeyRequestSchema,
 } from "@runseal/core/wire/key-requests"
 import type { Context } from "hono"
-import { Hono } from "hono"
 import * as v from "valibot"
 import type { Deps } from "../../deps.ts"
 import { badRequest, HttpError } from "../../http-error.ts"
@@ -27,6 +26,7 @@ import { mintKey, rotateKey } from "../access/api-key.ts"
 import { adminKeyOf, unauthorized } from "../access/authentication.ts"
 import { callerOf, readIds } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonObject } from "../json-body.ts"
 import { noSuchKey, readKeyId } from "../path-ids.ts"
 import { readBody, readBodyWithNulls } from "../request-bodies.ts"
@@ -109,49 +109,49 @@ function changeOf(request: ChangeKeyRequest, { scope }: ApiKeyRow, nowMs: number
   }
 }
 
-export function keyRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.post("/admin/keys", async c => {
-    const body = await readJsonObject(c)
-    const request = readBody(mintKeyRequestSchema, body)
-    if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
-    const minted = await mintKey(deps.acts, request, minterOf(c), { at: deps.nowMs(), once: onceOf(c) })
-    // Since the request was authenticated, the first key was made, or the caller's own was revoked.
-    if (minted === undefined) throw unauthorized()
-    return c.json({ ...minted, ...ignoredOf(body, mintKeyRequestSchema) } satisfies MintedKey, 201)
-  })
-  app.get("/admin/keys", async c => {
-    await deps.keys.usesNoted()
-    // An anonymous caller was admitted because there was no key.
-    const keys = callerOf(c).scope === "anonymous" ? [] : await listKeys(deps.db)
-    const claim = await findClaim(deps.db)
-    return c.json({ ok: true, keys: keys.map(key => listedKey(key, claim)) } satisfies KeyList)
-  })
-  app.patch("/admin/keys/:id", async c => {
-    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs(), once: onceOf(c) }
-    const body = await readJsonObject(c)
-    const ignored = ignoredOf(body, changeKeyRequestSchema)
-    const request = readBodyWithNulls(changeKeyRequestSchema, body)
-    changedOr(await changeKey(deps.acts, act, key => changeOf(request, key, act.at)))
-    const [key] = await listKeys(deps.db, act.key_id)
-    if (key === undefined) throw noSuchKey()
-    return c.json({ ok: true, ...listedKey(key, await findClaim(deps.db)), ...ignored } satisfies ChangedKey)
-  })
-  app.post("/admin/keys/:id/rotate", async c => {
-    const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), once: onceOf(c) }
-    const body = await readJsonObject(c)
-    const { overlap_seconds = 0 } = readBody(rotateKeyRequestSchema, body)
-    const rotated = await rotateKey(deps.acts, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
-    const answer = { ...changedOr(rotated), ...ignoredOf(body, rotateKeyRequestSchema) }
-    return c.json(answer satisfies RotatedKey)
-  })
-  app.delete("/admin/keys/:id", async c => {
-    const key_id = readKeyId(c.req.param("id"))
-    if (callerOf(c).scope !== "admin") throw noSuchKey()
-    changedOr(await revokeKey(deps.acts, { admin: actingKey(c), key_id, at: deps.nowMs(), once: onceOf(c) }))
-    // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
-    void deps.permitEnds.sweep()
-    return c.json({ ok: true, id: key_id, revoked: true } satisfies RevokedKey)
-  })
-  return app
+export function keyRoutes(deps: Deps): Handlers {
+  return {
+    mint_key: async c => {
+      const body = await readJsonObject(c)
+      const request = readBody(mintKeyRequestSchema, body)
+      if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
+      const minted = await mintKey(deps.acts, request, minterOf(c), { at: deps.nowMs(), once: onceOf(c) })
+      // Since the request was authenticated, the first key was made, or the caller's own was revoked.
+      if (minted === undefined) throw unauthorized()
+      return c.json({ ...minted, ...ignoredOf(body, mintKeyRequestSchema) } satisfies MintedKey, 201)
+    },
+    list_keys: async c => {
+      await deps.keys.usesNoted()
+      // An anonymous caller was admitted because there was no key.
+      const keys = callerOf(c).scope === "anonymous" ? [] : await listKeys(deps.db)
+      const claim = await findClaim(deps.db)
+      return c.json({ ok: true, keys: keys.map(key => listedKey(key, claim)) } satisfies KeyList)
+    },
+    change_key: async c => {
+      const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs(), once: onceOf(c) }
+      const body = await readJsonObject(c)
+      const ignored = ignoredOf(body, changeKeyRequestSchema)
+      const request = readBodyWithNulls(changeKeyRequestSchema, body)
+      changedOr(await changeKey(deps.acts, act, key => changeOf(request, key, act.at)))
+      const [key] = await listKeys(deps.db, act.key_id)
+      if (key === undefined) throw noSuchKey()
+      return c.json({ ok: true, ...listedKey(key, await findClaim(deps.db)), ...ignored } satisfies ChangedKey)
+    },
+    rotate_key: async c => {
+      const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), once: onceOf(c) }
+      const body = await readJsonObject(c)
+      const { overlap_seconds = 0 } = readBody(rotateKeyRequestSchema, body)
+      const rotated = await rotateKey(deps.acts, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
+      const answer = { ...changedOr(rotated), ...ignoredOf(body, rotateKeyRequestSchema) }
+      return c.json(answer satisfies RotatedKey)
+    },
+    revoke_key: async c => {
+      const key_id = readKeyId(c.req.param("id"))
+      if (callerOf(c).scope !== "admin") throw noSuchKey()
+      changedOr(await revokeKey(deps.acts, { admin: actingKey(c), key_id, at: deps.nowMs(), once: onceOf(c) }))
+      // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
+      void deps.permitEnds.sweep()
+      return c.json({ ok: true, id: key_id, revoked: true } satisfies RevokedKey)
+    },
+  }
 }

@@ -11,7 +11,6 @@ import type { OutsideLogsAnswer } from "@runseal/core/wire/log-answers"
 import { encodeEntryBundle } from "@runseal/log/merkle/entry-bundle"
 import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@runseal/log/merkle/rfc6962"
 import { parseTilePath, TILE_WIDTH, type TileAddress, tilePath, tileWidth } from "@runseal/log/merkle/tiles"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError, notFound } from "../../http-error.ts"
 import { readStandings } from "../../outbound/outbox/delivery-state.ts"
@@ -20,6 +19,7 @@ import { type LogNodes, readTileThrough, rememberNodes } from "../../store/table
 import { readEntries, readHead } from "../../store/tables/log-store.ts"
 import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import { acceptedCoding } from "../content-coding.ts"
+import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { invalidParameter, readQuery } from "../query.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
@@ -118,8 +118,7 @@ const outsideLogs = async ({ db, nowMs }: Deps): Promise<OutsideLogsAnswer> => (
   logs: await readStandings(db, nowMs()),
 })
 
-export function logRoutes(deps: Deps): Hono {
-  const app = new Hono()
+export function logRoutes(deps: Deps): Handlers {
   const { db, reads } = deps
   let shownSize = 0
   const shownHead: Deps["shownHead"] = async () => {
@@ -128,14 +127,8 @@ export function logRoutes(deps: Deps): Hono {
     return head
   }
   const log: Log = { db, reads, shownHead, nodes: rememberNodes(), shownSize: () => shownSize }
-  app.get("/log/checkpoint", async c => c.text(await newestCheckpoint(log), 200, FRESH))
-  app.get("/log/witnessed-checkpoint", async c => c.text(await witnessedCheckpoint(deps), 200, FRESH))
-  app.get("/log/outside", async c => c.json(await outsideLogs(deps), 200, FRESH))
-  app.get("/log/witnesses", async c => c.json(await deps.showWitnesses(), 200, FRESH))
-  app.get("/log/genesis", c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE))
-  app.get("/log/key-changes", c => c.json({ ok: true, changes: deps.keyChanges }, 200, FRESH))
   const packed = createBundleCompressor(address => tileBytes(log, address))
-  app.get("/log/tile/*", async c => {
+  const tile: Handler = async c => {
     const address = parseTilePath(c.req.path.slice("/log/".length))
     if (address === undefined) throw notFound("This is not a tile path.")
     const headers = { ...IMMUTABLE, "Content-Type": "application/octet-stream" }
@@ -147,19 +140,27 @@ export function logRoutes(deps: Deps): Hono {
       throw new HttpError("not_acceptable", "An entry bundle is sent plain or with gzip.", { Vary: "Accept-Encoding" })
     if (coding === "identity") return c.body(await tileBytes(log, address), 200, varying)
     return c.body(await packed(address), 200, { ...varying, "Content-Encoding": "gzip" })
-  })
-  app.get("/log/entry/:index", async c => {
-    const text = c.req.param("index")
-    if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw notFound("The log has no such entry.")
-    return c.json(await entryAnswer(log, Number(text)), 200, FRESH)
-  })
-  app.get("/log/consistency", async c => c.json(await consistencyAnswer(log, c.req.url)))
-  app.get("/.well-known/runseal-trust.json", c => c.json(deps.trustDocument, 200, FRESH))
-  app.get("/.well-known/trusted-root.json", c => c.json(deps.trustedRoot, 200, FRESH))
-  app.get("/.well-known/service.pub", c =>
-    c.body(deps.servicePublicKeyPem, 200, { ...FRESH, "Content-Type": "application/x-pem-file" }),
-  )
-  return app
+  }
+  return {
+    checkpoint: async c => c.text(await newestCheckpoint(log), 200, FRESH),
+    witnessed_checkpoint: async c => c.text(await witnessedCheckpoint(deps), 200, FRESH),
+    outside_logs: async c => c.json(await outsideLogs(deps), 200, FRESH),
+    witnesses: async c => c.json(await deps.showWitnesses(), 200, FRESH),
+    genesis: c => c.json({ ok: true, log_index: 0, leaf: deps.genesis }, 200, IMMUTABLE),
+    key_changes: c => c.json({ ok: true, changes: deps.keyChanges }, 200, FRESH),
+    tile,
+    partial_tile: tile,
+
+    log_entry: async c => {
+      const text = c.req.param("index") ?? ""
+      if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw notFound("The log has no such entry.")
+      return c.json(await entryAnswer(log, Number(text)), 200, FRESH)
+    },
+    log_consistency: async c => c.json(await consistencyAnswer(log, c.req.url)),
+    trust: c => c.json(deps.trustDocument, 200, FRESH),
+    trusted_root: c => c.json(deps.trustedRoot, 200, FRESH),
+    service_key: c => c.body(deps.servicePublicKeyPem, 200, { ...FRESH, "Content-Type": "application/x-pem-file" }),
+  }
 }
 
 // Entry bundles with gzip. A bundle never changes, so that a full one is compressed once and cached. The cache and the number of bundles

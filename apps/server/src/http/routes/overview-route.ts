@@ -9,48 +9,48 @@ import {
   OVERVIEW_RANGES,
   type OverviewAnswer,
 } from "@runseal/core/wire/overview-answer"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { countDenied, countOutcomesOverTime, logSizesAt, type StepCount } from "../../store/tables/overview-reads.ts"
 import { listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { callerOf } from "../access/caller.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readQuery } from "../query.ts"
 
 /** Policies whose rules are counted: the newest ones. */
 const POLICIES = 20
 
-export function overviewRoutes({ db, nowMs, signatureIds }: Deps): Hono {
-  const app = new Hono()
-  app.get("/admin/overview", async c => {
-    const { range = OVERVIEW_RANGE_DEFAULT } = readQuery(overviewQuerySchema, c.req.url)
-    const { step_seconds, steps } = OVERVIEW_RANGES[range]
-    const owners = callerOf(c).reads
-    const at = nowMs()
-    const times = timesOf(at, step_seconds, steps)
-    const [from = 0, to = 0] = [times[0], times.at(-1)]
-    const counts = await countOutcomesOverTime(db, owners, times)
-    const sizes = await logSizesAt(
-      db,
-      times.map(time => time / 1000),
-    )
-    const rules = rulesOf(await listPolicies(db, POLICIES), signatureIds)
-    const denied = await countDenied(db, owners, [from, to], rules)
-    return c.json({
-      ok: true,
-      at: new Date(at).toISOString(),
-      range,
-      step_seconds,
-      steps: times.slice(0, -1).map((time, step) => ({
-        from: new Date(time).toISOString(),
-        ...outcomesOf(counts.filter(count => count.step === step)),
-        log_entries: (sizes[step + 1] ?? 0) - (sizes[step] ?? 0),
-      })),
-      denied_by: denied
-        .toSorted((one, other) => other.runs - one.runs || (one.rule_id < other.rule_id ? -1 : 1))
-        .slice(0, OVERVIEW_MAX_RULES),
-    } satisfies OverviewAnswer)
-  })
-  return app
+export function overviewRoutes({ db, nowMs, signatureIds }: Deps): Handlers {
+  return {
+    overview: async c => {
+      const { range = OVERVIEW_RANGE_DEFAULT } = readQuery(overviewQuerySchema, c.req.url)
+      const { step_seconds, steps } = OVERVIEW_RANGES[range]
+      const owners = callerOf(c).reads
+      const at = nowMs()
+      const times = timesOf(at, step_seconds, steps)
+      const [from = 0, to = 0] = [times[0], times.at(-1)]
+      const counts = await countOutcomesOverTime(db, owners, times)
+      const sizes = await logSizesAt(
+        db,
+        times.map(time => time / 1000),
+      )
+      const rules = rulesOf(await listPolicies(db, POLICIES), signatureIds)
+      const denied = await countDenied(db, owners, [from, to], rules)
+      return c.json({
+        ok: true,
+        at: new Date(at).toISOString(),
+        range,
+        step_seconds,
+        steps: times.slice(0, -1).map((time, step) => ({
+          from: new Date(time).toISOString(),
+          ...outcomesOf(counts.filter(count => count.step === step)),
+          log_entries: (sizes[step + 1] ?? 0) - (sizes[step] ?? 0),
+        })),
+        denied_by: denied
+          .toSorted((one, other) => other.runs - one.runs || (one.rule_id < other.rule_id ? -1 : 1))
+          .slice(0, OVERVIEW_MAX_RULES),
+      } satisfies OverviewAnswer)
+    },
+  }
 }
 
 /** Where the steps begin and the last one ends, at multiples of their length; milliseconds since the epoch. */

@@ -10,7 +10,7 @@ import { noSuchRun, readRunId } from "../path-ids.ts"
 /** Finds the run of a path. @throws HttpError 404 when there is none that the caller reads there */
 export type RunOfPath = (c: Context, deps: Pick<Deps, "reads">) => Promise<RunRow>
 
-const runId = (c: Context): number => readRunId(c.req.param("id") ?? "")
+const runId = (c: Context): number => readRunId(c.req.param("id"))
 
 /** The run of the path. @throws HttpError 404 when there is none, also when it is another caller's */
 export const ownRun: RunOfPath = (c, deps) => callersRun(c, deps, runId(c))

@@ -6,12 +6,13 @@ import type { ReportedAct } from "@runseal/core/seal/permits/closing-run"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { OpenPermitAnswer, PermitsPage } from "@runseal/core/wire/permit-answers"
 import { type ClosePermitRequest, openPermitRequestSchema } from "@runseal/core/wire/permit-requests"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { type FoundPermit, findPermit, listPermits } from "../../store/tables/permit-reads.ts"
 import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { queueWork, readJsonBody, roomForAnswer } from "../json-body.ts"
 import { noSuchPermit, readPermitId, readPermitsQuery } from "../permit-query.ts"
 import { askedPermit, readClosePermitBody, readOpenPermitBody } from "../request-bodies.ts"
@@ -25,25 +26,25 @@ import { submissionOf } from "./submission-of.ts"
 import { untilOutside, untilRecorded } from "./until-outside.ts"
 
 /** For callers with a key, and in open mode for all. */
-export function permitRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.post("/permits", c => open(c, deps))
-  app.post("/permits/:id/close", c => close(c, deps))
-  app.get("/permits", async c => {
-    const { state, page } = readPermitsQuery(c.req.url)
-    const { total, rows } = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
-      deps.reads.growing(async source => {
-        const { permits, ...counted } = await listPermits(source, owner, state, some)
-        return { ...counted, rows: permits }
-      }),
-    )
-    return c.json({ ok: true, total, ...page, permits: rows.map(permitSummary) } satisfies PermitsPage)
-  })
-  app.get("/permits/:id", async c => c.json(permitRecord(await callersPermit(c, deps, pathId(c)))))
-  return app
+export function permitRoutes(deps: Deps): Handlers {
+  return {
+    open_permit: c => open(c, deps),
+    close_permit: c => close(c, deps),
+    permits: async c => {
+      const { state, page } = readPermitsQuery(c.req.url)
+      const { total, rows } = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
+        deps.reads.growing(async source => {
+          const { permits, ...counted } = await listPermits(source, owner, state, some)
+          return { ...counted, rows: permits }
+        }),
+      )
+      return c.json({ ok: true, total, ...page, permits: rows.map(permitSummary) } satisfies PermitsPage)
+    },
+    permit: async c => c.json(permitRecord(await callersPermit(c, deps, pathId(c)))),
+  }
 }
 
-const pathId = (c: Context): string => readPermitId(c.req.param("id") ?? "")
+const pathId = (c: Context): string => readPermitId(c.req.param("id"))
 
 /** The caller's permit of this id. @throws HttpError 404 when there is none, also when it is another caller's */
 async function callersPermit(

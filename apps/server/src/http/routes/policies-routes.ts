@@ -11,56 +11,56 @@ import {
   type PoliciesPage,
   type PolicyVersion,
 } from "@runseal/core/wire/policy-requests"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { notFound, unavailable } from "../../http-error.ts"
 import { findPolicy, listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import { readPolicies } from "../admin-query.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonObject } from "../json-body.ts"
 import { readPolicyBody } from "../request-bodies.ts"
 import { refuseNamed } from "./own-run.ts"
 
 /** For administrators, and for auditors who read all keys. */
-export function policyHistoryRoutes({ db }: Deps): Hono {
-  const app = new Hono()
-  app.get("/admin/policies", async c => {
-    refuseNamed(c)
-    const { limit, before } = readPolicies(c.req.url)
-    // One more says whether there are more.
-    const rows = await listPolicies(db, limit + 1, before)
-    const shown = rows.slice(0, limit)
-    const next = rows.length > limit ? shown.at(-1)?.version : undefined
-    const page = { limit, policies: shown.map(versionOf), ...(next === undefined ? {} : { next }) }
-    return c.json({ ok: true, ...page } satisfies PoliciesPage)
-  })
-  app.get("/admin/policies/:version", async c => {
-    refuseNamed(c)
-    const text = c.req.param("version")
-    const row = /^[1-9]\d{0,14}$/.test(text) ? await findPolicy(db, Number(text)) : undefined
-    if (row === undefined) throw notFound("There is no policy of this version.")
-    return c.json({ ok: true, ...versionOf(row) } satisfies FoundPolicy)
-  })
-  return app
+export function policyHistoryRoutes({ db }: Deps): Handlers {
+  return {
+    list_policies: async c => {
+      refuseNamed(c)
+      const { limit, before } = readPolicies(c.req.url)
+      // One more says whether there are more.
+      const rows = await listPolicies(db, limit + 1, before)
+      const shown = rows.slice(0, limit)
+      const next = rows.length > limit ? shown.at(-1)?.version : undefined
+      const page = { limit, policies: shown.map(versionOf), ...(next === undefined ? {} : { next }) }
+      return c.json({ ok: true, ...page } satisfies PoliciesPage)
+    },
+    policy_version: async c => {
+      refuseNamed(c)
+      const text = c.req.param("version") ?? ""
+      const row = /^[1-9]\d{0,14}$/.test(text) ? await findPolicy(db, Number(text)) : undefined
+      if (row === undefined) throw notFound("There is no policy of this version.")
+      return c.json({ ok: true, ...versionOf(row) } satisfies FoundPolicy)
+    },
+  }
 }
 
 /** For admin keys. */
-export function policyRoutes({ policies, acts }: Deps): Hono {
-  const app = new Hono()
-  app.post("/admin/policies", async c => {
-    adminKeyOf(c)
-    const { policy } = readPolicyBody(loadPolicyRequestSchema, await readJsonObject(c))
-    const { row, changed } = await policies.load(acts, policy, "api", whoOf(callerOf(c)))
-    return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)
-  })
-  app.post("/admin/policies/dry-run", async c => {
-    const { policy, last = DRY_RUN_DEFAULT } = readPolicyBody(dryRunRequestSchema, await readJsonObject(c))
-    const answer = await policies.dryRun(policy, last)
-    if (answer === undefined) throw unavailable("Another dry run is under way. Try again.", "overloaded")
-    return c.json(answer satisfies DryRunAnswer)
-  })
-  return app
+export function policyRoutes({ policies, acts }: Deps): Handlers {
+  return {
+    load_policy: async c => {
+      adminKeyOf(c)
+      const { policy } = readPolicyBody(loadPolicyRequestSchema, await readJsonObject(c))
+      const { row, changed } = await policies.load(acts, policy, "api", whoOf(callerOf(c)))
+      return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)
+    },
+    try_policy: async c => {
+      const { policy, last = DRY_RUN_DEFAULT } = readPolicyBody(dryRunRequestSchema, await readJsonObject(c))
+      const answer = await policies.dryRun(policy, last)
+      if (answer === undefined) throw unavailable("Another dry run is under way. Try again.", "overloaded")
+      return c.json(answer satisfies DryRunAnswer)
+    },
+  }
 }
 
 function versionOf(row: PolicyVersionRow): PolicyVersion {

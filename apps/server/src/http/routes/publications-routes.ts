@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto"
 import { utf8Encode } from "@runseal/canonical"
 import type { PublishedRun, UnpublishedRun } from "@runseal/core/wire/key-requests"
 import type { Context } from "hono"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import {
@@ -16,6 +15,7 @@ import {
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import { readPublicQuery } from "../bundle-query.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { roomForAnswer } from "../json-body.ts"
 import { noSuchRun, readRunId } from "../path-ids.ts"
 import { entityTag, namesEtag } from "../served-file.ts"
@@ -40,41 +40,41 @@ export const publishedFacts = async (
 ): Promise<PublishedFacts | undefined> => (TOKEN.test(token) ? describePublished(guarded, token) : undefined)
 
 /** For admin keys. A key publishes only runs that it made, and withdraws any run. */
-export function publicationRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.post("/admin/runs/:id/publish", async c => {
-    const owner = adminKeyOf(c)
-    const run_id = readRunId(c.req.param("id"))
-    const candidate = randomBytes(TOKEN_BYTES).toString("hex")
-    const publication = { run_id, token: candidate, published_at: deps.nowMs() }
-    const token = await publishRun(deps.acts, owner, publication, whoOf(callerOf(c)))
-    if (token === undefined) throw noSuchRun()
-    return c.json({ ok: true, run_id, token, url: publicBundleUrl(c, deps, token) } satisfies PublishedRun)
-  })
-  app.post("/admin/runs/:id/unpublish", async c => {
-    adminKeyOf(c)
-    const run_id = readRunId(c.req.param("id"))
-    if (!(await unpublishRun(deps.acts, run_id, whoOf(callerOf(c)), deps.nowMs()))) throw noSuchRun()
-    return c.json({ ok: true, run_id, published: false } satisfies UnpublishedRun)
-  })
-  return app
+export function publicationRoutes(deps: Deps): Handlers {
+  return {
+    publish_run: async c => {
+      const owner = adminKeyOf(c)
+      const run_id = readRunId(c.req.param("id"))
+      const candidate = randomBytes(TOKEN_BYTES).toString("hex")
+      const publication = { run_id, token: candidate, published_at: deps.nowMs() }
+      const token = await publishRun(deps.acts, owner, publication, whoOf(callerOf(c)))
+      if (token === undefined) throw noSuchRun()
+      return c.json({ ok: true, run_id, token, url: publicBundleUrl(c, deps, token) } satisfies PublishedRun)
+    },
+    unpublish_run: async c => {
+      adminKeyOf(c)
+      const run_id = readRunId(c.req.param("id"))
+      if (!(await unpublishRun(deps.acts, run_id, whoOf(callerOf(c)), deps.nowMs()))) throw noSuchRun()
+      return c.json({ ok: true, run_id, published: false } satisfies UnpublishedRun)
+    },
+  }
 }
 
 /** For everybody, without a key. */
-export function publicBundleRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  // No run is public under its number. Nothing is looked up, so that the answer does not reveal which runs exist.
-  app.get("/runs/:id/bundle.json", () => {
-    throw new HttpError(
-      "not_published",
-      "No bundle is served at this address. Its owner reads it from /runs/{id}/artifacts; a published run is read under its token.",
-    )
-  })
-  app.get("/public/runs/:token/bundle.json", c => {
-    const addition = readPublicQuery(c.req.url)
-    return sendPublished(c, deps, sealed => shownBundle(deps, sealed, addition))
-  })
-  return app
+export function publicBundleRoutes(deps: Deps): Handlers {
+  return {
+    // No run is public under its number. Nothing is looked up, so that the answer does not reveal which runs exist.
+    run_bundle: () => {
+      throw new HttpError(
+        "not_published",
+        "No bundle is served at this address. Its owner reads it from /runs/{id}/artifacts; a published run is read under its token.",
+      )
+    },
+    public_bundle: c => {
+      const addition = readPublicQuery(c.req.url)
+      return sendPublished(c, deps, sealed => shownBundle(deps, sealed, addition))
+    },
+  }
 }
 
 /** Sends what is made of the published bundle that the path's token names. @throws HttpError 404 when there is none */

@@ -5,11 +5,11 @@
 import { utf8Encode } from "@runseal/canonical"
 import type { RedeemPermitAnswer } from "@runseal/core/wire/permit-answers"
 import { redeemPermitRequestSchema } from "@runseal/core/wire/permit-requests"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { alreadyRedeemed, permitInvalid, permitNotOpen, unavailable } from "../../http-error.ts"
 import { findHeldPermit } from "../../store/tables/permit-reads.ts"
-import { limitByAddress } from "../access/rate-limit.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonObject, SMALL_LIMITS } from "../json-body.ts"
 import { noSuchPermit, readPermitId } from "../permit-query.ts"
 import { readBody } from "../request-bodies.ts"
@@ -17,18 +17,18 @@ import { entityTag, sendFile } from "../served-file.ts"
 import { storedOpening } from "./permit-views.ts"
 
 /** For everybody, without a key. */
-export function redeemRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.post("/permits/:id/redeem", limitByAddress(deps, "permits"), async c => c.json(await redeem(c, deps)))
-  app.get("/.well-known/jwks.json", async c => {
-    const bytes = new Uint8Array(utf8Encode(JSON.stringify(await deps.permits.jwks())))
-    return sendFile(c, { type: "application/json", bytes, etag: entityTag(bytes) })
-  })
-  return app
+export function redeemRoutes(deps: Deps): Handlers {
+  return {
+    redeem_permit: async c => c.json(await redeem(c, deps)),
+    jwks: async c => {
+      const bytes = new Uint8Array(utf8Encode(JSON.stringify(await deps.permits.jwks())))
+      return sendFile(c, { type: "application/json", bytes, etag: entityTag(bytes) })
+    },
+  }
 }
 
 async function redeem(c: Context, { db, permits, rememberStored }: Deps): Promise<RedeemPermitAnswer> {
-  const permit_id = readPermitId(c.req.param("id") ?? "")
+  const permit_id = readPermitId(c.req.param("id"))
   const { permit } = readBody(redeemPermitRequestSchema, await readJsonObject(c, SMALL_LIMITS))
   const found = await findHeldPermit(db, permit_id)
   const opening = found && storedOpening(found)

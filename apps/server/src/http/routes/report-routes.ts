@@ -1,11 +1,12 @@
 /** The audit report of a run. docs/api.md, "GET /runs/{id}/report.pdf". */
 import { isRefused } from "@runseal/core/vocabulary/outcomes"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { reportFileName } from "../../report/subject.ts"
 import { findPublicToken } from "../../store/tables/publications-table.ts"
 import type { RunRow } from "../../store/tables/runs-table.ts"
 import { readReportQuery } from "../bundle-query.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { publicBundlePath } from "./addresses.ts"
 import { seesRules } from "./explained.ts"
 import { refusalOfJob } from "./job-refusal.ts"
@@ -17,15 +18,15 @@ const BUSY = "The report cannot be made now: too many are being made. Try again.
 const TOO_MUCH =
   "The report takes more than 60 seconds or too much memory, because the run declared so much. Ask for format=brief, or read the bundle at the same address with /artifacts in place of /report.pdf."
 
-/** The report of one run. @param base of the path */
-export function reportOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {
-  const app = new Hono()
-  app.get(`${base}/:id/report.pdf`, async c => {
-    const query = readReportQuery(c.req.url)
-    const run = await find(c, deps)
-    return sendReport(c, deps, run, { ...query, caller: run.owner, seesRules: seesRules(c, deps) })
-  })
-  return app
+/** The report of one run. */
+export function reportOf(deps: Deps, find: RunOfPath): Handlers {
+  return {
+    report: async c => {
+      const query = readReportQuery(c.req.url)
+      const run = await find(c, deps)
+      return sendReport(c, deps, run, { ...query, caller: run.owner, seesRules: seesRules(c, deps) })
+    },
+  }
 }
 
 /** What a report is asked for with. */

@@ -1,8 +1,8 @@
 /** The in-toto statement of a run, for in-toto tools: for the key that made the run, and for everybody where it is published. */
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import type { NoStatement } from "../../sealing/seal-run-statement.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import type { RunOfPath } from "./own-run.ts"
 import { sendPublished } from "./publications-routes.ts"
 
@@ -13,24 +13,24 @@ const REASONS: Readonly<Record<NoStatement, string>> = {
 
 const FILE = "statement.intoto.json"
 
-/** The statement of one run. @param base of the path */
-export function runStatementOf(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {
-  const app = new Hono()
-  app.get(`${base}/:id/${FILE}`, async c => {
-    const { run_id, bundle } = await find(c, deps)
-    return c.body(await statementOf(deps, bundle), 200, {
-      "Content-Type": "application/json",
-      "Content-Disposition": `attachment; filename="runseal-run-${run_id}-${FILE}"`,
-    })
-  })
-  return app
+/** The statement of one run. */
+export function runStatementOf(deps: Deps, find: RunOfPath): Handlers {
+  return {
+    run_statement: async c => {
+      const { run_id, bundle } = await find(c, deps)
+      return c.body(await statementOf(deps, bundle), 200, {
+        "Content-Type": "application/json",
+        "Content-Disposition": `attachment; filename="runseal-run-${run_id}-${FILE}"`,
+      })
+    },
+  }
 }
 
 /** For everybody, without a key. */
-export function publicStatementRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get(`/public/runs/:token/${FILE}`, c => sendPublished(c, deps, bundle => statementOf(deps, bundle)))
-  return app
+export function publicStatementRoutes(deps: Deps): Handlers {
+  return {
+    public_statement: c => sendPublished(c, deps, bundle => statementOf(deps, bundle)),
+  }
 }
 
 async function statementOf({ stateRun }: Pick<Deps, "stateRun">, bundle: string): Promise<string> {

@@ -5,13 +5,13 @@ import type { ArtifactKey, OutcomeKind } from "@runseal/core/vocabulary/outcomes
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
-import { Hono } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import type { Source } from "../../store/driver/session.ts"
 import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { readBundleQuery } from "../bundle-query.ts"
+import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { type Page, readPage, readSearch } from "../query.ts"
 import { readablePage } from "./claim-routes.ts"
 import { explained } from "./explained.ts"
@@ -37,31 +37,35 @@ async function sendPage(
   return c.json({ ok: true, total, limit, offset, runs: rows.map(runSummary) } satisfies RunsPage)
 }
 
-export function runRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get("/runs", c => sendPage(c, deps, readPage(c.req.url), listRuns))
-  app.get("/runs/search", c => {
-    const { filters, page } = readSearch(c.req.url)
-    return sendPage(c, deps, page, (source, owner, some) => searchRuns(source, owner, filters, some))
-  })
-  app.get("/runs/:id", async c => c.json(await runRecord(await ownRun(c, deps), record => explained(c, deps, record))))
-  return app.route("/", runParts(deps, "/runs", ownRun))
+export function runRoutes(deps: Deps): Handlers {
+  return {
+    runs: c => sendPage(c, deps, readPage(c.req.url), listRuns),
+    search_runs: c => {
+      const { filters, page } = readSearch(c.req.url)
+      return sendPage(c, deps, page, (source, owner, some) => searchRuns(source, owner, filters, some))
+    },
+    run: async c => c.json(await runRecord(await ownRun(c, deps), record => explained(c, deps, record))),
+    ...runParts(deps, ownRun),
+  }
 }
 
 /** What is read of one run beside its record. @param base of the paths */
-export function runParts(deps: Deps, base: "/runs" | "/admin/runs", find: RunOfPath): Hono {
-  const app = new Hono()
-  app.get(`${base}/:id/verify`, async c => c.json(selfCheck(await find(c, deps), new Date(deps.nowMs()).toISOString())))
-  app.get(`${base}/:id/artifacts`, async c => {
-    const query = readBundleQuery(c.req.url)
-    return sendBundle(c, deps, await find(c, deps), query)
-  })
-  for (const kind of OUTCOME_KINDS) {
+export function runParts(deps: Deps, find: RunOfPath): Handlers {
+  const artifacts = OUTCOME_KINDS.flatMap((kind): [string, Handler][] => {
     const { artifact } = OUTCOMES[kind]
-    if (artifact === undefined) continue
-    app.get(`${base}/:id/${artifact.path}`, async c => c.json(artifactAnswer(await find(c, deps), kind, artifact.key)))
+    if (artifact === undefined) return []
+    return [[artifact.key, async c => c.json(artifactAnswer(await find(c, deps), kind, artifact.key))]]
+  })
+  return {
+    verify_run: async c => c.json(selfCheck(await find(c, deps), new Date(deps.nowMs()).toISOString())),
+    artifacts: async c => {
+      const query = readBundleQuery(c.req.url)
+      return sendBundle(c, deps, await find(c, deps), query)
+    },
+    ...Object.fromEntries(artifacts),
+    ...reportOf(deps, find),
+    ...runStatementOf(deps, find),
   }
-  return app.route("/", reportOf(deps, base, find)).route("/", runStatementOf(deps, base, find))
 }
 
 /** The bundle goes out as the bytes that were sealed, or in full; with what outside logs hold of it by now, and witnesses signed if asked for. */

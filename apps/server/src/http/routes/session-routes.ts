@@ -1,14 +1,13 @@
 /** Opening, showing and closing the session of a person in a browser. docs/api.md, "Sessions". */
 import { type ClosedSession, openSessionRequestSchema, type SessionAnswer } from "@runseal/core/wire/session-requests"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { secretHash } from "../access/api-key.ts"
-import { authenticate, unauthorized } from "../access/authentication.ts"
+import { unauthorized } from "../access/authentication.ts"
 import { type Caller, callerOf } from "../access/caller.ts"
-import { limitByAddress } from "../access/rate-limit.ts"
 import { giveSessionToken, refusePlainHttp, sessionTokenOf, takeSessionToken } from "../access/session-cookie.ts"
 import type { BrowserSession } from "../access/sessions.ts"
-import { knownParameters } from "../discovery/known-parameters.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonObject, SMALL_LIMITS } from "../json-body.ts"
 import { readBody } from "../request-bodies.ts"
 
@@ -48,17 +47,15 @@ async function openSession(c: Context, deps: Deps): Promise<SessionAnswer> {
   return sessionAnswer(caller, session)
 }
 
-/** They authenticate by themselves and have no limit but that of opening one. */
-export function sessionRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  const known = knownParameters("key")
-  app.post("/session", limitByAddress(deps, "sessions"), async c => c.json(await openSession(c, deps), 201))
-  app.get("/session", authenticate(deps), known, c => c.json(sessionAnswer(callerOf(c), c.get("session"))))
-  app.delete("/session", authenticate(deps), known, async c => {
-    const token = sessionTokenOf(c, deps)
-    if (token !== undefined) await deps.sessions.close(token)
-    takeSessionToken(c, deps)
-    return c.json({ ok: true, closed: true } satisfies ClosedSession)
-  })
-  return app
+export function sessionRoutes(deps: Deps): Handlers {
+  return {
+    open_session: async c => c.json(await openSession(c, deps), 201),
+    show_session: c => c.json(sessionAnswer(callerOf(c), c.get("session"))),
+    close_session: async c => {
+      const token = sessionTokenOf(c, deps)
+      if (token !== undefined) await deps.sessions.close(token)
+      takeSessionToken(c, deps)
+      return c.json({ ok: true, closed: true } satisfies ClosedSession)
+    },
+  }
 }

@@ -7,7 +7,7 @@ import {
   type SharesPage,
   shareRequestSchema,
 } from "@runseal/core/wire/share-messages"
-import { type Context, Hono } from "hono"
+import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError, notFound } from "../../http-error.ts"
 import {
@@ -24,6 +24,7 @@ import { type Caller, callerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import { nextOf, readShares } from "../admin-query.ts"
 import { readPublicQuery, readReportQuery } from "../bundle-query.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonObject, roomForAnswer, SMALL_LIMITS } from "../json-body.ts"
 import { noSuchRun, readId } from "../path-ids.ts"
 import { readBody } from "../request-bodies.ts"
@@ -53,43 +54,43 @@ function sharingKey(c: Context): Caller {
 }
 
 /** For administrators, and for auditors that may share. All of them read the list. */
-export function shareRoutes(deps: Deps): Hono {
-  const app = new Hono()
+export function shareRoutes(deps: Deps): Handlers {
   const actOf = (c: Context): ShareAct => ({ at: deps.nowMs(), who: whoOf(callerOf(c)), once: onceOf(c) })
-  app.post("/admin/runs/:id/share", async c => {
-    const { api_key_id: made_by } = sharingKey(c)
-    const { run_id } = await anyRun(c, deps)
-    const request = readBody(shareRequestSchema, await readJsonObject(c, SMALL_LIMITS))
-    const act = actOf(c)
-    const expires_at = act.at + (request.expires_in_seconds ?? SHARE_SECONDS_DEFAULT) * 1000
-    const token = randomBytes(TOKEN_BYTES).toString("hex")
-    const share_id = await insertShare(deps.acts, { run_id, made_by, expires_at, token_hash: secretHash(token) }, act)
-    if (share_id === undefined) throw noSuchRun()
-    const url = `${serviceUrl(c, deps)}/shared/${token}`
-    return c.json({ ok: true, share_id, run_id, token, url, expires_at: clock(expires_at) } satisfies MadeShare, 201)
-  })
-  app.get("/admin/shares", async c => {
-    const { limit, before, key, run } = readShares(c.req.url)
-    const page = { at: deps.nowMs(), limit, before, ...(run === undefined ? {} : { run_id: run }) }
-    const rows = await listShares(deps.db, ownersOf(c, key), page)
-    const shares = rows.map(({ owner, made_at, expires_at, ...row }) => ({
-      ...row,
-      key_id: owner,
-      made_at: clock(made_at),
-      expires_at: clock(expires_at),
-    }))
-    const next = nextOf(rows, limit, ({ share_id }) => share_id)
-    return c.json({ ok: true, limit, shares, ...next } satisfies SharesPage)
-  })
-  app.delete("/admin/shares/:id", async c => {
-    const { scope, api_key_id } = sharingKey(c)
-    const share_id = readId(c.req.param("id"), noSuchShare)
-    // An auditor ends what it shares itself.
-    const own = scope === "admin" ? undefined : api_key_id
-    if (!(await revokeShare(deps.acts, share_id, own, actOf(c)))) throw noSuchShare()
-    return c.json({ ok: true, share_id, revoked: true } satisfies RevokedShare)
-  })
-  return app
+  return {
+    share_run: async c => {
+      const { api_key_id: made_by } = sharingKey(c)
+      const { run_id } = await anyRun(c, deps)
+      const request = readBody(shareRequestSchema, await readJsonObject(c, SMALL_LIMITS))
+      const act = actOf(c)
+      const expires_at = act.at + (request.expires_in_seconds ?? SHARE_SECONDS_DEFAULT) * 1000
+      const token = randomBytes(TOKEN_BYTES).toString("hex")
+      const share_id = await insertShare(deps.acts, { run_id, made_by, expires_at, token_hash: secretHash(token) }, act)
+      if (share_id === undefined) throw noSuchRun()
+      const url = `${serviceUrl(c, deps)}/shared/${token}`
+      return c.json({ ok: true, share_id, run_id, token, url, expires_at: clock(expires_at) } satisfies MadeShare, 201)
+    },
+    shares: async c => {
+      const { limit, before, key, run } = readShares(c.req.url)
+      const page = { at: deps.nowMs(), limit, before, ...(run === undefined ? {} : { run_id: run }) }
+      const rows = await listShares(deps.db, ownersOf(c, key), page)
+      const shares = rows.map(({ owner, made_at, expires_at, ...row }) => ({
+        ...row,
+        key_id: owner,
+        made_at: clock(made_at),
+        expires_at: clock(expires_at),
+      }))
+      const next = nextOf(rows, limit, ({ share_id }) => share_id)
+      return c.json({ ok: true, limit, shares, ...next } satisfies SharesPage)
+    },
+    revoke_share: async c => {
+      const { scope, api_key_id } = sharingKey(c)
+      const share_id = readId(c.req.param("id"), noSuchShare)
+      // An auditor ends what it shares itself.
+      const own = scope === "admin" ? undefined : api_key_id
+      if (!(await revokeShare(deps.acts, share_id, own, actOf(c)))) throw noSuchShare()
+      return c.json({ ok: true, share_id, revoked: true } satisfies RevokedShare)
+    },
+  }
 }
 
 /** The same for a link that is unknown, expired or revoked. */
@@ -110,23 +111,23 @@ export async function sharedRun(
 }
 
 /** For everybody who has the address. The page is beside that of published runs. */
-export function sharedRecordRoutes(deps: Deps): Hono {
-  const app = new Hono()
+export function sharedRecordRoutes(deps: Deps): Handlers {
   const shared = async (c: Context): Promise<SharedRun> => {
     const found = await sharedRun(c, deps)
     if (found === undefined) throw nothingShared()
     return found
   }
-  app.get("/shared/:token/bundle.json", async c => {
-    const addition = readPublicQuery(c.req.url)
-    const { bundle } = await shared(c)
-    return c.body(await shownBundle(deps, bundle, addition), 200, { "Content-Type": "application/json" })
-  })
-  app.get("/shared/:token/report.pdf", async c => {
-    const query = readReportQuery(c.req.url)
-    const run = await shared(c)
-    // All who have links of one key have the room of one caller. A link is not of who made the run: it shows what the record says.
-    return sendReport(c, deps, run, { ...query, caller: run.made_by, seesRules: false })
-  })
-  return app
+  return {
+    shared_bundle: async c => {
+      const addition = readPublicQuery(c.req.url)
+      const { bundle } = await shared(c)
+      return c.body(await shownBundle(deps, bundle, addition), 200, { "Content-Type": "application/json" })
+    },
+    shared_report: async c => {
+      const query = readReportQuery(c.req.url)
+      const run = await shared(c)
+      // All who have links of one key have the room of one caller. A link is not of who made the run: it shows what the record says.
+      return sendReport(c, deps, run, { ...query, caller: run.made_by, seesRules: false })
+    },
+  }
 }

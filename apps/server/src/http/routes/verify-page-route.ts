@@ -3,43 +3,43 @@ import { utf8Encode } from "@runseal/canonical"
 import { endingOf } from "@runseal/core/presentation/account"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import type { Context } from "hono"
-import { Hono } from "hono"
 import { html } from "hono/html"
 import type { Deps } from "../../deps.ts"
 import type { PublishedFacts } from "../../store/tables/publications-table.ts"
 import type { SharedRun } from "../../store/tables/shares-table.ts"
 import { plainPage } from "../discovery/plain-page.ts"
 import { verifyPage } from "../discovery/verify-page.ts"
+import type { Handlers } from "../endpoint-routes.ts"
 import { entityTag, readsPages, type ServedFile, sendFile } from "../served-file.ts"
 import { noSuchPublication, publishedFacts } from "./publications-routes.ts"
 import { nothingShared, sharedRun } from "./shares-routes.ts"
 
 /** For everybody, without a key. */
-export function verifyPageRoutes(deps: Deps): Hono {
-  const app = new Hono()
-  app.get("/verify", async c => {
-    const page = await verifyPage()
-    c.header("Content-Security-Policy", page.policy)
-    return sendFile(c, page)
-  })
-  app.get("/public/runs/:token", async c => {
-    c.header("Vary", "Accept")
-    const facts = await publishedFacts(deps, c.req.param("token"))
-    if (facts !== undefined) return sendFile(c, await pageOf(c, publishedAs(facts)))
-    if (!readsPages(c)) throw noSuchPublication()
-    return sendNothing(c, await nothingPublished())
-  })
-  app.get("/shared/:token", async c => {
-    c.header("Vary", "Accept")
-    const found = await sharedRun(c, deps)
-    if (found !== undefined) {
-      const { bytes, type } = await pageOf(c, sharedAs(found, c.req.param("token")))
-      return c.body(bytes, 200, { "Content-Type": type })
-    }
-    if (!readsPages(c)) throw nothingShared()
-    return sendNothing(c, await nothingSharedPage())
-  })
-  return app
+export function verifyPageRoutes(deps: Deps): Handlers {
+  return {
+    verify_page: async c => {
+      const page = await verifyPage()
+      c.header("Content-Security-Policy", page.policy)
+      return sendFile(c, page)
+    },
+    public_run: async c => {
+      c.header("Vary", "Accept")
+      const facts = await publishedFacts(deps, c.req.param("token") ?? "")
+      if (facts !== undefined) return sendFile(c, await pageOf(c, publishedAs(facts)))
+      if (!readsPages(c)) throw noSuchPublication()
+      return sendNothing(c, await nothingPublished())
+    },
+    shared_run: async c => {
+      c.header("Vary", "Accept")
+      const found = await sharedRun(c, deps)
+      if (found !== undefined) {
+        const { bytes, type } = await pageOf(c, sharedAs(found, c.req.param("token") ?? ""))
+        return c.body(bytes, 200, { "Content-Type": type })
+      }
+      if (!readsPages(c)) throw nothingShared()
+      return sendNothing(c, await nothingSharedPage())
+    },
+  }
 }
 
 const sendNothing = (c: Context, page: Awaited<ReturnType<typeof plainPage>>): Response =>
