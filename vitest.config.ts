@@ -80,8 +80,8 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   patterns: ["tools/src/patterns"],
   /** Mutated untrusted input. */
   fuzz: ["lab/src/fuzz", "apps/server/spec/openapi-fuzz.test.ts"],
-  /** The tests of bench, load and gallery. */
-  lab: ["lab/src/bench", "lab/src/load", "lab/src/gallery"],
+  /** The tests of bench, load, gallery and the seeded faults. */
+  lab: ["lab/src/bench", "lab/src/load", "lab/src/gallery", "lab/src/seeded"],
   /** The doors, in front of servers and behind clients that others wrote. */
   doors: [
     "apps/agents/test",

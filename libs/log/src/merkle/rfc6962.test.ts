@@ -144,6 +144,13 @@ describe("consistency proofs", () => {
     }
   })
 
+  test("between trees of one size are empty, and hold for one root alone", () => {
+    const claim = { size1: 7, size2: 7, root1: roots[7]!, root2: roots[7]!, proof: [] }
+    expect(verifyConsistency(claim)).toBe(true)
+    expect(verifyConsistency({ ...claim, root2: roots[8]! })).toBe(false)
+    expect(verifyConsistency({ ...claim, proof: [roots[7]!] })).toBe(false)
+  })
+
   test("work up to 2^53−1 leaves", () => {
     fc.assert(
       fc.property(size, size, size, (a, b, marked) => {
