@@ -240,7 +240,8 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const execution = openExecution({
     ...{ db, sealer, ledger, nowMs, reviewer: prepared.reviewer, signal: stop.signal },
     ...issuerOf(config, deployment),
-    pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision, telemetry.stageFailed),
+    pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision),
+    reportFault: telemetry.stageFailed,
     policyOf: policies.ofEvaluation,
   })
   const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, trialDue, telemetry }))

@@ -3,14 +3,13 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { AskReview } from "@runseal/core/seal/gates/aivp-t4"
 import type { MakeCharge } from "@runseal/core/seal/gates/macc"
 import { type PipelineContext, runToLog } from "@runseal/core/seal/pipeline"
-import type { ReportFault } from "@runseal/core/seal/stage-failure"
 import type { Deps } from "./deps.ts"
 import { followed } from "./followed-steps.ts"
 import { badRequest, type HttpError } from "./http-error.ts"
 import type { SignOpening } from "./keys/permit-signing.ts"
 import { openPermits } from "./permit-service.ts"
 import type { Policies } from "./policy-service.ts"
-import { reportingFailures } from "./reported-failures.ts"
+import { type NoteFailure, reportingFailures } from "./reported-failures.ts"
 import type { Reviewer } from "./review/reviewer.ts"
 import { askReviewer } from "./review/reviewer.ts"
 import type { SealedRun } from "./sealing/batch.ts"
@@ -22,6 +21,7 @@ import { StoreError } from "./store/driver/store-errors.ts"
 import type { BudgetLedger } from "./store/tables/budget-ledger.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
 import { readWindow } from "./store/tables/tenant-windows.ts"
+import type { ReportFault } from "./telemetry.ts"
 
 export type ExecutionParts = {
   readonly db: Database
@@ -38,6 +38,8 @@ export type ExecutionParts = {
   /** What a run is held against that is admitted now. */
   readonly pipeline: () => Omit<PipelineContext, "makeCharge" | "askReview">
   readonly policyOf: Policies["ofEvaluation"]
+  /** Logs the cause of a stage failure; the record holds only its sentence. */
+  readonly reportFault: ReportFault
 }
 
 const overflow = (): HttpError =>
@@ -54,7 +56,7 @@ function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: I
 
 /** `execute`, `rehearse` and `permits` of the routes. */
 export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse" | "permits"> {
-  const { db, sealer, ledger, pipeline, policyOf, nowMs, signOpening, issuer } = parts
+  const { db, sealer, ledger, pipeline, policyOf, nowMs, signOpening, issuer, reportFault } = parts
   const mint = createMomentSource(nowMs)
   const review = askReviewer(parts.reviewer, parts.signal)
   const askReview: AskReview = decided => followed({ name: "review" }, () => review(decided))
@@ -69,11 +71,12 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
   return {
     execute: (submission, claim, request_id) => {
       const settings = context()
-      const work = async (reportFault: ReportFault): Promise<SealedRun> => {
-        const draft = await runToLog(submission, mint(), { ...settings, makeCharge: chargeAs(claim), reportFault })
+      const work = async (noteFailure: NoteFailure): Promise<SealedRun> => {
+        const draft = await runToLog(submission, mint(), { ...settings, makeCharge: chargeAs(claim) })
+        noteFailure(draft)
         return sealer.seal(draft, claim)
       }
-      return reportingFailures("execute", settings.reportFault, request_id, work, run => run)
+      return reportingFailures("execute", reportFault, request_id, work, run => run)
     },
     rehearse: async submission => {
       const moment = mint()
@@ -83,10 +86,14 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
         return { ordinal: movements + 1, total_after: total + tokens }
       })
       const rehearsed = { ...context(), makeCharge: wouldBe, askReview: once(askReview) }
-      const sealDraft = createRehearsal(moment.at, rehearsed.reportFault)
-      const sealOnce = async (): Promise<Bundle> => sealDraft(await runToLog(submission, moment, rehearsed))
+      const sealDraft = createRehearsal(moment.at, reportFault)
+      const sealOnce = async (): Promise<Bundle> => {
+        const draft = await runToLog(submission, moment, rehearsed)
+        if (draft.failure !== undefined) reportFault(draft.failure)
+        return sealDraft(draft)
+      }
       return [await sealOnce(), await sealOnce()]
     },
-    permits: openPermits({ db, sealer, nowMs, mint, pipeline: context, policyOf, signOpening, issuer }),
+    permits: openPermits({ db, sealer, nowMs, mint, pipeline: context, policyOf, signOpening, issuer, reportFault }),
   }
 }

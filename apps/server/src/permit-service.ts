@@ -7,7 +7,6 @@ import { OPEN_PERMITS_MAX, PermitRefusal } from "@runseal/core/seal/permits/pend
 import type { AskedPermit } from "@runseal/core/seal/permits/permit-terms"
 import type { PendingRedemption } from "@runseal/core/seal/permits/settle-permits"
 import { closePermit, openPermit, type PermitContext } from "@runseal/core/seal/pipeline"
-import type { ReportFault } from "@runseal/core/seal/stage-failure"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import type { Jwks } from "@runseal/core/wire/permit-answers"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
@@ -17,13 +16,14 @@ import { unauthorized } from "./http/access/authentication.ts"
 import { alreadyRedeemed, badRequest, HttpError, permitInvalid, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
 import type { Policies } from "./policy-service.ts"
-import { reportingFailures } from "./reported-failures.ts"
+import { type NoteFailure, reportingFailures } from "./reported-failures.ts"
 import type { SealedRun } from "./sealing/batch.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
 import type { Sealer } from "./sealing/sealer.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
 import { readSigningKeys } from "./store/tables/signing-keys.ts"
+import type { ReportFault } from "./telemetry.ts"
 
 /** What the opening of a permit came to. */
 export type OpenedPermit = { readonly opening: Opening } | { readonly refused: SealedRun }
@@ -72,6 +72,7 @@ type PermitParts = {
   readonly signOpening: SignOpening | undefined
   /** Origin of the log, which issues the tokens. */
   readonly issuer: string
+  readonly reportFault: ReportFault
 }
 
 /** Seconds by which the clocks of this service's own processes may differ. */
@@ -86,20 +87,22 @@ export function openPermits({
   policyOf,
   signOpening,
   issuer,
+  reportFault,
 }: PermitParts): Permits {
   const jwks = async (): Promise<Jwks> => serviceJwks(await readSigningKeys(db), nowMs() / 1000)
   return {
     open: async (submission, asked, { claim, request_id }) => {
       if (signOpening === undefined) throw permitsOff()
       const context = pipeline()
-      const work = async (reportFault: ReportFault): Promise<OpenedPermit> => {
-        const pending = await openPermit(submission, asked, mint(), { ...context, reportFault })
+      const work = async (noteFailure: NoteFailure): Promise<OpenedPermit> => {
+        const pending = await openPermit(submission, asked, mint(), context)
+        if ("outcome_kind" in pending) noteFailure(pending)
         if ("outcome_kind" in pending) return { refused: await sealer.seal(pending, claim) }
         const opened = await sealer.openPermit(pending, claim).catch(refusedAs("reserve_tokens"))
         return "refused" in opened ? opened : { opening: opened.opening.document }
       }
       const refusedRun = (made: OpenedPermit): SealedRun | undefined => ("refused" in made ? made.refused : undefined)
-      return reportingFailures("open permit", context.reportFault, request_id, work, refusedRun)
+      return reportingFailures("open permit", reportFault, request_id, work, refusedRun)
     },
     close: async ({ tenant, opening, seed, redemption: known }, act, { claim, request_id }) => {
       const twice = declaredTwice(opening, act.declared)
@@ -110,11 +113,11 @@ export function openPermits({
       const redemption = known === undefined ? {} : { redemption: known }
       const closing = { tenant, act, opening, seed, closed_clock, ...redemption }
       const context = { ...pipeline(), policy: deciding(await policyOf(opening.sections.policy_evaluation)) }
-      const work = async (reportFault: ReportFault): Promise<SealedRun> => {
-        const pending = await closePermit(closing, { ...context, reportFault })
+      const work = async (): Promise<SealedRun> => {
+        const pending = await closePermit(closing, context)
         return sealer.closePermit(pending, claim).catch(refusedAs("request_substance.cost.total_tokens"))
       }
-      return reportingFailures("close permit", context.reportFault, request_id, work, run => run)
+      return reportingFailures("close permit", reportFault, request_id, work, run => run)
     },
     sign: async opening => (isExpired(opening, nowMs()) ? undefined : signOpening?.(opening)),
     check: async (token, opening) => {

@@ -5,7 +5,6 @@ import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sec
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
 import { seal } from "@runseal/core/formulas/seal"
 import type { Budgets } from "@runseal/core/seal/gates/macc"
-import type { PipelineContext } from "@runseal/core/seal/pipeline"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
 import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
@@ -69,7 +68,6 @@ export function pipelineOf(
   { library, inspection }: Pick<Prepared, "library" | "inspection">,
   policy: () => CompiledPolicy,
   revision: string,
-  reportFault: PipelineContext["reportFault"],
 ): ExecutionParts["pipeline"] {
   const settings = {
     library,
@@ -80,7 +78,6 @@ export function pipelineOf(
     max_scan_units: BODY_MAX_BYTES,
     budgets: budgetsOf(config),
     system_provenance: provenanceOf(revision),
-    reportFault,
     watch: WATCH,
   }
   return () => ({ ...settings, policy: deciding(policy()) })

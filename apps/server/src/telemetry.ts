@@ -3,7 +3,7 @@
  * An event says what happened and why it failed. It holds no content of a request.
  */
 
-import type { ReportFault } from "@runseal/core/seal/stage-failure"
+import type { StageFailure } from "@runseal/core/seal/stage-failure"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { DeliveryFault } from "@runseal/core/wire/delivery-messages"
 import type { OutsideFault } from "@runseal/core/wire/log-answers"
@@ -11,6 +11,12 @@ import type { Logger } from "pino"
 import type { LogRefusal as OutsideRefusal } from "./outbound/outbox/ask-log.ts"
 import type { WitnessFault, WitnessRefusal } from "./outbound/witnessing/ask-witness.ts"
 import { StoreError, type StoreErrorCode } from "./store/driver/store-errors.ts"
+
+/** What a stage failed for. `run_id` is of the run that became a stage_error, and absent where it has no record. */
+export type FailedFor = { readonly run_id?: number | undefined; readonly request_id?: string | undefined }
+
+/** Logs a stage failure. */
+export type ReportFault = (failure: StageFailure, failedFor?: FailedFor) => void
 
 /** A route as it was registered, such as `GET /runs/:id`. */
 export type Route = { readonly method: string; readonly path: string }

@@ -126,7 +126,8 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     signal: new AbortController().signal,
     signOpening: permitSigning(keys.service, origin),
     issuer: origin,
-    pipeline: pipelineOf(config, prepared, () => prepared.policy, "unknown", reportFault),
+    pipeline: pipelineOf(config, prepared, () => prepared.policy, "unknown"),
+    reportFault,
     policyOf: async () => prepared.policy,
   })
   const keyed = openIdempotencyKeys(db, nowMs, () => heads.rememberStored(db))

@@ -40,7 +40,6 @@ export const batchPipeline: PermitContext = {
     }),
   ),
   askReview: askReviewer(noReview, new AbortController().signal),
-  reportFault: () => undefined,
   watch: WATCH,
 }
 export const batchMoment = createMomentSource(() => BATCH_TIME)

@@ -2,16 +2,16 @@
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { PermitEnd } from "@runseal/core/artifacts/permit-end"
-import type { Draft, StageFault } from "@runseal/core/seal/draft"
+import type { Draft } from "@runseal/core/seal/draft"
 import type { PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
-import type { PendingOpening } from "@runseal/core/seal/permits/pending"
 import {
   NO_PERMITS,
   type PendingEnd,
   type PermitLocks,
   type PermitWork,
 } from "@runseal/core/seal/permits/settle-permits"
-import type { ReportFault, Watch } from "@runseal/core/seal/stage-failure"
+import type { PendingOpening } from "@runseal/core/seal/pipeline"
+import type { StageFault, Watch } from "@runseal/core/seal/stage-failure"
 import type { TenantHead } from "@runseal/core/seal/tenant-chain"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { LogIdentity } from "../keys/embedded-log.ts"
@@ -19,6 +19,7 @@ import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import type { Tx } from "../store/driver/session.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { TenantWindowRow, TokenMovementRow } from "../store/tables/tenant-windows.ts"
+import type { ReportFault } from "../telemetry.ts"
 import type { Failed } from "./batch-steps.ts"
 import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
 import type { DueEvent, SealedEvent } from "./seal-events.ts"

@@ -1,9 +1,9 @@
 /** Permits in a batch that holds what cannot be sealed: it is refused alone, and moves nothing. */
+import type { WrittenTexts } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
-import type { Draft } from "@runseal/core/seal/draft"
-import type { PendingClose, PendingOpening } from "@runseal/core/seal/permits/pending"
 import { NO_PERMITS, type PermitLocks, type PermitWork } from "@runseal/core/seal/permits/settle-permits"
 import { windowName } from "@runseal/core/seal/permits/windows"
+import type { PendingClose, PendingOpening } from "@runseal/core/seal/pipeline"
 import { closePermit, openPermit } from "@runseal/core/seal/pipeline"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import { emptyRange } from "@runseal/log/merkle/compact-range"
@@ -49,15 +49,9 @@ async function pendingOpening(reserve_tokens: number): Promise<PendingOpening> {
 }
 
 /** An opening whose document does not verify. */
-const spoilt = (pending: PendingOpening): PendingOpening => ({
+const spoilt = ({ sections, ...pending }: PendingOpening): PendingOpening => ({
   ...pending,
-  settled: window => {
-    const made = pending.settled(window)
-    if ("refused" in made) return made
-    const { payload } = made.opening.sections
-    const sections = { ...made.opening.sections, payload: { ...payload, hash: WRONG } }
-    return { opening: { ...made.opening, sections } }
-  },
+  sections: { ...sections, payload: { ...sections.payload, hash: WRONG } },
 })
 
 const pendingClose = (opening: Opening, pending: PendingOpening, total_tokens: number): Promise<PendingClose> =>
@@ -70,17 +64,21 @@ const pendingClose = (opening: Opening, pending: PendingOpening, total_tokens: n
         declared: { request_substance: { cost: { total_tokens } } },
       },
       opening,
-      seed: pending.moment.seed,
+      seed: pending.run.facts.moment.seed,
       closed_clock: new Date(BATCH_TIME).toISOString(),
     },
     batchPipeline,
   )
 
-/** A close whose draft is changed once it is settled. */
-const changed = (pending: PendingClose, change: (draft: Draft) => Draft): PendingClose => ({
-  ...pending,
-  settled: settlement => change(pending.settled(settlement)),
-})
+/** A close whose stage 7 fails. */
+const failingInLedger = ({ run, ...pending }: PendingClose): PendingClose => {
+  const { texts } = run.facts
+  const seal: WrittenTexts["seal"] = body => {
+    if (Object.values(body).includes("vfa.pote_proof.v1")) throw new Error("stage 7 fails")
+    return texts.seal(body)
+  }
+  return { ...pending, run: { ...run, facts: { ...run.facts, texts: { ...texts, seal } } } }
+}
 
 const before = growLog({ range: emptyRange, edges: [] })
 for (let i = 0; i < 20; i++) before.append(Uint8Array.of(i))
@@ -110,7 +108,8 @@ const seal = (
     },
   }
   const work = { drafts: [], attestations: [], permits: { ...NO_PERMITS, ...permits } }
-  const { reportFault, watch } = batchPipeline
+  const { watch } = batchPipeline
+  const reportFault = (): void => undefined
   return buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), trust, reportFault, watch })
 }
 
@@ -157,11 +156,7 @@ test("an opening that does not verify is refused alone, and the movements after 
 
 test("a close that fails after the log is a stage_error that keeps its permit and its settlement", async () => {
   const { batch: first, document, pending, state } = await opened(50)
-  const close = changed(await pendingClose(document, pending, 20), draft => {
-    const { transcript } = draft.sections
-    if (transcript === undefined) throw new Error("a settled close has a transcript")
-    return { ...draft, sections: { ...draft.sections, transcript: { ...transcript, hash: WRONG } } }
-  })
+  const close = failingInLedger(await pendingClose(document, pending, 20))
   const batch = await seal({ closes: [close] }, state, first)
   const run = batch.runs[permitRuns({ drafts: [], permits: { ...NO_PERMITS, closes: [close] } }).close(0)]
   expect(run?.bundle.run.outcome_kind).toBe("stage_error")
@@ -175,11 +170,9 @@ test("a close that fails after the log is a stage_error that keeps its permit an
 test("a close that can be no record is refused, and its permit stays as it was: another may close it", async () => {
   const { batch: first, document, pending, state } = await opened(50)
   const close = await pendingClose(document, pending, 20)
-  const broken = changed(close, draft => {
-    const { payload } = draft.sections
-    if (payload === undefined) throw new Error("a close has a payload section")
-    return { ...draft, sections: { ...draft.sections, payload: { ...payload, hash: WRONG } } }
-  })
+  const { run } = close
+  const { payload } = run.base
+  const broken = { ...close, run: { ...run, base: { ...run.base, payload: { ...payload, hash: WRONG } } } }
   const alone = await seal({ closes: [broken] }, state, first)
   expect([alone.runs, alone.movements, alone.entries]).toEqual([[undefined], [], []])
   const batch = await seal({ closes: [broken, close] }, state, first)

@@ -128,7 +128,7 @@ const asked = (
 })
 
 const openRow = ({ pending, document, text, packed, ...place }: SealedOpening): UnnumberedRow => ({
-  ...asked(pending, pending.terms),
+  ...asked(pending.run.facts, pending.terms),
   state: "open",
   charge_id: pending.charge.charge_id,
   window_seconds: pending.charge.window_seconds,

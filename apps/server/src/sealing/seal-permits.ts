@@ -6,8 +6,9 @@ import type { PermitEndBody } from "@runseal/core/artifacts/permit-end"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { endHash, opening, openingHash, openingLeaf, permitEnd, permitEndLeaf } from "@runseal/core/formulas/permit"
 import type { PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
-import type { OpeningDraft, PendingOpening } from "@runseal/core/seal/permits/pending"
+import type { OpeningDraft } from "@runseal/core/seal/permits/pending"
 import type { PendingEnd } from "@runseal/core/seal/permits/settle-permits"
+import type { PendingOpening } from "@runseal/core/seal/pipeline"
 import { unverified } from "@runseal/core/seal/record"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
 import { anchorProblem } from "@runseal/core/verify/anchor-check"
@@ -61,7 +62,12 @@ export function sealOpening(
   checkpoint: EntryCheckpoint,
 ): SealedOpening {
   const document = opening(body, anchorOf(log, builder, appended, checkpoint))
-  return { ...placeOf(appended, leaf_digest), pending, document, text: canonicalUtf8(document, pending.texts) }
+  return {
+    ...placeOf(appended, leaf_digest),
+    pending,
+    document,
+    text: canonicalUtf8(document, pending.run.facts.texts),
+  }
 }
 
 /** The document of an end, proven against a checkpoint that includes it. */

@@ -137,7 +137,7 @@ export async function sealRound(
 ): Promise<{ readonly batch: Batch } | { readonly runs: readonly (Draft | undefined)[] }> {
   const open = openRound(start, context, failed)
   const { permits = NO_PERMITS } = round
-  const settled = settlePermitWork(permits, start.permits ?? NOTHING_LOCKED, open.tenants)
+  const settled = settlePermitWork(permits, start.permits ?? NOTHING_LOCKED, open.tenants, context.watch)
   const runs = runsOf(round, settled)
   const redemptions = settled.redemptions.flatMap((item, at) =>
     item && "redeemed" in item ? [{ at, leaf: item.redeemed, bytes: leafBytes(item.redeemed) }] : [],

@@ -4,9 +4,8 @@
  */
 
 import type { Draft } from "@runseal/core/seal/draft"
-import type { PendingClose, PendingOpening } from "@runseal/core/seal/permits/pending"
 import type { PendingEnd, PendingRedemption } from "@runseal/core/seal/permits/settle-permits"
-import type { ReportFault } from "@runseal/core/seal/stage-failure"
+import type { PendingClose, PendingOpening } from "@runseal/core/seal/pipeline"
 import { followed } from "../followed-steps.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
@@ -15,6 +14,7 @@ import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import type { Acts } from "../store/tables/admin-events.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
+import type { ReportFault } from "../telemetry.ts"
 import type { Batch, BatchWork, KeyedItem, SealedEnd, SealedOpening, SealedRun } from "./batch.ts"
 import { permitRuns } from "./batch.ts"
 import { ActRefused, commitBatch, type SealerContext, secondsSince } from "./commit-batch.ts"
@@ -170,8 +170,8 @@ const ofAct = (error: unknown): unknown =>
 function weigh(item: Item): number {
   if ("act" in item) return LONG_BATCH_BYTES
   if ("run" in item) return item.run.texts.size()
-  if ("opening" in item) return item.opening.texts.size()
-  return "close" in item ? item.close.texts.size() : 0
+  if ("opening" in item) return item.opening.run.facts.texts.size()
+  return "close" in item ? item.close.run.facts.texts.size() : 0
 }
 
 /** An act of an administrator, as an item. */

@@ -6,8 +6,8 @@ import type { PayloadSection, SystemProvenanceSection } from "../artifacts/seale
 import type { Sections } from "../artifacts/sections.ts"
 import type { Moment } from "../formulas/moment.ts"
 import type { OutcomeKind, ReceiptKey, RefusedKind } from "../vocabulary/outcomes.ts"
-import type { FailingStep } from "../vocabulary/stage-faults.ts"
 import type { SubmittedRun, Tenant } from "../wire/submission.ts"
+import type { StageFailure, StageFault } from "./stage-failure.ts"
 export type BaseSections = DeclaredSections & {
   readonly payload: PayloadSection
   readonly system_provenance: SystemProvenanceSection
@@ -40,8 +40,6 @@ export type DraftFacts = {
   readonly texts: WrittenTexts
 }
 
-export type StageFault = { readonly stage: FailingStep; readonly message: string }
-
 /** A run that passed stages 1–6, or was stopped before: everything but its log entry and its position in the chain. */
 export type Draft = DraftFacts & {
   readonly outcome_kind: OutcomeKind
@@ -50,6 +48,8 @@ export type Draft = DraftFacts & {
   readonly receipt?: { readonly key: ReceiptKey; readonly receipt: Receipt }
   /** Present exactly for a stage_error. */
   readonly fault?: StageFault
+  /** Of a stage that failed before the log: its cause is for the operator's log, never for the record. */
+  readonly failure?: StageFailure
   /** Of a run that ended at the opening of a permit: what was asked for. */
   readonly refused_permit?: PermitTerms
 }

@@ -6,7 +6,7 @@
 import type { WrittenTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf } from "../artifacts/anchor.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
-import type { BudgetSnapshotSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
+import type { BudgetSnapshotSection, BudgetWindow, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import { buildTranscript } from "../derivation/v2/transcript.ts"
 import type { ReviewFacts } from "../formulas/decision.ts"
@@ -14,8 +14,8 @@ import type { PreAnchorSections } from "../formulas/leaves.ts"
 import type { CompletedSections } from "../formulas/manifest-sections.ts"
 import type { DecidedRun, Moment } from "../formulas/moment.ts"
 import type { Enforcement } from "../vocabulary/scalars.ts"
-import type { Submission } from "../wire/submission.ts"
-import type { Draft, Stop } from "./draft.ts"
+import type { Submission, Tenant } from "../wire/submission.ts"
+import type { Draft, PermitTerms, Stop } from "./draft.ts"
 import { admissionGate } from "./gates/admission.ts"
 import { type AskReview, aivpT4Gate } from "./gates/aivp-t4.ts"
 import { ccvGate } from "./gates/ccv.ts"
@@ -29,18 +29,11 @@ import {
   requestGrounds,
 } from "./gates/pepg.ts"
 import { closingTexts, requestTexts } from "./gates/scanned-texts.ts"
-import {
-  type Closing,
-  type ClosingRun,
-  closedInputs,
-  closingRun,
-  kernelsOf,
-  type RunKernels,
-} from "./permits/closing-run.ts"
-import type { PendingClose, PendingOpening, Settlement } from "./permits/pending.ts"
+import { type Closing, type ClosingRun, closedInputs, closingRun, permitUse } from "./permits/closing-run.ts"
+import type { Reservation, SettledOpening, Settlement } from "./permits/pending.ts"
 import { type AskedPermit, openingDraft, termsOf } from "./permits/permit-terms.ts"
 import { failRun, type Journal, openJournal, type Passage, receive, snapshotOf, stopRun } from "./run-passage.ts"
-import { met, type Outcome, outcomeOf, type ReportFault, type RunStage, stagesOf, type Watch } from "./stage-failure.ts"
+import { met, type Outcome, outcomeOf, type RunStage, stagesOf, type Watch } from "./stage-failure.ts"
 import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
 
 export type PipelineContext = PepgContext & {
@@ -51,8 +44,6 @@ export type PipelineContext = PepgContext & {
   readonly makeCharge: MakeCharge
   readonly askReview: AskReview
   readonly watch: Watch
-  /** Logs the cause of a stage failure; the record holds only its sentence. */
-  readonly reportFault: ReportFault
 }
 /** Of a permit: its budget moves when it is sealed. */
 export type PermitContext = Omit<PipelineContext, "makeCharge">
@@ -82,8 +73,30 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
     journal.done({ budget_snapshot })
     return toLog(run, { ...reached, budget_snapshot }, await askReview(run.decided), journal, context)
   } catch (error) {
-    return failRun(run, journal, error, context.reportFault)
+    return failRun(run, journal, error)
   }
+}
+
+/** An opening that every gate before the budget admits. */
+export type PendingOpening = {
+  readonly tenant: Tenant
+  readonly run: Passage
+  readonly reached: Reached
+  readonly sections: Sections
+  readonly terms: PermitTerms
+  readonly charge: Reservation
+}
+
+/** A close with everything decided but its budget. */
+export type PendingClose = {
+  readonly tenant: Tenant
+  readonly permit_id: string
+  readonly run: ClosingRun
+  readonly policy: Outcome<PepgResult>
+  /** What the kernels made under the permit section of that hash; absent where the policy does not admit the close. */
+  readonly executed?: { readonly permit_hash: string; readonly made: Outcome<Executed> }
+  /** Absent where a gate before it stops the close. */
+  readonly review?: Outcome<ReviewFacts>
 }
 
 /**
@@ -107,79 +120,61 @@ export async function openPermit(
   try {
     const reached = await toBudget(run, submission, asked, journal, context)
     if ("outcome_kind" in reached) return refused(reached)
-    const { envelope, allow_token } = reached
-    const { tenant, program_id, route_id, texts } = run.facts
-    const terms = termsOf(envelope, asked)
-    const sections = journal.sections()
-    const settled: PendingOpening["settled"] = window => {
-      const halt = maccGate(reached, allow_token, () => snapshotOf(run, reached, window), window, texts.seal)
-      return halt === undefined
-        ? { opening: openingDraft(terms, { ...run, ...reached, sections }, window) }
-        : { refused: refused(stopRun(run, openJournal(sections), halt, allow_token)) }
-    }
+    const { envelope } = reached
     const charge = reservationOf(envelope, asked.reserve_tokens, budgets)
-    return { tenant, moment, program_id, route_id, terms, charge, texts, settled }
+    const { tenant } = run.facts
+    return { tenant, run, reached, sections: journal.sections(), terms: termsOf(envelope, asked), charge }
   } catch (error) {
-    return refused(failRun(run, journal, error, context.reportFault))
+    return refused(failRun(run, journal, error))
   }
 }
 
 /**
- * Decides of a close all that does not depend on its budget. Its first stages and its admission are those of the opening.
- * @returns what is decided once the reservation is settled
+ * Ends an opening whose reservation is made, or would reach the cap.
+ * @param window after the reservation, with its ordinal; a reservation that reaches the cap is not made: without ordinal, with the total
+ *   that it would have led to
  */
+export function settleOpening({ run, reached, sections, terms }: PendingOpening, window: BudgetWindow): SettledOpening {
+  const { allow_token } = reached
+  const halt = maccGate(reached, allow_token, () => snapshotOf(run, reached, window), window, run.facts.texts.seal)
+  return halt === undefined
+    ? { opening: openingDraft(terms, { ...run, allow_token, sections }, window) }
+    : { refused: { ...stopRun(run, openJournal(sections), halt, allow_token), refused_permit: terms } }
+}
+
+/** Decides of a close all that does not depend on its budget. Its first stages and its admission are those of the opening. */
 export async function closePermit(close: Closing, context: PermitContext): Promise<PendingClose> {
   const run = closingRun(close, context.watch)
-  const { tenant, texts } = run.facts
-  const unsettled = await toSettlement(run, context)
-  return {
-    tenant,
-    permit_id: close.opening.permit_id,
-    closed_clock: close.closed_clock,
-    used: run.spending.tokens,
-    texts,
-    settled: settlement => settle(run, unsettled, settlement, context),
-  }
-}
-
-/** What is known of a close before its reservation is settled. */
-type Unsettled = {
-  readonly policy: Outcome<PepgResult>
-  /** Absent where a gate before it stops the close. */
-  readonly review: Outcome<ReviewFacts> | undefined
-  readonly kernels: RunKernels
-}
-
-async function toSettlement(run: ClosingRun, context: PermitContext): Promise<Unsettled> {
-  const { base, envelope, closing, decided, spending, facts, redemption } = run
+  const { base, envelope, closing, decided, spending, facts, opened } = run
   const { seal } = facts.texts
-  const permit = run.permitUse(redemption)
+  const permit = permitUse(run, close.redemption)
   const texts = closingTexts(decided, closing, context)
-  const grounds = closingGrounds(run.opened, spending.tokens)
+  const grounds = closingGrounds(opened, spending.tokens)
   const policy = await outcomeOf(() =>
     pepgGate({ envelope, permit }, { ...base, closing }, grounds, texts, context, seal),
   )
-  const stage = stagesOf(context.watch, facts.texts)
-  const kernels = kernelsOf(inputs => stage("DKEC", () => dkec(inputs, seal)))
+  const pending = { tenant: facts.tenant, permit_id: opened.permit_id, run, policy }
   const pass = "value" in policy && "pass" in policy.value ? policy.value.pass : undefined
-  if (pass === undefined) return { policy, review: undefined, kernels }
+  if (pass === undefined) return pending
   // Here, because the batch that settles holds the lock of the log's head. They run again only after a redemption meanwhile.
-  await outcomeOf(() => kernels(closedInputs(run, permit, pass)))
-  const overrun = spending.tokens > spending.run_limit
-  const review = overrun ? undefined : await outcomeOf(() => context.askReview(decided))
-  return { policy, review, kernels }
+  const made = await outcomeOf(() => runKernelsOf(run, closedInputs(run, permit, pass), context.watch))
+  const executed = { permit_hash: permit.hash, made }
+  if (spending.tokens > spending.run_limit) return { ...pending, executed }
+  return { ...pending, executed, review: await outcomeOf(() => context.askReview(decided)) }
 }
 
+const runKernelsOf = ({ facts: { texts } }: ClosingRun, inputs: DkecInputs, watch: Watch): Executed =>
+  stagesOf(watch, texts)("DKEC", () => dkec(inputs, texts.seal))
+
 /** Ends a close whose reservation is settled: whichever way it ends, its record has the budget. A review that MACC makes void is dropped. */
-function settle(
-  run: ClosingRun,
-  { policy, review, kernels }: Unsettled,
+export function settleClose(
+  { run, policy, executed, review }: PendingClose,
   { window, redemption }: Settlement,
-  context: PermitContext,
+  watch: Watch,
 ): Draft {
   const { base, envelope, transport, closing, spending } = run
   const { seal } = run.facts.texts
-  const permit = run.permitUse(redemption)
+  const permit = permitUse(run, redemption)
   const budget_snapshot = snapshotOf(run, run, window)
   const budget = (): BudgetSnapshotSection => budget_snapshot
   const journal = openJournal({ ...base, envelope, transport, permit, closing, budget_snapshot })
@@ -189,15 +184,16 @@ function settle(
     journal.done(pepg.pass.sections)
     const { allow_token } = pepg.pass
     const inputs = closedInputs(run, permit, pepg.pass)
-    const reached = { ...inputs, ...journal.done(kernels(inputs)) }
+    const made = executed?.permit_hash === permit.hash ? met(executed.made) : runKernelsOf(run, inputs, watch)
+    const reached = { ...inputs, ...journal.done(made) }
     const over = ccvGate(reached, allow_token, reached.efa, spending, budget, seal)
     if (over !== undefined) return stopRun(run, journal, over, allow_token)
     const halt = maccGate(reached, allow_token, budget, window, seal)
     if (halt !== undefined) return stopRun(run, journal, halt, allow_token)
     if (review === undefined) throw new Error("a close that reaches its review was reviewed")
-    return toLog(run, { ...reached, budget_snapshot }, met(review), journal, context)
+    return toLog(run, { ...reached, budget_snapshot }, met(review), journal, { watch })
   } catch (error) {
-    return failRun(run, journal, error, context.reportFault)
+    return failRun(run, journal, error)
   }
 }
 

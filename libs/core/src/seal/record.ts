@@ -9,9 +9,9 @@ import { sealManifest } from "../formulas/seal.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
 import { RECORD_UNVERIFIED } from "../vocabulary/stage-faults.ts"
 import { BUNDLE_VIEW_KIND, FORMULA_VERSION } from "../vocabulary/versions.ts"
-import type { Draft, StageFault } from "./draft.ts"
+import type { Draft } from "./draft.ts"
 import { runAfterLog } from "./pipeline.ts"
-import { StageFailure, stagesOf, type Watch } from "./stage-failure.ts"
+import { StageFailure, type StageFault, stagesOf, type Watch } from "./stage-failure.ts"
 
 /** The leaf a draft anchors before its record is finished; a stage_error has none. */
 export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptLeaf | undefined {

@@ -10,7 +10,7 @@ import type { DecidedRun, Moment } from "../formulas/moment.ts"
 import { declaredSection, payloadSection } from "../formulas/pre-execution.ts"
 import type { Submission } from "../wire/submission.ts"
 import type { BaseSections, Decided, Draft, DraftFacts, Spending, Stop } from "./draft.ts"
-import { type ReportFault, StageFailure, type Watch } from "./stage-failure.ts"
+import { StageFailure, type Watch } from "./stage-failure.ts"
 
 /** What is known of a run before its first stage. */
 export type Passage = {
@@ -97,13 +97,7 @@ export function stopRun(
 }
 
 /** The draft of a run of which a stage failed. @throws whatever is no stage's failure */
-export function failRun(
-  { facts }: Pick<Passage, "facts">,
-  { sections }: Journal,
-  error: unknown,
-  report: ReportFault,
-): Draft {
+export function failRun({ facts }: Pick<Passage, "facts">, { sections }: Journal, error: unknown): Draft {
   if (!(error instanceof StageFailure)) throw error
-  report(error)
-  return { ...facts, outcome_kind: "stage_error", sections: sections(), fault: error.fault }
+  return { ...facts, outcome_kind: "stage_error", sections: sections(), fault: error.fault, failure: error }
 }

@@ -1,8 +1,9 @@
 /** A stage that failed. The run becomes a stage_error; the cause goes to the log, never into the record. */
 import type { WrittenTexts } from "@runseal/canonical"
 import type { Stage } from "../vocabulary/outcomes.ts"
-import { stageFailed } from "../vocabulary/stage-faults.ts"
-import type { StageFault } from "./draft.ts"
+import { type FailingStep, stageFailed } from "../vocabulary/stage-faults.ts"
+
+export type StageFault = { readonly stage: FailingStep; readonly message: string }
 
 export class StageFailure extends Error {
   override readonly name = "StageFailure"
@@ -14,12 +15,6 @@ export class StageFailure extends Error {
     this.fault = fault
   }
 }
-
-/** What a stage failed for. `run_id` is of the run that became a stage_error, and absent where it has no record. */
-export type FailedFor = { readonly run_id?: number | undefined; readonly request_id?: string | undefined }
-
-/** Logs a stage failure. */
-export type ReportFault = (failure: StageFailure, failedFor?: FailedFor) => void
 
 /** What is given to the engine because it has neither a clock nor traces. */
 export type Watch = {

@@ -21,7 +21,6 @@ import type { Tenant } from "../../wire/submission.ts"
 import type { PepgPass } from "../gates/pepg.ts"
 import type { Passage } from "../run-passage.ts"
 import type { Watch } from "../stage-failure.ts"
-import type { Executed } from "../stages.ts"
 
 /** What the caller says of an act. */
 export type ReportedAct = {
@@ -51,26 +50,23 @@ export type ClosingRun = Passage & {
   readonly envelope: EnvelopeSection
   readonly transport: TransportSection
   readonly closing: ShownDeclared
-  /** As it is known before the settlement. */
-  readonly redemption: Redemption | undefined
-  /** The section that names the permit, with its redemption. */
-  readonly permitUse: (redemption: Redemption | undefined) => PermitUseSection
+  /** How the act ended. */
+  readonly act: Pick<ReportedAct, "outcome" | "code">
 }
 
 export function closingRun(
-  { tenant, act, opening, seed, closed_clock, redemption: known }: Closing,
+  { tenant, act, opening, seed, closed_clock }: Closing,
   { monotonicMs }: Pick<Watch, "monotonicMs">,
 ): ClosingRun {
   const texts = writtenTexts()
   const { envelope, act: _act, policy_evaluation: _evaluation, mcd_finding: _finding, ...received } = opening.sections
-  const { outcome, code, ai_output_text } = act
+  const { declared: added, ai_output_text, ...ended } = act
   const { program_id, route_id, registry_record_hash, execution_region, run_nonce: nonce } = envelope
-  const closing = texts.seal(closingSection({ seed }, isEmpty(act.declared) ? undefined : act.declared))
+  const closing = texts.seal(closingSection({ seed }, isEmpty(added) ? undefined : added))
   const declared = declaredContent({ ...received, closing })
   const moment = { at: closed_clock, nonce, seed }
   const output = ai_output_text === undefined ? {} : { ai_output_text }
-  const tokens = declaredTokens(act.declared.request_substance)
-  const failed = code === undefined ? {} : { code }
+  const tokens = declaredTokens(added.request_substance)
   return {
     facts: { moment, tenant, program_id, route_id, execution_region, started_ms: monotonicMs(), texts },
     decided: { program_id, route_id, registry_record_hash, declared, declared_tokens: tokens, ...output },
@@ -79,19 +75,19 @@ export function closingRun(
     opened: opening,
     envelope,
     transport: texts.seal(transportSection(envelope)),
-    redemption: known,
     closing,
-    permitUse: redemption =>
-      texts.seal(
-        permitUseSection(opening, {
-          outcome,
-          ...failed,
-          closed_clock,
-          ...(redemption === undefined ? {} : { redemption }),
-        }),
-      ),
+    act: ended,
   }
 }
+
+/** The section that names the permit, with what is known of its redemption. */
+export const permitUse = (
+  { opened, act, facts: { moment, texts } }: ClosingRun,
+  redemption: Redemption | undefined,
+): PermitUseSection =>
+  texts.seal(
+    permitUseSection(opened, { ...act, closed_clock: moment.at, ...(redemption === undefined ? {} : { redemption }) }),
+  )
 
 /** What the kernels of a close read, once its policy admits it. */
 export const closedInputs = (
@@ -108,19 +104,6 @@ export const closedInputs = (
   allow_token,
   ...(sections.act && { act: sections.act }),
 })
-
-/** Runs the kernels of a close. */
-export type RunKernels = (inputs: ReturnType<typeof closedInputs>) => Executed
-
-/** The same, and the result again for the same permit section: all that may change of the inputs is its redemption. */
-export function kernelsOf(run: RunKernels): RunKernels {
-  let last: { readonly hash: string; readonly made: Executed } | undefined
-  return inputs => {
-    const { hash } = inputs.permit
-    if (last?.hash !== hash) last = { hash, made: run(inputs) }
-    return last.made
-  }
-}
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0
 

@@ -1,14 +1,8 @@
-/**
- * Permits that wait for the sealer. All that can be decided without the budget is decided; the rest is a pure function of the
- * tenant's window, which the batch calls behind the window's lock, in each of its rounds anew.
- */
-import type { WrittenTexts } from "@runseal/canonical"
+/** What the sealer decides of a permit behind the lock of its window: a reservation, a settlement, a refusal. */
 import type { OpeningBody } from "../../artifacts/opening.ts"
 import type { Redemption } from "../../artifacts/permit-sections.ts"
 import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
-import type { Moment } from "../../formulas/moment.ts"
-import type { Tenant } from "../../wire/submission.ts"
-import type { Draft, PermitTerms } from "../draft.ts"
+import type { Draft } from "../draft.ts"
 
 /** Most open permits of one API key, and of all anonymous callers together. */
 export const OPEN_PERMITS_MAX = 1000
@@ -28,35 +22,7 @@ export type OpeningDraft = Omit<OpeningBody, "tenant_salt">
 /** The refused draft has `refused_permit`. */
 export type SettledOpening = { readonly opening: OpeningDraft } | { readonly refused: Draft }
 
-/** A permit that every gate before the budget admits. */
-export type PendingOpening = {
-  readonly tenant: Tenant
-  readonly moment: Moment
-  readonly program_id: string
-  readonly route_id: string
-  readonly terms: PermitTerms
-  readonly charge: Reservation
-  /** Canonical texts of the sections sealed so far. */
-  readonly texts: WrittenTexts
-  /**
-   * @param window after the reservation, with its ordinal; a reservation that reaches the cap is not made: without ordinal, with
-   *   the total that it would have led to
-   */
-  readonly settled: (window: BudgetWindow) => SettledOpening
-}
-
-/** A run that closes a permit, with everything decided but MACC. */
-export type PendingClose = {
-  readonly tenant: Tenant
-  readonly permit_id: string
-  /** RFC 3339: the admission of the close. */
-  readonly closed_clock: string
-  /** Tokens declared as spent. */
-  readonly used: number
-  readonly texts: WrittenTexts
-  readonly settled: (settlement: Settlement) => Draft
-}
-
+/** What a close is settled with. */
 export type Settlement = {
   /** After the last movement of the close. `tokens`: used; `reserved`: of the opening. */
   readonly window: BudgetWindow

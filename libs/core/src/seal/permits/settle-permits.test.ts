@@ -1,12 +1,13 @@
 /** What the permits of one batch move, and what becomes of each item. */
-import { canonicalize, writtenTexts } from "@runseal/canonical"
+import { canonicalize } from "@runseal/canonical"
 import { expect, test } from "vitest"
 import { makeDeployment } from "../../../test/fixtures/deployment.ts"
-import { openPermit } from "../../../test/fixtures/permits.ts"
-import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
-import type { Draft } from "../draft.ts"
+import { openPermit as openFixture } from "../../../test/fixtures/permits.ts"
+import { NOTHING_TO_GOVERN, POLICY } from "../../../test/fixtures/samples.ts"
+import { ZERO_HASH } from "../../vocabulary/scalars.ts"
+import { closePermit, openPermit, type PendingClose, type PendingOpening, type PermitContext } from "../pipeline.ts"
 import type { LockedPermit } from "./locked-permit.ts"
-import { OPEN_PERMITS_MAX, type PendingClose, type PendingOpening, type Settlement } from "./pending.ts"
+import { OPEN_PERMITS_MAX } from "./pending.ts"
 import { NO_PERMITS, type PermitLocks, type PermitWork, settlePermitWork } from "./settle-permits.ts"
 import { windowName } from "./windows.ts"
 
@@ -48,71 +49,100 @@ const stateOf = (total: number, permits: readonly LockedPermit[] = [], open = pe
   now: NOW,
 })
 
-// A batch does not read the opening that it lets through.
-const OPENING = openPermit(makeDeployment()).opening
+const OPENING = openFixture(makeDeployment()).opening
 /** Of a permit, with any entry. */
 const REDEEMED = { redeemed_at: NOW - 5, redemption_entry: canonicalize(OPENING.entry) }
 
-/** What a pending item was settled with. */
-type Seen = { readonly id: string; readonly settlement: Settlement | { readonly window: BudgetWindow } }
+const ALLOWED = {
+  decision: "allow",
+  fired_rule_id: "permit",
+  decision_reason_code: "RULE_ALLOWED",
+  matched_rule_ids: [],
+} as const
 
-function world() {
-  const seen: Seen[] = []
-  const draftOf = (id: string, outcome_kind: Draft["outcome_kind"]): Draft => ({
-    moment: { at: new Date(NOW).toISOString(), nonce: "", seed: "" },
-    tenant: TENANT,
-    program_id: id,
-    route_id: "route",
-    execution_region: "eu",
-    started_ms: 0,
-    texts: writtenTexts(),
-    outcome_kind,
-    sections: OPENING.sections,
-  })
-  const close = (permit_id: string, used: number, changes: Partial<PendingClose> = {}): PendingClose => ({
-    tenant: TENANT,
-    permit_id,
-    closed_clock: new Date(NOW).toISOString(),
-    used,
-    texts: writtenTexts(),
-    settled: settlement => {
-      seen.push({ id: permit_id, settlement })
-      return draftOf(permit_id, "ok")
-    },
-    ...changes,
-  })
-  const opening = (id: string, tokens: number, changes: Partial<PendingOpening> = {}): PendingOpening => ({
-    tenant: TENANT,
-    moment: { at: new Date(NOW).toISOString(), nonce: "", seed: "" },
-    program_id: id,
-    route_id: "route",
-    terms: {
-      permit_id: id,
-      audience: "payments",
-      expires_at: "",
-      close_by: "",
-      redeem_required: false,
-      reserve_tokens: tokens,
-    },
-    charge: { charge_id: `charge of ${id}`, ...WINDOW, tokens, cap: 1000 },
-    texts: writtenTexts(),
-    settled: window => {
-      seen.push({ id, settlement: { window } })
-      return window.total_after >= window.cap ? { refused: draftOf(id, "macc_halt") } : { opening: OPENING }
-    },
-    ...changes,
-  })
-  return { seen, close, opening }
+const CONTEXT: PermitContext = {
+  policy: {
+    ...POLICY,
+    required_attested_fields: [],
+    readerOf: () => undefined,
+    reads: new Set(),
+    decide: () => ({ decision: ALLOWED }),
+  },
+  library: { library_hash: "1b".repeat(32) },
+  scan: async () => undefined,
+  readPayload: async () => ({ payload_is_json: false }),
+  region: "eu",
+  max_scan_units: 1000,
+  budgets: { run_tokens: 1000, window_tokens: 1000, window_seconds: WINDOW.window_seconds },
+  system_provenance: OPENING.sections.system_provenance,
+  askReview: async () => NOTHING_TO_GOVERN,
+  watch: { monotonicMs: () => 0, follow: (_stage, _run, work) => work() },
 }
 
+const { program_id, route_id, registry_record_hash } = OPENING.sections.envelope
+const MOMENT = { at: new Date(NOW).toISOString(), nonce: "0e".repeat(32), seed: "5e".repeat(32) }
+
+const opened = await openPermit(
+  {
+    tenant: TENANT,
+    program_id,
+    route_id,
+    registry_record_hash,
+    payload: "p",
+    declared: {},
+    declared_tokens: 0,
+    origin: {
+      source_ip_hash: ZERO_HASH,
+      user_agent_hash: ZERO_HASH,
+      authentication: { method: "api_key", api_key_id: 1 },
+    },
+  },
+  { audience: "payments", redeem_required: false, reserve_tokens: 1, valid_for_seconds: 60, close_within_seconds: 60 },
+  MOMENT,
+  CONTEXT,
+)
+if ("outcome_kind" in opened) throw new Error("the opening was refused before its budget")
+
+const closed = await closePermit(
+  {
+    tenant: TENANT,
+    act: { outcome: "completed", declared: {} },
+    opening: OPENING,
+    seed: MOMENT.seed,
+    closed_clock: MOMENT.at,
+  },
+  CONTEXT,
+)
+
+/** The opening of a permit of that name. */
+const opening = (permit_id: string, tokens: number): PendingOpening => ({
+  ...opened,
+  run: { ...opened.run, spending: { ...opened.run.spending, tokens } },
+  terms: { ...opened.terms, permit_id, reserve_tokens: tokens },
+  charge: { ...opened.charge, charge_id: `charge of ${permit_id}`, tokens },
+})
+
+/** The close of a permit of that name. */
+const close = (permit_id: string, tokens: number): PendingClose => ({
+  ...closed,
+  permit_id,
+  run: { ...closed.run, spending: { ...closed.run.spending, tokens } },
+})
+
 const settle = (work: Partial<PermitWork>, state: PermitLocks) =>
-  settlePermitWork({ ...NO_PERMITS, ...work }, state, TENANTS)
+  settlePermitWork({ ...NO_PERMITS, ...work }, state, TENANTS, CONTEXT.watch)
+
+/** The windows as the closes and the openings will show them. */
+const windowsOf = ({ closes, openings }: ReturnType<typeof settle>) =>
+  [...closes, ...openings].flatMap(made => {
+    if (made === undefined || "refusal" in made) return []
+    return ("opening" in made ? made.opening.reservation : made.run.sections.budget_snapshot?.window) ?? []
+  })
 const movesOf = ({ movements }: ReturnType<typeof settle>) =>
   movements.map(({ kind, ordinal, tokens, total_after }) => [kind, ordinal, tokens, total_after])
 const refusal = (reason: string) => ({ refusal: expect.objectContaining({ name: "PermitRefusal", reason }) })
 
 test("closes come first, then ends, then openings: what is given back can be reserved again", () => {
-  const { seen, close, opening } = world()
   const state = stateOf(900, [permitOf("a", 100), permitOf("b", 200)])
   const end = { tenant: TENANT, permit_ids: ["b"], reason: "expired" as const }
   const settled = settle({ openings: [opening("c", 350)], ends: [end], closes: [close("a", 30)] }, state)
@@ -123,31 +153,33 @@ test("closes come first, then ends, then openings: what is given back can be res
   ])
   expect(settled.windows).toEqual([{ tenant_id: TENANT.tenant_id, ...WINDOW, total: 980, movements: 8 }])
   expect(
-    seen.map(({ id, settlement: { window } }) => [id, window.tokens, window.reserved, window.total_after]),
+    windowsOf(settled).map(({ charge_id, tokens, reserved, total_after }) => [
+      charge_id,
+      tokens,
+      reserved,
+      total_after,
+    ]),
   ).toEqual([
-    ["a", 30, 100, 830],
-    ["c", 350, undefined, 980],
+    ["charge of a", 30, 100, 830],
+    ["charge of c", 350, undefined, 980],
   ])
 })
 
 test("tokens beyond the reservation are a charge behind the settlement, and its number is the close's", () => {
-  const { seen, close } = world()
   const settled = settle({ closes: [close("a", 130)] }, stateOf(900, [permitOf("a", 100, REDEEMED)]))
   expect(movesOf(settled)).toEqual([
     ["settle", 6, 0, 900],
     ["charge", 7, 30, 930],
   ])
-  expect(seen[0]?.settlement).toMatchObject({
-    window: { ordinal: 7, tokens: 130, reserved: 100, total_after: 930 },
-    redemption: { redeemed_clock: "2026-05-04T11:59:59.995Z", entry: OPENING.entry },
-  })
+  expect(windowsOf(settled)).toMatchObject([{ ordinal: 7, tokens: 130, reserved: 100, total_after: 930 }])
+  const redemption = { redeemed_clock: "2026-05-04T11:59:59.995Z", entry: OPENING.entry }
+  expect(settled.closes).toMatchObject([{ run: { sections: { permit: { redemption } } } }])
 })
 
 test("a reservation that reaches the cap moves nothing, has no number, and says what the total would have been", () => {
-  const { seen, opening } = world()
   const settled = settle({ openings: [opening("a", 100), opening("b", 99), opening("c", 1)] }, stateOf(900))
   expect(movesOf(settled)).toEqual([["reserve", 6, 99, 999]])
-  expect(seen.map(({ settlement: { window } }) => [window.ordinal, window.total_after])).toEqual([
+  expect(windowsOf(settled).map(({ ordinal, total_after }) => [ordinal, total_after])).toEqual([
     [undefined, 1000],
     [6, 999],
     [undefined, 1000],
@@ -165,7 +197,6 @@ test("a permit ends as expired once its time is over, by the clock of its end, a
 })
 
 test("a permit is settled once in a batch, by its owner, while it is open", () => {
-  const { close } = world()
   const permits = [permitOf("a", 10), permitOf("b", 10, { state: "ended" }), permitOf("c", 10, { owner: 2 })]
   const end = { tenant: TENANT, permit_ids: ["a", "b"], reason: "expired" as const }
   const closes = [close("a", 1), close("a", 1), close("b", 1), close("c", 1), close("unknown", 1)]
@@ -176,34 +207,30 @@ test("a permit is settled once in a batch, by its owner, while it is open", () =
 })
 
 test("an item that fails moves nothing, and those after it are numbered without it", () => {
-  const { close } = world()
-  const failing = close("a", 5, {
-    settled: () => {
-      throw new Error("a bug")
-    },
-  })
+  const { run, ...pending } = close("a", 5)
+  const seal = (): never => {
+    throw new Error("a bug")
+  }
+  const failing = { ...pending, run: { ...run, facts: { ...run.facts, texts: { ...run.facts.texts, seal } } } }
   const settled = settle({ closes: [failing, close("b", 4)] }, stateOf(500, [permitOf("a", 10), permitOf("b", 10)]))
   expect(settled.closes[0]).toMatchObject({ refusal: { message: "a bug" } })
   expect(movesOf(settled)).toEqual([["settle", 6, -6, 494]])
 })
 
 test("a key has at most so many open permits; a close in the same batch makes room for one", () => {
-  const { close, opening } = world()
   const state = stateOf(10, [permitOf("a", 10)], OPEN_PERMITS_MAX)
   const openings = [opening("b", 1), opening("c", 1)]
   expect(settle({ openings }, state).openings).toEqual([refusal("too_many_open"), refusal("too_many_open")])
   const settled = settle({ closes: [close("a", 0)], openings }, state)
-  expect(settled.openings).toEqual([{ opening: OPENING }, refusal("too_many_open")])
+  expect(settled.openings).toEqual([{ opening: expect.objectContaining({ permit_id: "b" }) }, refusal("too_many_open")])
 })
 
 test("a key that was revoked opens nothing", () => {
-  const { opening } = world()
   const state = { ...stateOf(0), counts: new Map([[TENANT.owner, { permits: 0, open: 0, active: false }]]) }
   expect(settle({ openings: [opening("a", 1)] }, state).openings).toEqual([refusal("revoked")])
 })
 
 test("a total beyond 2^53−1 is refused alone", () => {
-  const { close, opening } = world()
   const state = stateOf(Number.MAX_SAFE_INTEGER - 5, [permitOf("a", 5)])
   const settled = settle({ closes: [close("a", 16)], openings: [opening("b", 6)] }, state)
   expect([settled.closes[0], settled.openings[0]]).toEqual([refusal("overflow"), refusal("overflow")])
@@ -228,7 +255,6 @@ test("an end releases what an unredeemed permit reserved, and leaves what a rede
 })
 
 test("a redemption is refused by what the batch finds: closed, ended, another's, redeemed, expired, or its key revoked", () => {
-  const { close } = world()
   const open = { expires_at: NOW + 1, close_by: NOW + 2, due_at: NOW + 2 }
   const permits = [
     permitOf("open", 1, open),

@@ -10,16 +10,17 @@ import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
 import { permitEndBody, redemptionLeaf } from "../../formulas/permit.ts"
 import type { Tenant } from "../../wire/submission.ts"
 import type { Draft } from "../draft.ts"
+import { type PendingClose, type PendingOpening, settleClose, settleOpening } from "../pipeline.ts"
+import type { Watch } from "../stage-failure.ts"
 import type { TenantHead } from "../tenant-chain.ts"
 import { type LockedPermit, type PermitCounts, storedRedemption } from "./locked-permit.ts"
 import {
   OPEN_PERMITS_MAX,
   type OpeningDraft,
-  type PendingClose,
-  type PendingOpening,
   PermitRefusal,
   type PermitRefusalReason,
   type Reservation,
+  type SettledOpening,
 } from "./pending.ts"
 import { type WindowKey, type WindowMovement, type WindowTotals, windowName } from "./windows.ts"
 
@@ -81,10 +82,11 @@ export function settlePermitWork(
   { closes, ends, redemptions, openings }: PermitWork,
   state: PermitLocks,
   tenants: ReadonlyMap<string, TenantHead>,
+  watch: Watch,
 ): SettledPermits {
   const book = openBook(state)
   return {
-    closes: closes.map(close => close && alone(() => ({ run: closeIn(book, close) }))),
+    closes: closes.map(close => close && alone(() => ({ run: closeIn(book, close, watch) }))),
     ends: ends.map(end => end && alone(() => ({ end: endIn(book, end, tenants.get(end.tenant.tenant_id)?.salt) }))),
     redemptions: redemptions.map(one => one && alone(() => ({ redeemed: redeemIn(book, one) }))),
     openings: openings.map(opening => opening && alone(() => openIn(book, opening))),
@@ -163,7 +165,9 @@ function openBook({ permits, windows, counts, now }: PermitLocks) {
 type Book = ReturnType<typeof openBook>
 
 /** @throws PermitRefusal */
-function closeIn(book: Book, { tenant, permit_id, used, settled }: PendingClose): Draft {
+function closeIn(book: Book, pending: PendingClose, watch: Watch): Draft {
+  const { tenant, permit_id, run } = pending
+  const used = run.spending.tokens
   const permit = book.openPermit(permit_id, tenant.owner) ?? refuse("not_open")
   const { charge_id, reserved } = permit
   const rows = book.follow({ ...keyOf(permit), tenant_id: tenant.tenant_id }, [
@@ -172,7 +176,7 @@ function closeIn(book: Book, { tenant, permit_id, used, settled }: PendingClose)
   ])
   const window = { ...windowAfter(permit, rows), tokens: used, reserved }
   const redemption = storedRedemption(permit)
-  const draft = settled({ window, ...(redemption === undefined ? {} : { redemption }) })
+  const draft = settleClose(pending, { window, ...(redemption === undefined ? {} : { redemption }) }, watch)
   book.enter(rows)
   book.take(permit)
   return draft
@@ -222,10 +226,8 @@ function redeemIn(book: Book, { owner, permit_id }: PendingRedemption): Redempti
 }
 
 /** @throws PermitRefusal */
-function openIn(
-  book: Book,
-  { tenant, charge, settled }: PendingOpening,
-): { readonly opening: OpeningDraft } | { readonly run: Draft } {
+function openIn(book: Book, pending: PendingOpening): { readonly opening: OpeningDraft } | { readonly run: Draft } {
+  const { tenant, charge } = pending
   if (!book.isActive(tenant.owner)) refuse("revoked")
   if (book.isFull(tenant.owner)) refuse("too_many_open")
   const { charge_id, tokens, cap } = charge
@@ -233,9 +235,9 @@ function openIn(
   const after = { ...windowAfter(charge, rows), tokens }
   if (after.total_after >= cap) {
     const { ordinal: _, ...refused } = after
-    return runOf(settled(refused))
+    return runOf(settleOpening(pending, refused))
   }
-  const made = settled(after)
+  const made = settleOpening(pending, after)
   if ("refused" in made) return runOf(made)
   book.enter(rows)
   book.add(tenant.owner)
@@ -243,7 +245,7 @@ function openIn(
 }
 
 /** The draft of an opening that was refused. */
-function runOf(made: ReturnType<PendingOpening["settled"]>): { readonly run: Draft } {
+function runOf(made: SettledOpening): { readonly run: Draft } {
   if ("refused" in made) return { run: made.refused }
   throw new Error("an opening whose reservation reaches the cap was not refused")
 }
