@@ -22,11 +22,11 @@ const wordsOf = (path: string): readonly string[] => (path.split("/").at(-1) ?? 
 const stem = (word: string): string => word.replace(/s$/, "")
 
 /** Parts of names that say nothing of the subject. */
-const COMMON: ReadonlySet<string> = new Set(["ts", "test", "table", "route", "key"].map(stem))
+const COMMON: ReadonlySet<string> = new Set(["ts", "test", "table", "route"].map(stem))
 
 /** So many imports less count as the distance of a test with a word of the file's name in its own … */
 const NAMED = 10
-/** … of a test with such a word in its text … */
+/** … of a test that speaks of it by its whole name, in whatever spelling … */
 const MENTIONED = 5
 /** … and of a test of the file's own package, which starts no service of another. */
 const OWN_PACKAGE = 5
@@ -42,10 +42,11 @@ export function nearestTests(
 ): readonly string[] {
   const hops = hopsTo(imports, changed)
   const words = wordsOf(changed).filter(word => !COMMON.has(word))
+  const name = new RegExp(words.join("s?[-_ ]?"), "i")
   const distance = ({ path, text }: (typeof tests)[number]): number =>
     (hops.get(path) ?? 0) -
     (wordsOf(path).some(word => words.includes(word)) ? NAMED : 0) -
-    (words.some(word => text.toLowerCase().includes(word)) ? MENTIONED : 0) -
+    (name.test(text) ? MENTIONED : 0) -
     (packageOf(path) === packageOf(changed) ? OWN_PACKAGE : 0)
   return tests
     .filter(({ path }) => hops.has(path))

@@ -202,8 +202,8 @@ const ACCESS: readonly Row[] = [
   },
   {
     file: "authentication.ts",
-    find: "|| c.req.path === VERIFY",
-    replace: '|| c.req.method === "POST"',
+    find: '=== "auditor" && !READS.has(c.req.method)',
+    replace: '=== "auditor" && c.req.method === "DELETE"',
     what: "The key of an auditor reads and verifies, and does nothing (docs/api.md, Keys).",
   },
   {
