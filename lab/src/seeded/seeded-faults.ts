@@ -83,7 +83,7 @@ const VERIFY: readonly Row[] = [
     file: "anchor-check.ts",
     find: "logTime >= start && logTime <= end",
     replace: "logTime <= end",
-    what: "A run is logged within the anchoring window that its leaf seals, and not before it (docs/formats.md 7.1).",
+    what: "A run is logged within the anchoring window that its leaf seals, and not before it (docs/formats.md 16, check 10).",
   },
   {
     file: "decision.ts",
@@ -122,7 +122,7 @@ const SEAL: readonly Row[] = [
     file: "pepg.ts",
     find: 'policy.signature_scan.mode === "observe"',
     replace: 'policy.signature_scan.mode === "enforce"',
-    what: "A signature match denies where the scan enforces, and only there (docs/pipeline.md, Gates).",
+    what: "A signature match denies where the scan enforces, and only there (docs/policy-and-review.md).",
   },
   {
     file: "pepg.ts",
@@ -183,13 +183,13 @@ const SEAL: readonly Row[] = [
     file: "decide.ts",
     find: "erring === undefined ? ruled",
     replace: 'erring === undefined || decision === "allow" ? ruled',
-    what: "A rule that meets an error denies, whatever the others say (docs/pipeline.md, Gates).",
+    what: "A rule that meets an error denies, whatever the others say (docs/policy-and-review.md).",
   },
   {
     file: "decide.ts",
     find: "act.unreadable.length > 0)",
     replace: "act.unreadable.length > 1)",
-    what: "An act that cannot be read is denied (docs/pipeline.md, Gates).",
+    what: "An act that cannot be read is denied (docs/formats.md 2.6).",
   },
 ]
 
@@ -345,7 +345,7 @@ const STORE: readonly Row[] = [
     file: "runs-table.ts",
     find: "created_at < $",
     replace: "created_at <= $",
-    what: "A search has the runs from before its end, without that instant (docs/api.md, GET /runs/search).",
+    what: "A search has no run from after its end (docs/api.md, GET /runs/search).",
   },
   {
     file: "run-claims.ts",
