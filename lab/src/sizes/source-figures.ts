@@ -5,7 +5,7 @@ import { roomOf } from "../../../tools/src/rooms/check-rooms.ts"
 import { circlesOf, type ImportGraph, importGraph } from "../../../tools/src/rooms/import-circles.ts"
 import { readText, repositoryPaths } from "../../../tools/src/rooms/repository-files.ts"
 import { server } from "../../../tools/src/rooms/rooms.ts"
-import { isTest, type SourceFile, sourceFile } from "../../../tools/src/rooms/source-file.ts"
+import { isTest, isWithin, type SourceFile, sourceFile } from "../../../tools/src/rooms/source-file.ts"
 
 export type Figure = {
   readonly name: string
@@ -16,6 +16,8 @@ export type Figure = {
 }
 
 const SOURCE = /\.(?:ts|mts|cts|js|mjs|cjs|tsx|jsx)$/
+/** Where each endpoint has its row. */
+const ENDPOINTS = "libs/api/src/endpoints"
 /** Sentences longer than this, in characters, are two. */
 const SENTENCE_MAX = 300
 /** Kinds of sealed documents whose names mean nothing else, as words. */
@@ -109,8 +111,8 @@ function twiceExported(product: readonly SourceFile[]): readonly string[] {
 
 /** In how many files of the product, the Python client and the pages each endpoint and each kind of document is written. */
 function copies(sources: readonly SourceFile[], paths: readonly string[]): readonly Figure[] {
-  const openapi = sources.filter(({ path }) => /\boperations\/[\w-]+-operations\.ts$/.test(path))
-  const ids = openapi.flatMap(({ text }) => [...text.matchAll(/^\s+id: "(\w+)"/gm)].map(([, id]) => id ?? ""))
+  const rows = sources.filter(({ path }) => isWithin(path, ENDPOINTS))
+  const ids = rows.flatMap(({ text }) => [...text.matchAll(/^\s+id: "(\w+)"/gm)].map(([, id]) => id ?? ""))
   const texts = [
     ...sources.filter(({ path }) => isProduct(path)).map(({ text }) => text),
     ...paths.filter(path => /^(?:docs|python\/src)\/.*\.(?:md|py)$/.test(path)).map(path => readText(path)),

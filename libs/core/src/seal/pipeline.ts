@@ -32,8 +32,8 @@ import { closingTexts, requestTexts } from "./gates/scanned-texts.ts"
 import { type Closing, type ClosingRun, closedInputs, closingRun, permitUse } from "./permits/closing-run.ts"
 import type { Reservation, SettledOpening, Settlement } from "./permits/pending.ts"
 import { type AskedPermit, openingDraft, termsOf } from "./permits/permit-terms.ts"
-import { failRun, type Journal, openJournal, type Passage, receive, snapshotOf, stopRun } from "./run-passage.ts"
-import { met, type Outcome, outcomeOf, type RunStage, stagesOf, type Watch } from "./stage-failure.ts"
+import { failRun, type Journal, openJournal, type ReceivedRun, receive, snapshotOf, stopRun } from "./received-run.ts"
+import { type RunStage, type StepResult, stagesOf, stepResult, valueOrThrow, type Watch } from "./stage-failure.ts"
 import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
 
 export type PipelineContext = PepgContext & {
@@ -80,7 +80,7 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
 /** An opening that every gate before the budget admits. */
 export type PendingOpening = {
   readonly tenant: Tenant
-  readonly run: Passage
+  readonly run: ReceivedRun
   readonly reached: Reached
   readonly sections: Sections
   readonly terms: PermitTerms
@@ -92,11 +92,11 @@ export type PendingClose = {
   readonly tenant: Tenant
   readonly permit_id: string
   readonly run: ClosingRun
-  readonly policy: Outcome<PepgResult>
+  readonly policy: StepResult<PepgResult>
   /** What the kernels made under the permit section of that hash; absent where the policy does not admit the close. */
-  readonly executed?: { readonly permit_hash: string; readonly made: Outcome<Executed> }
+  readonly executed?: { readonly permit_hash: string; readonly made: StepResult<Executed> }
   /** Absent where a gate before it stops the close. */
-  readonly review?: Outcome<ReviewFacts>
+  readonly review?: StepResult<ReviewFacts>
 }
 
 /**
@@ -150,17 +150,17 @@ export async function closePermit(close: Closing, context: PermitContext): Promi
   const permit = permitUse(run, close.redemption)
   const texts = closingTexts(decided, closing, context)
   const grounds = closingGrounds(opened, spending.tokens)
-  const policy = await outcomeOf(() =>
+  const policy = await stepResult(() =>
     pepgGate({ envelope, permit }, { ...base, closing }, grounds, texts, context, seal),
   )
   const pending = { tenant: facts.tenant, permit_id: opened.permit_id, run, policy }
   const pass = "value" in policy && "pass" in policy.value ? policy.value.pass : undefined
   if (pass === undefined) return pending
   // Here, because the batch that settles holds the lock of the log's head. They run again only after a redemption meanwhile.
-  const made = await outcomeOf(() => runKernelsOf(run, closedInputs(run, permit, pass), context.watch))
+  const made = await stepResult(() => runKernelsOf(run, closedInputs(run, permit, pass), context.watch))
   const executed = { permit_hash: permit.hash, made }
   if (spending.tokens > spending.run_limit) return { ...pending, executed }
-  return { ...pending, executed, review: await outcomeOf(() => context.askReview(decided)) }
+  return { ...pending, executed, review: await stepResult(() => context.askReview(decided)) }
 }
 
 const runKernelsOf = ({ facts: { texts } }: ClosingRun, inputs: DkecInputs, watch: Watch): Executed =>
@@ -179,19 +179,19 @@ export function settleClose(
   const budget = (): BudgetSnapshotSection => budget_snapshot
   const journal = openJournal({ ...base, envelope, transport, permit, closing, budget_snapshot })
   try {
-    const pepg = met(policy)
+    const pepg = valueOrThrow(policy)
     if ("stop" in pepg) return stopRun(run, journal, pepg.stop)
     journal.done(pepg.pass.sections)
     const { allow_token } = pepg.pass
     const inputs = closedInputs(run, permit, pepg.pass)
-    const made = executed?.permit_hash === permit.hash ? met(executed.made) : runKernelsOf(run, inputs, watch)
+    const made = executed?.permit_hash === permit.hash ? valueOrThrow(executed.made) : runKernelsOf(run, inputs, watch)
     const reached = { ...inputs, ...journal.done(made) }
     const over = ccvGate(reached, allow_token, reached.efa, spending, budget, seal)
     if (over !== undefined) return stopRun(run, journal, over, allow_token)
     const halt = maccGate(reached, allow_token, budget, window, seal)
     if (halt !== undefined) return stopRun(run, journal, halt, allow_token)
     if (review === undefined) throw new Error("a close that reaches its review was reviewed")
-    return toLog(run, { ...reached, budget_snapshot }, met(review), journal, { watch })
+    return toLog(run, { ...reached, budget_snapshot }, valueOrThrow(review), journal, { watch })
   } catch (error) {
     return failRun(run, journal, error)
   }
@@ -202,7 +202,7 @@ type Reached = DecidedRun & DkecInputs & Executed
 
 /** Stages and gates of a request up to the budget of its tenant. The draft is of a run that a gate stopped. */
 async function toBudget(
-  run: Passage,
+  run: ReceivedRun,
   submission: Submission,
   asked: AskedPermit | undefined,
   { done, ...journal }: Journal,
@@ -238,7 +238,7 @@ async function toBudget(
 
 /** The review's decision, and the stages from there to the log. */
 function toLog(
-  run: Passage,
+  run: ReceivedRun,
   reached: Reached & { readonly budget_snapshot: BudgetSnapshotSection },
   facts: ReviewFacts,
   journal: Journal,

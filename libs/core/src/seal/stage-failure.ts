@@ -44,10 +44,10 @@ export function inStage<T>(stage: Stage, work: () => T): T {
 }
 
 /** How a step ended that was taken before its place in the order. */
-export type Outcome<T> = { readonly value: T } | { readonly failure: StageFailure }
+export type StepResult<T> = { readonly value: T } | { readonly failure: StageFailure }
 
 /** Takes a step. Only the failure of a stage is an outcome; whatever else it throws rejects. */
-export async function outcomeOf<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
+export async function stepResult<T>(work: () => T | Promise<T>): Promise<StepResult<T>> {
   try {
     return { value: await work() }
   } catch (failure) {
@@ -57,7 +57,7 @@ export async function outcomeOf<T>(work: () => T | Promise<T>): Promise<Outcome<
 }
 
 /** The value of a step, at its place. @throws StageFailure where it failed */
-export function met<T>(outcome: Outcome<T>): T {
+export function valueOrThrow<T>(outcome: StepResult<T>): T {
   if ("failure" in outcome) throw outcome.failure
   return outcome.value
 }

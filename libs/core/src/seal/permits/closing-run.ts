@@ -19,7 +19,7 @@ import { closedPayloadSection } from "../../formulas/pre-execution.ts"
 import { declaredTokens } from "../../vocabulary/declared-tokens.ts"
 import type { Tenant } from "../../wire/submission.ts"
 import type { PepgPass } from "../gates/pepg.ts"
-import type { Passage } from "../run-passage.ts"
+import type { ReceivedRun } from "../received-run.ts"
 import type { Watch } from "../stage-failure.ts"
 
 /** What the caller says of an act. */
@@ -45,7 +45,7 @@ export type Closing = {
 }
 
 /** A close before its first gate. Stages DOG and DTL are those of its opening. */
-export type ClosingRun = Passage & {
+export type ClosingRun = ReceivedRun & {
   readonly opened: Opening
   readonly envelope: EnvelopeSection
   readonly transport: TransportSection

@@ -13,14 +13,14 @@ import type { BaseSections, Decided, Draft, DraftFacts, Spending, Stop } from ".
 import { StageFailure, type Watch } from "./stage-failure.ts"
 
 /** What is known of a run before its first stage. */
-export type Passage = {
+export type ReceivedRun = {
   readonly facts: DraftFacts
   readonly decided: Decided
   readonly spending: Spending
   readonly base: BaseSections
 }
 
-type PassageContext = {
+type ReceivingContext = {
   readonly region: string
   readonly system_provenance: SystemProvenanceSection
   readonly watch: Pick<Watch, "monotonicMs">
@@ -31,8 +31,8 @@ export function receive(
   submission: Submission,
   moment: Moment,
   spending: Spending,
-  { region, system_provenance, watch }: PassageContext,
-): Passage {
+  { region, system_provenance, watch }: ReceivingContext,
+): ReceivedRun {
   const { payload: _payload, origin, tenant, ...decided } = submission
   const { program_id, route_id, declared, ai_output_text } = decided
   const texts = writtenTexts()
@@ -76,14 +76,14 @@ export function openJournal(start: Sections): Journal {
 
 /** The budgets that a run is held against. @param window after what the run moved in it; absent where nothing moved */
 export const snapshotOf = (
-  { facts: { texts }, spending: { run_limit, tokens, purpose } }: Passage,
+  { facts: { texts }, spending: { run_limit, tokens, purpose } }: ReceivedRun,
   { envelope }: Pick<DecidedRun, "envelope">,
   window?: BudgetWindow,
 ): BudgetSnapshotSection => texts.seal(budgetSnapshotSection(envelope, run_limit, tokens, window, purpose))
 
 /** The draft of a run that a gate stopped. @param token of a run that a gate after the policy stopped */
 export function stopRun(
-  { facts }: Pick<Passage, "facts">,
+  { facts }: Pick<ReceivedRun, "facts">,
   { done, sections }: Journal,
   { outcome, key, receipt, sections: made }: Stop,
   token?: AllowToken,
@@ -97,7 +97,7 @@ export function stopRun(
 }
 
 /** The draft of a run of which a stage failed. @throws whatever is no stage's failure */
-export function failRun({ facts }: Pick<Passage, "facts">, { sections }: Journal, error: unknown): Draft {
+export function failRun({ facts }: Pick<ReceivedRun, "facts">, { sections }: Journal, error: unknown): Draft {
   if (!(error instanceof StageFailure)) throw error
   return { ...facts, outcome_kind: "stage_error", sections: sections(), fault: error.fault, failure: error }
 }
