@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { done, openedId } from "./harness/asked-permits.ts"
 import { at, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { REVIEWER_PROSE, type ReviewStub, startReviewStub } from "./harness/review-stub.ts"
 import { request } from "./harness/sample-requests.ts"
@@ -40,6 +41,10 @@ describe.each(WIRES)("reviewer $kind", ({ kind, base, adapter, path, key }) => {
   }))
   const reviewed = (ai_output_text: string, changes: JsonObject = {}) =>
     service().execute(request({ ai_output_text, ...changes }))
+  const failureLogged = () =>
+    service()
+      .logLines.map(line => JSON.parse(line))
+      .findLast(({ stage }) => stage === "AIVP_T4")
 
   test("release: the run goes on; adapter, model, codes and hash are sealed", async () => {
     const text = "release the payment of 100 EUR"
@@ -85,14 +90,23 @@ describe.each(WIRES)("reviewer $kind", ({ kind, base, adapter, path, key }) => {
       const record = (await service().get(`/runs/${body.run_id}`)).body
       expect(record).toMatchObject({ outcome_kind: "stage_error", error_stage: "AIVP_T4", manifest_hash: "" })
       expect(record).not.toHaveProperty("manifest")
-      const lines = service().logLines.map(line => JSON.parse(line))
-      expect(lines.findLast(({ stage }) => stage === "AIVP_T4")).toMatchObject({
+      expect(failureLogged()).toMatchObject({
         level: 50,
         run_id: body.run_id,
         request_id: headers.get("x-request-id"),
       })
     },
   )
+
+  test("no verdict on the output of a permitted act is logged with the run that closes the permit", async () => {
+    const id = await openedId(service())
+    const { status, body, headers } = await service().post(
+      `/permits/${id}/close`,
+      done({ ai_output_text: "prose comes back" }),
+    )
+    expect({ status, stage: body.error_stage }).toEqual({ status: 500, stage: "AIVP_T4" })
+    expect(failureLogged()).toMatchObject({ run_id: numberAt(body, "run_id"), request_id: headers.get("x-request-id") })
+  })
 
   test("a reviewer that hangs up is asked again, then it is a stage error", async () => {
     const before = calls().length
