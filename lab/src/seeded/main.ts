@@ -14,7 +14,7 @@ Puts one fault at a time into a copy of the sources and runs the tests that impo
 Exits with 1 when no test finds a fault. The checkout is not changed.
 
   --only <n>,<n>   only the faults of these numbers, from 1
-  --state <file>   keeps the results there, and does not try again what it holds
+  --state <file>   keeps the results there, and does not try a fault again that it holds as found
 `
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -22,13 +22,10 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 /** A row that was changed since is another fault. */
 const nameOf = ({ file, find, replace }: SeededFault): string => `${file}: ${find} -> ${replace}`
 
-const RESULTS = ["found", "survived", "out of time"] as const
-
 function storedResult(state: JsonValue, fault: SeededFault): Tried | undefined {
   const stored = member(state, nameOf(fault))
-  const result = RESULTS.find(each => each === textMember(stored, "result"))
-  const [by, seconds] = [textMember(stored, "by"), member(stored, "seconds")]
-  return result === undefined || by === undefined || typeof seconds !== "number" ? undefined : { result, by, seconds }
+  const [result, by, seconds] = [textMember(stored, "result"), textMember(stored, "by"), member(stored, "seconds")]
+  return result === "found" && by !== undefined && typeof seconds === "number" ? { result, by, seconds } : undefined
 }
 
 type Numbered = { readonly number: number; readonly fault: SeededFault; readonly tried: Tried }

@@ -19,7 +19,7 @@ const STOP_WITHIN_MS = 20_000
 
 export type TestRun =
   | { readonly result: "green" }
-  /** The first test that failed, or its file where that does not even load. */
+  /** The first test that failed; its file alone where that fails before its first test. */
   | { readonly result: "red"; readonly file: string; readonly test: string }
   | { readonly result: "out of time" }
 
@@ -29,16 +29,14 @@ function vitest(folder: string, words: readonly string[], withinMs: number): Pro
   const child = spawn(process.execPath, [join(folder, "node_modules/vitest/vitest.mjs"), ...words], {
     cwd: folder,
     stdio: "ignore",
-    detached: true,
   })
-  const { pid } = child
   return new Promise((resolve, reject) => {
     let inTime = true
     let killing: NodeJS.Timeout | undefined
     const stopping = setTimeout(() => {
       inTime = false
       child.kill("SIGINT")
-      killing = setTimeout(() => pid !== undefined && process.kill(-pid, "SIGKILL"), STOP_WITHIN_MS)
+      killing = setTimeout(() => child.kill("SIGKILL"), STOP_WITHIN_MS)
     }, withinMs)
     child.once("error", reject)
     child.once("exit", code => {
@@ -81,5 +79,5 @@ export async function runTests(
   if (first === undefined) throw new Error(`The tests ended with ${code}, and none of them failed: ${files.join(" ")}`)
   const test = itemsOf(member(first, "assertionResults")).find(each => textMember(each, "status") === "failed")
   const file = (textMember(first, "name") ?? "").slice(folder.length + 1)
-  return { result: "red", file, test: (isObject(test) && textMember(test, "fullName")) || "it does not load" }
+  return { result: "red", file, test: (isObject(test) && textMember(test, "fullName")) || "before its first test" }
 }

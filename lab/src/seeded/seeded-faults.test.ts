@@ -8,11 +8,11 @@ describe("the seeded faults", () => {
   const paths = repositoryPaths()
 
   test.each(SEEDED_FAULTS.map((fault, i) => [i + 1, fault.file, fault] as const))(
-    "%i, in %s, fits its file",
-    (_, file, fault) => {
+    "%i, in %s, fits its file and names a page of docs",
+    (_, _file, fault) => {
       const text = readText(pathOf(fault, paths))
       expect(withFault(fault, text)).not.toBe(text)
-      expect(file).not.toMatch(/\.test\.ts$/)
+      expect(paths).toContain(/docs\/[\w-]+\.md/.exec(fault.what)?.[0])
     },
   )
 

@@ -9,11 +9,11 @@ import { listTests, POSTGRES, runTests, type TestRun } from "./run-tests.ts"
 import { pathOf, type SeededFault, withFault } from "./seeded-fault.ts"
 
 /** How long one fault may take: somewhat more than all tests together on two quiet processors. */
-export const FAULT_MAX_MS = 400_000
+const FAULT_MAX_MS = 400_000
 /** How long the list of tests may take. */
 const LIST_MAX_MS = 60_000
-/** So many tests are run first, then so many, then all others: a start of the runner takes longer than many tests. */
-const SLICES = [3, 12]
+/** Where the parts of the test files begin that are run one after the other: a start of the runner takes longer than many tests. */
+const PARTS = [0, 3, 15]
 
 export type Tried = {
   readonly result: "found" | "survived" | "out of time"
@@ -40,7 +40,7 @@ export async function openTrial(): Promise<Trial> {
   const honest = new Set<string>()
 
   const firstRed = async (near: readonly string[], until: number): Promise<TestRun> => {
-    for (const files of slicesOf(near)) {
+    for (const files of partsOf(near)) {
       const found = await runTests(folder, files, Math.max(1, until - Date.now()))
       if (found.result !== "green") return found
     }
@@ -71,10 +71,5 @@ export async function openTrial(): Promise<Trial> {
   }
 }
 
-function slicesOf(tests: readonly string[]): readonly (readonly string[])[] {
-  const ends = [0, ...SLICES.map((_, i) => SLICES.slice(0, i + 1).reduce((sum, each) => sum + each)), tests.length]
-  return ends.slice(1).flatMap((end, i) => {
-    const slice = tests.slice(ends[i], end)
-    return slice.length === 0 ? [] : [slice]
-  })
-}
+const partsOf = (tests: readonly string[]): readonly (readonly string[])[] =>
+  PARTS.map((start, i) => tests.slice(start, PARTS[i + 1])).filter(part => part.length > 0)
