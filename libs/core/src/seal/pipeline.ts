@@ -33,7 +33,7 @@ import { type Closing, type ClosingRun, closedInputs, closingRun, permitUse } fr
 import type { Reservation, SettledOpening, Settlement } from "./permits/pending.ts"
 import { type AskedPermit, openingDraft, termsOf } from "./permits/permit-terms.ts"
 import { failRun, type Journal, openJournal, type ReceivedRun, receive, snapshotOf, stopRun } from "./received-run.ts"
-import { type RunStage, type StepResult, stagesOf, stepResult, valueOrThrow, type Watch } from "./stage-failure.ts"
+import { type RunStage, type StageResult, stageResult, stagesOf, valueOrThrow, type Watch } from "./stage-failure.ts"
 import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
 
 export type PipelineContext = PepgContext & {
@@ -92,11 +92,11 @@ export type PendingClose = {
   readonly tenant: Tenant
   readonly permit_id: string
   readonly run: ClosingRun
-  readonly policy: StepResult<PepgResult>
+  readonly policy: StageResult<PepgResult>
   /** What the kernels made under the permit section of that hash; absent where the policy does not admit the close. */
-  readonly executed?: { readonly permit_hash: string; readonly made: StepResult<Executed> }
+  readonly executed?: { readonly permit_hash: string; readonly made: StageResult<Executed> }
   /** Absent where a gate before it stops the close. */
-  readonly review?: StepResult<ReviewFacts>
+  readonly review?: StageResult<ReviewFacts>
 }
 
 /**
@@ -150,17 +150,17 @@ export async function closePermit(close: Closing, context: PermitContext): Promi
   const permit = permitUse(run, close.redemption)
   const texts = closingTexts(decided, closing, context)
   const grounds = closingGrounds(opened, spending.tokens)
-  const policy = await stepResult(() =>
+  const policy = await stageResult(() =>
     pepgGate({ envelope, permit }, { ...base, closing }, grounds, texts, context, seal),
   )
   const pending = { tenant: facts.tenant, permit_id: opened.permit_id, run, policy }
   const pass = "value" in policy && "pass" in policy.value ? policy.value.pass : undefined
   if (pass === undefined) return pending
   // Here, because the batch that settles holds the lock of the log's head. They run again only after a redemption meanwhile.
-  const made = await stepResult(() => runKernelsOf(run, closedInputs(run, permit, pass), context.watch))
+  const made = await stageResult(() => runKernelsOf(run, closedInputs(run, permit, pass), context.watch))
   const executed = { permit_hash: permit.hash, made }
   if (spending.tokens > spending.run_limit) return { ...pending, executed }
-  return { ...pending, executed, review: await stepResult(() => context.askReview(decided)) }
+  return { ...pending, executed, review: await stageResult(() => context.askReview(decided)) }
 }
 
 const runKernelsOf = ({ facts: { texts } }: ClosingRun, inputs: DkecInputs, watch: Watch): Executed =>

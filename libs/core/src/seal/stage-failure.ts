@@ -44,10 +44,10 @@ export function inStage<T>(stage: Stage, work: () => T): T {
 }
 
 /** How a step ended that was taken before its place in the order. */
-export type StepResult<T> = { readonly value: T } | { readonly failure: StageFailure }
+export type StageResult<T> = { readonly value: T } | { readonly failure: StageFailure }
 
 /** Takes a step. Only the failure of a stage is an outcome; whatever else it throws rejects. */
-export async function stepResult<T>(work: () => T | Promise<T>): Promise<StepResult<T>> {
+export async function stageResult<T>(work: () => T | Promise<T>): Promise<StageResult<T>> {
   try {
     return { value: await work() }
   } catch (failure) {
@@ -57,7 +57,7 @@ export async function stepResult<T>(work: () => T | Promise<T>): Promise<StepRes
 }
 
 /** The value of a step, at its place. @throws StageFailure where it failed */
-export function valueOrThrow<T>(outcome: StepResult<T>): T {
+export function valueOrThrow<T>(outcome: StageResult<T>): T {
   if ("failure" in outcome) throw outcome.failure
   return outcome.value
 }
