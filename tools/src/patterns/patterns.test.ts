@@ -23,7 +23,6 @@ const SLOW_PATTERNS: Readonly<Record<string, string>> = {
   '/<meta http-equiv="Content-Security-Policy" content="([^"]+)"/': "A page of our own.",
   "/<title>[^<]*<\\/title>/": "A page of our own.",
   "/<h1>[^<]*<\\/h1>/": "A page of our own.",
-  "/\\{(\\w+)\\}/": "A path of our own description.",
   "/^ +| +$/g": "A header field of at most 1024 characters.",
   "/\\[([^\\]]*)\\]\\([^)]*\\)/g": "A help text of our own.",
   "/^ +at .*\\/(?:apps|libs|@runseal)\\/([\\w-]+)\\/(?:src|dist)\\/(?!bundle\\/drizzle-orm\\/)([\\w./-]+):(\\d+):\\d+\\)?$/":

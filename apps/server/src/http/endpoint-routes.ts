@@ -28,13 +28,19 @@ const ADMISSION: Readonly<Record<Access, (endpoint: Endpoint, deps: Deps) => rea
   admin: (endpoint, deps) => [...ADMISSION.reader(endpoint, deps), adminOnly],
 }
 
+/** For what reads the request later: the largest body, and whether there may be an idempotency key. */
+const noteEndpoint =
+  (endpoint: Endpoint): MiddlewareHandler =>
+  (c, next) => {
+    c.set("endpoint", endpoint)
+    return next()
+  }
+
 /** The path as the router writes it. A value with slashes ends it: its handler reads the path. */
 function routeOf({ path, path_parameters = {} }: Endpoint): string {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
-  const many = names.find(name => path_parameters[name]?.many_segments)
-  const end = many === undefined ? path.length : path.indexOf(`{${many}}`)
-  const start = path.slice(0, end).replaceAll(/\{(\w+)\}/g, ":$1")
-  return many === undefined ? start : `${start}:${many}{.+}`
+  const many = Object.keys(path_parameters).find(name => path_parameters[name]?.many_segments)
+  const start = many === undefined ? path : path.slice(0, path.indexOf(`{${many}}`))
+  return `${start.replaceAll("{", ":").replaceAll("}", "")}${many === undefined ? "" : `:${many}{.+}`}`
 }
 
 /** Routes of what is answered without a key. */
@@ -51,7 +57,8 @@ export function mountEndpoints(app: Hono, deps: Deps, tables: readonly Handlers[
     const handler = handlers.get(endpoint.id)
     if (handler === undefined) throw new Error(`the endpoint ${endpoint.id} has no handler`)
     handlers.delete(endpoint.id)
-    app.on(endpoint.method.toUpperCase(), [routeOf(endpoint)], ...ADMISSION[endpoint.access](endpoint, deps), handler)
+    const admission = [noteEndpoint(endpoint), ...ADMISSION[endpoint.access](endpoint, deps)]
+    app.on(endpoint.method.toUpperCase(), [routeOf(endpoint)], ...admission, handler)
   }
   if (handlers.size > 0) throw new Error(`handlers without an endpoint: ${[...handlers.keys()].join(", ")}`)
 }

@@ -11,11 +11,8 @@ import {
 import { type HookSettings, hookQuerySchema } from "@runseal/core/wire/hook-requests"
 import type { Context } from "hono"
 import { HttpError } from "../http-error.ts"
-import { BODY_MAX_NODES, DOCUMENT_LIMITS, parseObject, queueWork, receiveJson } from "./json-body.ts"
+import { BODY_MAX_NODES, bodyLimits, parseObject, queueWork, receiveJson } from "./json-body.ts"
 import { readQuery } from "./query.ts"
-
-/** As large as a document that is verified; it must be a body that can be sent on, so −0 is read as 0. */
-export const HOOK_LIMITS = { ...DOCUMENT_LIMITS, maxNodes: BODY_MAX_NODES, acceptsNegativeZero: true }
 
 /** @throws HttpError as `readQuery` */
 export const readHookSettings = (c: Context): HookSettings => readQuery(hookQuerySchema, c.req.url)
@@ -27,9 +24,11 @@ const VALUE_MAX_DEPTH = 60
 
 /** @throws HttpError as `readJsonBody` */
 export async function readHook(c: Context): Promise<JsonObject> {
-  const { bytes } = await receiveJson(c, HOOK_LIMITS)
+  // It must be a body that can be sent on, so −0 is read as 0.
+  const limits = { ...bodyLimits(c), maxNodes: BODY_MAX_NODES, acceptsNegativeZero: true }
+  const { bytes } = await receiveJson(c, limits)
   await queueWork(c)
-  return parseObject(bytes, HOOK_LIMITS, parseWithTexts)
+  return parseObject(bytes, limits, parseWithTexts)
 }
 
 /** @throws StrictJsonError for what no JSON program writes */

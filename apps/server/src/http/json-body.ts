@@ -2,6 +2,7 @@
 
 import type { HttpBindings } from "@hono/node-server"
 import { BODY_MAX_BYTES, DOCUMENT_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "@runseal/api/body-bounds"
+import type { Endpoint } from "@runseal/api/endpoint"
 import type { JsonObject, StrictJsonLimits } from "@runseal/canonical"
 import { concatBytes, countNodes, MAX_NODES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
@@ -26,10 +27,18 @@ const REQUEST_LIMITS: BodyLimits = {
   acceptsNegativeZero: true,
 }
 /** A bundle holds a request's members and their seals: it may be larger, two levels deeper, and have more nodes. */
-export const DOCUMENT_LIMITS: BodyLimits = { maxBytes: DOCUMENT_MAX_BYTES, maxDepth: 66, maxNodes: MAX_NODES }
+const DOCUMENT_LIMITS: BodyLimits = { maxBytes: DOCUMENT_MAX_BYTES, maxDepth: 66, maxNodes: MAX_NODES }
 
 /** Of a body that holds one token, sent by callers without a key. */
-export const SMALL_LIMITS: BodyLimits = { maxBytes: SMALL_BODY_MAX_BYTES, maxDepth: 8, maxNodes: 64 }
+const SMALL_LIMITS: BodyLimits = { maxBytes: SMALL_BODY_MAX_BYTES, maxDepth: 8, maxNodes: 64 }
+
+/** The bounds of the body of a request, by the largest one that its endpoint takes. */
+export function bodyLimits(c: Context): BodyLimits {
+  const maxBytes = c.get("endpoint")?.body?.max_bytes
+  const limits = [REQUEST_LIMITS, DOCUMENT_LIMITS, SMALL_LIMITS].find(each => each.maxBytes === maxBytes)
+  if (limits === undefined) throw new Error("the row of this endpoint has no body, or one without bounds")
+  return limits
+}
 
 /** A body of which nothing arrives for so long is given up, in milliseconds. */
 const STILL_MS = 10_000
@@ -38,6 +47,8 @@ declare module "hono" {
   interface ContextVariableMap {
     /** The memory that the request holds. */
     bodyHold: BodyHold | undefined
+    /** The row of the request; absent for what is no endpoint. */
+    endpoint: Endpoint | undefined
   }
 }
 
@@ -103,7 +114,7 @@ const cutShort = (): never => {
 const READ_AT_ONCE_BYTES = 65_536
 
 /** A body that was received and may be parsed. */
-export type ReceivedBody = {
+type ReceivedBody = {
   readonly bytes: Uint8Array
   /** Whether work on it is long and is queued. */
   readonly large: boolean
@@ -175,8 +186,7 @@ const isPlain = (encoding: string | null): boolean => encoding === null || encod
 type JsonBody = { readonly bytes: Uint8Array; readonly object: JsonObject }
 
 /** The body as a JSON object. @throws HttpError as `readJsonBody` */
-export const readJsonObject = async (c: Context, limits?: BodyLimits): Promise<JsonObject> =>
-  (await readJsonBody(c, limits)).object
+export const readJsonObject = async (c: Context): Promise<JsonObject> => (await readJsonBody(c)).object
 
 /**
  * The bytes of a body with the content type JSON. A large one waits for the memory budget.
@@ -199,7 +209,8 @@ export async function receiveJson(c: Context, limits: BodyLimits): Promise<Recei
  * The body as a JSON object, with its bytes. A large one waits for the memory budget and in the queue for long work.
  * @throws HttpError 400 for what is not strict JSON or no object, 413 for size, 503 when the memory budget does not allow it
  */
-export async function readJsonBody(c: Context, limits: BodyLimits = REQUEST_LIMITS): Promise<JsonBody> {
+export async function readJsonBody(c: Context): Promise<JsonBody> {
+  const limits = bodyLimits(c)
   const { bytes } = await receiveJson(c, limits)
   await queueWork(c)
   return { bytes, object: parseObject(bytes, limits) }

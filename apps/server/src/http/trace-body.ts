@@ -1,13 +1,14 @@
 /** The body of `POST /v1/traces`: protobuf or JSON, plain or compressed, unpacked within the bounds of other large bodies. */
 import { createGunzip, createInflate, createZstdDecompress } from "node:zlib"
+import { DOCUMENT_MAX_BYTES } from "@runseal/api/body-bounds"
 import { concatBytes, countNodes } from "@runseal/canonical"
 import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import type { Context } from "hono"
 import { HttpError, unavailable } from "../http-error.ts"
-import { DOCUMENT_LIMITS, receiveBytes, roomForParsing } from "./json-body.ts"
+import { receiveBytes, roomForParsing } from "./json-body.ts"
 
 /** Largest body, as it is sent and as it is unpacked, in bytes. */
-export const TRACES_MAX_BYTES = DOCUMENT_LIMITS.maxBytes
+export const TRACES_MAX_BYTES = DOCUMENT_MAX_BYTES
 
 /** Most values of a body: it is decoded in one piece, which holds the event loop. */
 const MAX_VALUES = 262_144

@@ -42,6 +42,9 @@ const RETRY_AFTER_SECONDS = "1"
 export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
   const field = c.req.header(IDEMPOTENCY_KEY_HEADER)
   if (field === undefined) return undefined
+  const endpoint = c.get("endpoint")
+  if (endpoint?.idempotent === undefined && endpoint?.once === undefined)
+    throw new Error("the row of this endpoint takes no idempotency key")
   const key = parseIdempotencyKey(field)
   if (key === undefined)
     throw new HttpError(

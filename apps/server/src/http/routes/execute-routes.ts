@@ -17,8 +17,7 @@ import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import type { ReceivedBody } from "../json-body.ts"
-import { DOCUMENT_LIMITS, parseObject, queueWork, readJsonBody, readJsonObject, receiveJson } from "../json-body.ts"
+import { bodyLimits, parseObject, queueWork, readJsonBody, readJsonObject, receiveJson } from "../json-body.ts"
 import { readExecuteBody } from "../request-bodies.ts"
 import { determinismAnswer, executeAnswer } from "./execute-answer.ts"
 import { explained } from "./explained.ts"
@@ -62,14 +61,15 @@ const notChecked = (error: unknown): never => {
   )
 }
 
-const verifyReceived = async (deps: Deps, { bytes, large }: ReceivedBody): Promise<Report | Unreadable> =>
-  large
-    ? deps.checkDocument(bytes).catch(notChecked)
-    : verifyDocument(parseObject(bytes, DOCUMENT_LIMITS), [deps.trust])
+async function verifyReceived(c: Context, deps: Deps): Promise<Report | Unreadable> {
+  const limits = bodyLimits(c)
+  const { bytes, large } = await receiveJson(c, limits)
+  return large ? deps.checkDocument(bytes).catch(notChecked) : verifyDocument(parseObject(bytes, limits), [deps.trust])
+}
 
 /** The core verifier over HTTP, with the server's own trust: a convenience, not third-party evidence. */
 async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
-  const report = heldToClock(await verifyReceived(deps, await receiveJson(c, DOCUMENT_LIMITS)), deps.nowMs())
+  const report = heldToClock(await verifyReceived(c, deps), deps.nowMs())
   if (isUnreadable(report))
     throw new HttpError("unreadable_document", `The document cannot be verified: ${report.unreadable}`)
   const { verdict, checks, outcome_kind, facts, statement, withheld, limitations } = report

@@ -10,7 +10,7 @@ import type { Deps } from "../../deps.ts"
 import { alreadyRedeemed, permitInvalid, permitNotOpen, unavailable } from "../../http-error.ts"
 import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject, SMALL_LIMITS } from "../json-body.ts"
+import { readJsonObject } from "../json-body.ts"
 import { noSuchPermit, readPermitId } from "../permit-query.ts"
 import { readBody } from "../request-bodies.ts"
 import { entityTag, sendFile } from "../served-file.ts"
@@ -29,7 +29,7 @@ export function redeemRoutes(deps: Deps): Handlers {
 
 async function redeem(c: Context, { db, permits, rememberStored }: Deps): Promise<RedeemPermitAnswer> {
   const permit_id = readPermitId(c.req.param("id"))
-  const { permit } = readBody(redeemPermitRequestSchema, await readJsonObject(c, SMALL_LIMITS))
+  const { permit } = readBody(redeemPermitRequestSchema, await readJsonObject(c))
   const found = await findHeldPermit(db, permit_id)
   const opening = found && storedOpening(found)
   if (found === undefined || opening === undefined) {

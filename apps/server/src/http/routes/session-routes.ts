@@ -8,7 +8,7 @@ import { type Caller, callerOf } from "../access/caller.ts"
 import { giveSessionToken, refusePlainHttp, sessionTokenOf, takeSessionToken } from "../access/session-cookie.ts"
 import type { BrowserSession } from "../access/sessions.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject, SMALL_LIMITS } from "../json-body.ts"
+import { readJsonObject } from "../json-body.ts"
 import { readBody } from "../request-bodies.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
@@ -35,7 +35,7 @@ const sessionAnswer = (
 /** Opens the session of a key; in open mode there is none to open. @throws HttpError 401 for a text that is no valid key */
 async function openSession(c: Context, deps: Deps): Promise<SessionAnswer> {
   refusePlainHttp(c, deps)
-  const { key } = readBody(openSessionRequestSchema, await readJsonObject(c, SMALL_LIMITS))
+  const { key } = readBody(openSessionRequestSchema, await readJsonObject(c))
   const admission = await deps.keys.admit(key)
   if (admission === "nobody") throw unauthorized()
   const { caller } = admission

@@ -25,7 +25,7 @@ import { onceOf } from "../access/idempotency.ts"
 import { nextOf, readShares } from "../admin-query.ts"
 import { readPublicQuery, readReportQuery } from "../bundle-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject, roomForAnswer, SMALL_LIMITS } from "../json-body.ts"
+import { readJsonObject, roomForAnswer } from "../json-body.ts"
 import { noSuchRun, readId } from "../path-ids.ts"
 import { readBody } from "../request-bodies.ts"
 import { serviceUrl } from "./addresses.ts"
@@ -60,7 +60,7 @@ export function shareRoutes(deps: Deps): Handlers {
     share_run: async c => {
       const { api_key_id: made_by } = sharingKey(c)
       const { run_id } = await anyRun(c, deps)
-      const request = readBody(shareRequestSchema, await readJsonObject(c, SMALL_LIMITS))
+      const request = readBody(shareRequestSchema, await readJsonObject(c))
       const act = actOf(c)
       const expires_at = act.at + (request.expires_in_seconds ?? SHARE_SECONDS_DEFAULT) * 1000
       const token = randomBytes(TOKEN_BYTES).toString("hex")
