@@ -11,7 +11,7 @@ const SIGNATURE_ROOM_BYTES = 1536
 const HEX_DIGITS = 2 * SIGNATURE_ROOM_BYTES
 /** Characters of the byte range, filled with spaces: a file has at most ten digits of bytes. */
 const RANGE_LENGTH = 48
-/** Digits of a record's length. */
+/** Digits of a record's length; `LENGTH` reads no more. */
 const LENGTH_DIGITS_MAX = 9
 /** Number of the object with size, times and checksum of the record, for those who take it out with another program. */
 export const RECORD_PARAMETERS = 3
@@ -30,7 +30,7 @@ const AFTER_ROOM = "\n>>"
 /** The record's object from its beginning to the record. @param length of the record, its digits */
 const beforeRecord = (length: string): string =>
   `<<\n/Type /EmbeddedFile\n/Subtype /application#2Fjson\n/Params ${RECORD_PARAMETERS} 0 R\n/Length ${length}\n>>\nstream\n`
-const LENGTH = /\/Length ([1-9]\d*)\n/
+const LENGTH = /\/Length ([1-9]\d{0,8})\n/
 const AFTER_RECORD = "\nendstream"
 
 /** Where the `<` of /Contents is, and the place behind its `>`. */
