@@ -1,4 +1,5 @@
 /** The record of a run, and who reads it: docs/api.md, "GET /runs/{id}" and "Keys". */
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { beforeAll, describe, expect, test } from "vitest"
 import { sealAs } from "./harness/other-tenant.ts"
 import { expectRefused, keysOf, listAt, objectAt, textAt } from "./harness/read-answer.ts"
@@ -29,7 +30,9 @@ describe.each(CASES)("the record of %s", name => {
     expect([body.status, body.outcome_kind]).toEqual([STATE_OF[name], STATE_OF[name]])
     const summaries = listAt((await service().get("/runs")).body, "runs")
     const summary = objectAt(summaries.find(run => objectAt(run).id === runId(name)))
-    expect(keysOf(summary)).toEqual(SUMMARY.toSorted())
+    // Of a run that a gate refused it says why.
+    const isRefused = OUTCOMES[STATE_OF[name]].words.standing === "refusal"
+    expect(keysOf(summary)).toEqual([...SUMMARY, ...(isRefused ? ["explanation"] : [])].toSorted())
     expect(body).toMatchObject(summary)
   })
 
