@@ -49,11 +49,16 @@ export const PUBLIC_ROUTES: ReadonlySet<string> = new Set(
 )
 
 /** @throws Error for an endpoint without a handler, and for a handler without an endpoint */
-export function mountEndpoints(app: Hono, deps: Deps, tables: readonly Handlers[]): void {
+export function mountEndpoints(
+  app: Hono,
+  deps: Deps,
+  tables: readonly Handlers[],
+  endpoints: readonly Endpoint[] = ENDPOINTS,
+): void {
   const named = tables.flatMap(table => Object.entries(table))
   const handlers = new Map(named)
   if (handlers.size < named.length) throw new Error("an endpoint has two handlers")
-  for (const endpoint of ENDPOINTS) {
+  for (const endpoint of endpoints) {
     const handler = handlers.get(endpoint.id)
     if (handler === undefined) throw new Error(`the endpoint ${endpoint.id} has no handler`)
     handlers.delete(endpoint.id)

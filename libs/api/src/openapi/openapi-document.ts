@@ -37,7 +37,7 @@ const SESSION_SCHEME = "session"
  * @param version of the service
  * @param baseUrl address under which callers reach it, if the operator gave one
  */
-export function openApiDocument(version: string, baseUrl?: string): object {
+export function openApiDocument(version: string, baseUrl?: string, endpoints: readonly Endpoint[] = ENDPOINTS): object {
   const write = schemaWriter(NAMED_SCHEMAS)
   const responses = Object.values(REFUSALS).map(({ name, answer }) => [name, answerObject(answer, write)])
   return {
@@ -49,8 +49,8 @@ export function openApiDocument(version: string, baseUrl?: string): object {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: baseUrl ?? "/" }],
-    tags: [...new Set(ENDPOINTS.map(({ tag }) => tag))].map(name => ({ name })),
-    paths: pathsObject(write),
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map(name => ({ name })),
+    paths: pathsObject(endpoints, write),
     components: {
       securitySchemes: {
         [SCHEME]: { type: "apiKey", in: "header", name: KEY_HEADER, description: "A key of POST /admin/keys." },
@@ -67,9 +67,9 @@ export function openApiDocument(version: string, baseUrl?: string): object {
   }
 }
 
-function pathsObject(write: SchemaWriter): object {
+function pathsObject(endpoints: readonly Endpoint[], write: SchemaWriter): object {
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of ENDPOINTS)
+  for (const operation of endpoints)
     paths[operation.path] = { ...paths[operation.path], [operation.method]: operationObject(operation, write) }
   return paths
 }
