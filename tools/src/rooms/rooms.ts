@@ -188,6 +188,7 @@ export const ROOMS: readonly Room[] = [
     path: "lab",
     enters: [
       ...LIBS,
+      API,
       PERMIT,
       POLICY,
       PDF,

@@ -1,6 +1,7 @@
 /** The body of `POST /execute` from its bytes to a submitted run: taken, or refused with one sentence. */
 
 import { readdirSync, readFileSync } from "node:fs"
+import { ENDPOINTS } from "@runseal/api/endpoints"
 import { createBodyRoom } from "@runseal/server/http/body-room"
 import { readJsonObject } from "@runseal/server/http/json-body"
 import { readExecuteBody } from "@runseal/server/http/request-bodies"
@@ -11,6 +12,8 @@ import { type FuzzTarget, promise } from "../fuzz-target.ts"
 const EXAMPLES = new URL("../../../../examples/", import.meta.url)
 
 const room = createBodyRoom()
+/** Its row has the bounds of the body. */
+const EXECUTE = ENDPOINTS.find(({ id }) => id === "execute")
 
 export const executeBodies: FuzzTarget = {
   name: "execute-body",
@@ -26,6 +29,7 @@ export const executeBodies: FuzzTarget = {
     const context = new Context(request)
     const hold = room.open(() => "fuzz")
     context.set("bodyHold", hold)
+    context.set("endpoint", EXECUTE)
     try {
       const run = readExecuteBody(await readJsonObject(context))
       promise(typeof run.payload === "string" && typeof run.route_id === "string", "a run without payload is taken")
