@@ -28,7 +28,7 @@ import { formOf, show, statusOf, type Visit } from "./visit.ts"
 /** Largest form, in bytes. */
 const FORM_MAX_BYTES = 1_048_576
 
-export type ConsoleParts = {
+type ConsoleParts = {
   /** Sends a request to the service that the console is of. */
   readonly fetch: ConsoleFetch
 }

@@ -242,7 +242,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
         ? logger.info("the signer signs again")
         : logger.warn({ err }, "the signer gives no signature, and nothing can be sealed"),
     keyUseLost: err => logger.warn({ err }, "the last use of a key was not noted"),
-    ...reportAbroad(logger, counters),
+    ...reportOutbound(logger, counters),
   }
 }
 
@@ -337,7 +337,7 @@ const NOT_ENTERED: { readonly [fault in OutsideFault]: string } = {
 /** A failure of the database is debug here: the requests that it fails report it already. */
 const levelOf = (error: unknown): "debug" | "error" => (error instanceof StoreError ? "debug" : "error")
 
-type Abroad = Pick<
+type OutboundEvents = Pick<
   Lines,
   | "witnessBack"
   | "notCosigned"
@@ -351,7 +351,7 @@ type Abroad = Pick<
   | "collectorChanged"
 >
 
-function reportAbroad(logger: Log, counters: Counters): Abroad {
+function reportOutbound(logger: Log, counters: Counters): OutboundEvents {
   return {
     witnessBack: witness => logger.info({ witness }, "a witness cosigns again"),
     notCosigned: (witness, refusal, log_size) => {

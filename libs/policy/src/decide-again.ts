@@ -39,10 +39,10 @@ export type DecidedAgain =
   | { readonly without_policy: true }
 
 /** Decides one record again. @param payload its text, where it is at hand */
-export type DecideAgain = (record: SealedDecision, payload?: string) => DecidedAgain
+type DecideAgain = (record: SealedDecision, payload?: string) => DecidedAgain
 
 /** The policy of an evaluation; undefined where none of some documents is. @throws PolicyError where this engine does not load it */
-export type PolicyOf = (evaluation: PolicyEvaluationSection) => CompiledPolicy | undefined
+type PolicyOf = (evaluation: PolicyEvaluationSection) => CompiledPolicy | undefined
 
 /** Policies that are ready. */
 const COMPILED_MAX = 64

@@ -31,7 +31,7 @@ export const MAX_REQUESTS = 16
 /** Messages of one call: more than the leaves of one kind in a batch. */
 export const MAX_MESSAGES = 1024
 /** Bytes of an answer, after any content encoding is undone. A signature is some 100. */
-export const SIGNATURE_ANSWER_MAX_BYTES = 16_384
+const SIGNATURE_ANSWER_MAX_BYTES = 16_384
 /** Bytes of a bearer token. */
 const MAX_TOKEN_BYTES = 16_384
 

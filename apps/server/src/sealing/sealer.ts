@@ -69,7 +69,8 @@ export type Sealer = {
   readonly close: () => Promise<void>
 }
 
-export type SealedPermitAnswer = { readonly opening: SealedOpening } | { readonly refused: SealedRun }
+type SealedPermitAnswer = { readonly opening: SealedOpening } | { readonly refused: SealedRun }
+
 const ACT_UNKNOWN =
   "It is not known whether this was done: read GET /admin/audit, or send it again. Without an Idempotency-Key a repeat makes another key, secret or destination; anything else is done once."
 const UNREMEMBERED =

@@ -83,7 +83,7 @@ export const errorAnswerSchema = v.strictObject({
   /** The id under which the operator finds the request in the process log; also in the header X-Request-Id. */
   request_id: v.pipe(v.string(), v.regex(REQUEST_ID_PATTERN)),
 })
-export type ErrorAnswer = Shape<typeof errorAnswerSchema>
+type ErrorAnswer = Shape<typeof errorAnswerSchema>
 
 /** The body of a refused request. */
 export const errorAnswer = (code: ErrorCode, error: string, request_id: string): ErrorAnswer => ({

@@ -18,7 +18,7 @@ export type TrueType = {
   readonly ink: (glyph: number) => GlyphBox | undefined
 }
 
-export type GlyphBox = readonly [xMin: number, yMin: number, xMax: number, yMax: number]
+type GlyphBox = readonly [xMin: number, yMin: number, xMax: number, yMax: number]
 
 const TRUE_TYPE = 0x00010000
 

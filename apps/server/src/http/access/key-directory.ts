@@ -97,7 +97,7 @@ const whenLocked =
     (await isLocked()) ? lookUp(batch) : batch.map(() => ({ caller: ANONYMOUS }))
 
 /** Hex of a secret's hash; absent when the header has no text of a secret's form. */
-export type SoughtHash = string | undefined
+type SoughtHash = string | undefined
 
 async function lookUp(
   db: Database,

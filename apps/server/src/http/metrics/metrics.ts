@@ -118,7 +118,7 @@ function createCounters(registry: Registry): Counters {
     readFrom: servers => reads.inc({ servers }),
     limited: limit => refusals.inc({ limit }),
     spansReceived: (fate, count) => spans.inc({ fate }, count),
-    ...countAbroad(registry),
+    ...countOutbound(registry),
   }
 }
 
@@ -219,7 +219,7 @@ export const listenForMetrics = (
 
 // What is counted of witnesses, outside logs, receivers of events and the collector of traces.
 
-const countAbroad = (registry: Registry) => ({
+const countOutbound = (registry: Registry) => ({
   ...countWitnesses(registry),
   ...countOutside(registry),
   ...countDeliveries(registry),

@@ -23,7 +23,7 @@ export type ReceiverParts = {
 }
 
 /** A page of events, and how far it may go. */
-export type EventPage = {
+type EventPage = {
   readonly events: readonly SealedEvent[]
   /** Positions from here on that the receiver has taken before, which are not sent again; those taken now are added. */
   readonly taken: Set<number>

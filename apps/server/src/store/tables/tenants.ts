@@ -33,7 +33,7 @@ export type TenantOwner = Pick<TenantRow, "tenant_id" | "owner">
 /** A tenant about to seal. `salt` (64 hex digits, fresh and random) is stored only when the tenant is new. */
 export type TenantClaim = TenantOwner & Pick<TenantRow, "salt">
 
-export type TenantHeadRow = Pick<TenantRow, "tenant_id" | "record_count" | "run_count" | "head">
+type TenantHeadRow = Pick<TenantRow, "tenant_id" | "record_count" | "run_count" | "head">
 
 /**
  * Locks those of the tenants that exist until the transaction ends, always in the same order. No statement for no tenants.

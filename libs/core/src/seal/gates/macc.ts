@@ -19,7 +19,7 @@ export type Budgets = {
 }
 
 /** One charge of declared tokens to a tenant's window. */
-export type WindowCharge = Omit<Reservation, "cap"> & {
+type WindowCharge = Omit<Reservation, "cap"> & {
   readonly tenant_id: string
   /** Milliseconds since the epoch. */
   readonly charged_at: number

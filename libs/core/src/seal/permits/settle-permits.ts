@@ -62,7 +62,7 @@ export type PermitLocks = {
 export const NOTHING_LOCKED: PermitLocks = { permits: new Map(), windows: new Map(), counts: new Map(), now: 0 }
 
 /** What became of an item: it is sealed as a run or as a document of a permit, or refused alone. */
-export type MadeOrRefused<Made> = Made | { readonly refusal: unknown }
+type MadeOrRefused<Made> = Made | { readonly refusal: unknown }
 
 export type SettledPermits = {
   readonly closes: readonly (MadeOrRefused<{ readonly run: Draft }> | undefined)[]
@@ -86,16 +86,18 @@ export function settlePermitWork(
 ): SettledPermits {
   const book = openBook(state)
   return {
-    closes: closes.map(close => close && alone(() => ({ run: closeIn(book, close, watch) }))),
-    ends: ends.map(end => end && alone(() => ({ end: endIn(book, end, tenants.get(end.tenant.tenant_id)?.salt) }))),
-    redemptions: redemptions.map(one => one && alone(() => ({ redeemed: redeemIn(book, one) }))),
-    openings: openings.map(opening => opening && alone(() => openIn(book, opening))),
+    closes: closes.map(close => close && madeOrRefused(() => ({ run: closeIn(book, close, watch) }))),
+    ends: ends.map(
+      end => end && madeOrRefused(() => ({ end: endIn(book, end, tenants.get(end.tenant.tenant_id)?.salt) })),
+    ),
+    redemptions: redemptions.map(one => one && madeOrRefused(() => ({ redeemed: redeemIn(book, one) }))),
+    openings: openings.map(opening => opening && madeOrRefused(() => openIn(book, opening))),
     movements: book.movements,
     windows: [...book.moved.values()],
   }
 }
 
-function alone<Made>(settle: () => Made): MadeOrRefused<Made> {
+function madeOrRefused<Made>(settle: () => Made): MadeOrRefused<Made> {
   try {
     return settle()
   } catch (refusal) {
