@@ -8,10 +8,11 @@ import {
 } from "@runseal/core/artifacts/admin-event"
 import type { AdminEventLeaf } from "@runseal/core/artifacts/anchor"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { adminEvent, adminEventBody, adminEventLeaf, eventHash } from "@runseal/core/formulas/admin-event-leaf"
+import { ADMIN_EVENT_FORM } from "@runseal/core/formulas/chain-forms"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
+import { ADMIN_EVENT_KIND } from "@runseal/core/vocabulary/versions"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
 import type { LogBuilder } from "../keys/log-builder.ts"
@@ -54,8 +55,14 @@ export function chainEvent(row: DueEvent, now: number, tenants: Map<string, Tena
   const place = nextPlace(tenant)
   if (place.tenant_ordinal !== row.ordinal) throw new Error(`admin event ${row.ordinal} is not the next to be sealed`)
   const facts = factsOf({ ...row, event_at: Math.min(row.event_at, now) })
-  const body = adminEventBody({ ...facts, tenant_salt: tenant.salt, seal_clock: new Date(now).toISOString() })
-  const leaf = adminEventLeaf(eventHash(body), place)
+  const body: AdminEventBody = {
+    kind: ADMIN_EVENT_KIND,
+    tenant_id: DEPLOYMENT_TENANT,
+    ...facts,
+    tenant_salt: tenant.salt,
+    seal_clock: new Date(now).toISOString(),
+  }
+  const leaf = ADMIN_EVENT_FORM.leaf(body, place)
   const leaf_digest = leafDigest(leaf)
   moveHead(tenants, tenant, leaf_digest, 0)
   return { body, leaf, bytes: leafBytes(leaf), leaf_digest }
@@ -74,7 +81,7 @@ export function sealEvent(
   builder: LogBuilder,
   checkpoint: EntryCheckpoint,
 ): SealedEvent {
-  const document = adminEvent(body, anchorOf(log, builder, appended, checkpoint))
+  const document = ADMIN_EVENT_FORM.document(body, anchorOf(log, builder, appended, checkpoint))
   const { leaf, index: log_index } = appended
   return { ordinal: leaf.tenant_ordinal, document, text: canonicalUtf8(document), leaf_digest, log_index }
 }

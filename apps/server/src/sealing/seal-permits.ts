@@ -3,8 +3,8 @@ import { canonicalize, canonicalUtf8 } from "@runseal/canonical"
 import type { OpeningLeaf, PermitEndLeaf, RedemptionLeaf } from "@runseal/core/artifacts/anchor"
 import type { OpeningBody } from "@runseal/core/artifacts/opening"
 import type { PermitEndBody } from "@runseal/core/artifacts/permit-end"
+import { OPENING_FORM, PERMIT_END_FORM } from "@runseal/core/formulas/chain-forms"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
-import { endHash, opening, openingHash, openingLeaf, permitEnd, permitEndLeaf } from "@runseal/core/formulas/permit"
 import type { PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
 import type { OpeningDraft } from "@runseal/core/seal/permits/pending"
 import type { PendingEnd } from "@runseal/core/seal/permits/settle-permits"
@@ -27,13 +27,13 @@ type Chained<Body, Leaf> = {
 export function chainOpening(draft: OpeningDraft, tenants: Map<string, TenantHead>): Chained<OpeningBody, OpeningLeaf> {
   const tenant = tenantOf(tenants, draft.tenant_id)
   const body = { ...draft, tenant_salt: tenant.salt }
-  return chained(body, openingLeaf(body.permit_id, openingHash(body), nextPlace(tenant)), tenant, tenants)
+  return chained(body, OPENING_FORM.leaf(body, nextPlace(tenant)), tenant, tenants)
 }
 
 /** The same for an end. */
 export function chainEnd(body: PermitEndBody, tenants: Map<string, TenantHead>): Chained<PermitEndBody, PermitEndLeaf> {
   const tenant = tenantOf(tenants, body.tenant_id)
-  return chained(body, permitEndLeaf(endHash(body), nextPlace(tenant)), tenant, tenants)
+  return chained(body, PERMIT_END_FORM.leaf(body, nextPlace(tenant)), tenant, tenants)
 }
 
 function chained<Body, Leaf extends OpeningLeaf | PermitEndLeaf>(
@@ -61,7 +61,7 @@ export function sealOpening(
   builder: LogBuilder,
   checkpoint: EntryCheckpoint,
 ): SealedOpening {
-  const document = opening(body, anchorOf(log, builder, appended, checkpoint))
+  const document = OPENING_FORM.document(body, anchorOf(log, builder, appended, checkpoint))
   return {
     ...placeOf(appended, leaf_digest),
     pending,
@@ -77,7 +77,7 @@ export function sealEnd(
   builder: LogBuilder,
   checkpoint: EntryCheckpoint,
 ): SealedEnd {
-  const document = permitEnd(body, anchorOf(log, builder, appended, checkpoint))
+  const document = PERMIT_END_FORM.document(body, anchorOf(log, builder, appended, checkpoint))
   return { ...placeOf(appended, leaf_digest), pending, document, text: canonicalUtf8(document) }
 }
 

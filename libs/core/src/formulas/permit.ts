@@ -1,22 +1,12 @@
-/**
- * Preimages of permits: opening, redemption, end, and what the record of a close adds to its opening. docs/formats.md sections 2.5, 7.8, 7.9
- * and 7.11.
- */
+/** Preimages of permits: an opening's body, a redemption, and what the record of a close adds to its opening. docs/formats.md sections 2.5, 7.8 and 7.11. */
 import { decodeHex, digest, hmacSha256Hex } from "@runseal/canonical"
-import type { Anchor, OpeningLeaf, PermitEndLeaf, RedemptionLeaf } from "../artifacts/anchor.ts"
+import type { RedemptionLeaf } from "../artifacts/anchor.ts"
 import { declaredKind, type ShownDeclared } from "../artifacts/declared-sections.ts"
 import type { ExportedWindow } from "../artifacts/export-statement.ts"
 import type { Opening, OpeningBody } from "../artifacts/opening.ts"
-import type { PermitEnd, PermitEndBody } from "../artifacts/permit-end.ts"
 import type { ClosingDeclared, PermitUseSection } from "../artifacts/permit-sections.ts"
-import {
-  OPENING_KIND,
-  OPENING_LEAF_VERSION,
-  PERMIT_END_KIND,
-  PERMIT_END_LEAF_VERSION,
-  REDEMPTION_LEAF_VERSION,
-} from "../vocabulary/versions.ts"
-import { type ChainPlace, leafDigest, sectionHashes } from "./leaves.ts"
+import { OPENING_KIND, REDEMPTION_LEAF_VERSION } from "../vocabulary/versions.ts"
+import { leafDigest } from "./leaves.ts"
 import { type Moment, permitId } from "./moment.ts"
 import type { Unsealed } from "./seal.ts"
 
@@ -27,60 +17,11 @@ export const openingBody = (facts: Omit<OpeningBody, "kind" | "permit_id">): Ope
   ...facts,
 })
 
-/** What `opening_hash` of an opening must be: each section enters by its hash, so that a declared one can be withheld. */
-export function openingHash(opening: OpeningBody & Partial<Opening>): string {
-  const { opening_hash: _hash, leaf: _leaf, entry: _entry, sections, ...rest } = opening
-  return digest({ ...rest, sections: sectionHashes(sections) })
-}
-
-/** The leaf that anchors an opening and its place in the tenant's chain. */
-export const openingLeaf = (permit_id: string, opening_hash: string, place: ChainPlace): OpeningLeaf => ({
-  leaf_version: OPENING_LEAF_VERSION,
-  permit_id,
-  opening_hash,
-  ...place,
-})
-
-/** The document of an anchored opening. */
-export const opening = (body: OpeningBody, { leaf, entry }: Anchor<OpeningLeaf>): Opening => ({
-  ...body,
-  opening_hash: leaf.opening_hash,
-  leaf,
-  entry,
-})
-
 /** The leaf that anchors the redemption of a permit. @param redeemed_clock RFC 3339 */
 export const redemptionLeaf = (permit_id: string, redeemed_clock: string): RedemptionLeaf => ({
   leaf_version: REDEMPTION_LEAF_VERSION,
   permit_id,
   redeemed_clock,
-})
-
-/** An end before its own hash. */
-export const permitEndBody = (facts: Omit<PermitEndBody, "kind">): PermitEndBody => ({
-  kind: PERMIT_END_KIND,
-  ...facts,
-})
-
-/** What `end_hash` of an end must be. */
-export function endHash(end: PermitEndBody & Partial<PermitEnd>): string {
-  const { end_hash: _hash, leaf: _leaf, entry: _entry, ...rest } = end
-  return digest(rest)
-}
-
-/** The leaf that anchors an end and its place in the tenant's chain. */
-export const permitEndLeaf = (end_hash: string, place: ChainPlace): PermitEndLeaf => ({
-  leaf_version: PERMIT_END_LEAF_VERSION,
-  end_hash,
-  ...place,
-})
-
-/** The document of an anchored end. */
-export const permitEnd = (body: PermitEndBody, { leaf, entry }: Anchor<PermitEndLeaf>): PermitEnd => ({
-  ...body,
-  end_hash: leaf.end_hash,
-  leaf,
-  entry,
 })
 
 type UseFacts = Pick<PermitUseSection, "outcome" | "code" | "closed_clock" | "redemption">

@@ -1,7 +1,7 @@
 /** Verifies an action of an administrator. docs/formats.md section 7.10. */
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { AdminEvent } from "../artifacts/admin-event.ts"
-import { eventHash } from "../formulas/admin-event-leaf.ts"
+import { ADMIN_EVENT_FORM } from "../formulas/chain-forms.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import { brokenRules } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
@@ -25,7 +25,7 @@ export function verifyAdminEvent(event: AdminEvent, trusts: readonly TrustedKeys
   findings.fail(
     "leaf",
     ...brokenRules([
-      [eventHash(event) === event_hash, "the event does not match its hash"],
+      [ADMIN_EVENT_FORM.hash(event) === event_hash, "the event does not match its hash"],
       [leaf.event_hash === event_hash, "the anchored leaf names another event"],
       tenantRule(event, leaf),
     ]),

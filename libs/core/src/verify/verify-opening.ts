@@ -9,8 +9,8 @@ import {
   REDEEMED_VALID_SECONDS_MAX,
   VALID_SECONDS_MAX,
 } from "../artifacts/opening.ts"
+import { OPENING_FORM } from "../formulas/chain-forms.ts"
 import { permitId } from "../formulas/moment.ts"
-import { openingHash } from "../formulas/permit.ts"
 import { member } from "../vocabulary/json-members.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
@@ -104,7 +104,7 @@ function permitRules({ permit_id, sections, reservation, run_limit, ...terms }: 
 function leafRules(opening: Opening): readonly Rule[] {
   const { leaf, opening_hash, permit_id } = opening
   return [
-    [openingHash(opening) === opening_hash, "the opening does not match its hash"],
+    [OPENING_FORM.hash(opening) === opening_hash, "the opening does not match its hash"],
     [leaf.opening_hash === opening_hash, "the anchored leaf names another opening"],
     [leaf.permit_id === permit_id, "the anchored leaf names another permit"],
     tenantRule(opening, leaf),

@@ -2,7 +2,7 @@
 import { areOfTwoTrees, claimOf, viewOf } from "@runseal/log/entries/one-tree"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type EndedOpening, movedBy, type PermitEnd, redemptionOf } from "../artifacts/permit-end.ts"
-import { endHash } from "../formulas/permit.ts"
+import { PERMIT_END_FORM } from "../formulas/chain-forms.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import { isBudgetWindow } from "./budgets.ts"
 import { redemptionEntries } from "./chain-document.ts"
@@ -22,7 +22,7 @@ export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]):
   findings.fail(
     "leaf",
     ...brokenRules([
-      [endHash(end) === end_hash, "the end does not match its hash"],
+      [PERMIT_END_FORM.hash(end) === end_hash, "the end does not match its hash"],
       [leaf.end_hash === end_hash, "the anchored leaf names another end"],
       tenantRule(end, leaf),
     ]),

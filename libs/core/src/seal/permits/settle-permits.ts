@@ -7,7 +7,8 @@
 import type { RedemptionLeaf } from "../../artifacts/anchor.ts"
 import type { EndReason, PermitEndBody } from "../../artifacts/permit-end.ts"
 import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
-import { permitEndBody, redemptionLeaf } from "../../formulas/permit.ts"
+import { redemptionLeaf } from "../../formulas/permit.ts"
+import { PERMIT_END_KIND } from "../../vocabulary/versions.ts"
 import type { Tenant } from "../../wire/submission.ts"
 import type { Draft } from "../draft.ts"
 import { type PendingClose, type PendingOpening, settleClose, settleOpening } from "../pipeline.ts"
@@ -209,7 +210,7 @@ function endIn(book: Book, { tenant, permit_ids, reason }: PendingEnd, tenant_sa
     return [redemption === undefined ? { ...ended, released: reserved } : { ...ended, charged: reserved, redemption }]
   })
   if (openings.length === 0) refuse("not_open")
-  return permitEndBody({ tenant_id, tenant_salt, reason, end_clock: clock(book.now), openings })
+  return { kind: PERMIT_END_KIND, tenant_id, tenant_salt, reason, end_clock: clock(book.now), openings }
 }
 
 /**
