@@ -3,8 +3,8 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest"
-import { openHeadFile } from "../src/keys/head-file.ts"
-import { openHeadGuard } from "../src/sealing/head-guard.ts"
+import { openHeadFile } from "../src/heads/head-files.ts"
+import { openHeads } from "../src/heads/heads.ts"
 import { createReadiness, createTrialDue, READINESS_CACHE_MS, type TrialDue } from "../src/sealing/readiness.ts"
 import { type Database, openDatabase } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
@@ -114,7 +114,7 @@ describe("asking the database", () => {
   test("a head that was read before another was acknowledged is no older log; one read after it is", async () => {
     const keysDir = mkdtempSync(join(tmpdir(), "runseal-readiness-"))
     onTestFinished(() => rmSync(keysDir, { recursive: true, force: true }))
-    const real = openHeadGuard({ file: openHeadFile(keysDir, "one"), nowMs })
+    const real = openHeads({ file: openHeadFile(keysDir, "one"), nowMs })
     let acknowledge = async (): Promise<void> => {}
     await real.start({
       ...db,
@@ -124,7 +124,7 @@ describe("asking the database", () => {
         return found
       },
     })
-    acknowledge = () => real.rememberHead(1000, new Uint8Array(32))
+    acknowledge = () => real.remember({ size: 1000, root: new Uint8Array(32) })
     const readiness = createReadiness({ db, heads: real, clock, nowMs, epoch: 0, telemetry, trialDue: settled() })
     expect(await readiness()).toMatchObject({ ready: true })
     now += READINESS_CACHE_MS

@@ -9,6 +9,8 @@ import type { Logger } from "pino"
 import type { Deps } from "./deps.ts"
 import { openExecution } from "./execution.ts"
 import { WATCH } from "./followed-steps.ts"
+import { openHeadsFolder } from "./heads/head-files.ts"
+import { type Heads, openHeads } from "./heads/heads.ts"
 import { openIdempotencyKeys } from "./http/access/idempotency.ts"
 import { openKeyDirectory } from "./http/access/key-directory.ts"
 import { openRateLimits } from "./http/access/rate-limit.ts"
@@ -16,7 +18,6 @@ import { openSessions } from "./http/access/sessions.ts"
 import { openTrialQuota } from "./http/access/trial-quota.ts"
 import { openInspection } from "./inspection/inspection.ts"
 import { publicCheckpoint } from "./keys/embedded-log.ts"
-import { headsOf } from "./keys/heads-folder.ts"
 import { permitSigning } from "./keys/permit-signing.ts"
 import { trustDocument, trustedKeysOf } from "./keys/published-trust.ts"
 import { openRepeatableSigning } from "./keys/repeatable-signing.ts"
@@ -36,7 +37,6 @@ import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
 import { openDocumentCheck } from "./sealing/document-check.ts"
 import { openEventSweeper } from "./sealing/event-sweeper.ts"
 import { openExports } from "./sealing/exports.ts"
-import { type HeadGuard, openHeadGuard } from "./sealing/head-guard.ts"
 import { type LogClock, type MachineClock, openLogClock } from "./sealing/log-clock.ts"
 import { openOwnVerification } from "./sealing/own-verification.ts"
 import { openPermitSweeper } from "./sealing/permit-sweeper.ts"
@@ -116,7 +116,7 @@ const publishedOf = ({ keys, origin, genesis, keyChanges }: Deployment, config: 
 })
 
 type OverHeads = BootParts &
-  Pick<Deps, "telemetry" | "reads" | "guarded"> & { readonly heads: HeadGuard; readonly clock: LogClock }
+  Pick<Deps, "telemetry" | "reads" | "guarded"> & { readonly heads: Heads; readonly clock: LogClock }
 
 type AccessParts = Pick<OverHeads, "db" | "guarded" | "config" | "nowMs" | "heads" | "telemetry"> &
   Pick<Deployment, "keys">
@@ -141,8 +141,8 @@ export async function boot(parts: BootParts): Promise<Service> {
   const { config, db } = parts
   const clock = openLogClock(parts, config)
   const telemetry = createTelemetry({ ...parts, accessLog: config.accessLog === "on" })
-  const heads = openHeadGuard({ ...headsOf(config, db), nowMs: clock.nowMs, report: telemetry.headsHeld })
-  const reads = openReads({ db, standby: parts.standby, known: heads.known, telemetry })
+  const heads = openHeads({ ...openHeadsFolder(config, db), nowMs: clock.nowMs, report: telemetry.headsHeld })
+  const reads = openReads({ db, standby: parts.standby, known: heads.own, telemetry })
   try {
     return await bootOver({ ...parts, nowMs: clock.nowMs, clock, telemetry, heads, reads, guarded: heads.guard(db) })
   } catch (error) {
@@ -157,7 +157,7 @@ const openVerificationOf = (
   document: TrustDocument,
   { db, config: { keysDir }, heads, telemetry }: OverHeads,
 ): ReturnType<typeof openOwnVerification> =>
-  openOwnVerification({ document, log: { keys, origin }, db, keysDir, ownSize: heads.ownSize, telemetry })
+  openOwnVerification({ document, log: { keys, origin }, db, keysDir, ownSize: () => heads.own().size, telemetry })
 
 /** What the sealer reports of batches and records. */
 const reportsTo = ({ stageFailed, batchFailed, sealed, lockHeld }: Deps["telemetry"]) => ({
@@ -210,7 +210,7 @@ const openDeliveriesOf = (
 async function bootOver(parts: OverHeads): Promise<Service> {
   const { config, prepared, db, nowMs, clock, telemetry, heads, reads, guarded } = parts
   // Before the start tidies away files of processes that ended.
-  const left = heads.sizes()
+  const left = heads.read().map(({ size }) => size)
   const deployment = await openDeployment(db, config, heads, clock)
   refuseOwnLog(config.witnesses, deployment)
   const { keys, origin, epoch } = deployment
@@ -219,7 +219,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const policies = await openPolicies(parts)
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
-  const [trust, shownHead] = [trustedKeysOf(document), openShownHead(db, heads.known)]
+  const [trust, shownHead] = [trustedKeysOf(document), openShownHead(db, heads.own)]
   const access = openAccess({ ...parts, keys })
   const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
   verification.takeOver(left)
@@ -232,7 +232,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     trust,
     ...reportsTo(telemetry),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
-    ...heads,
+    heads,
     reportCommitted: afterCommit(telemetry, [trialDue.settle, cosigner.wake, outside.wake, deliveries.wake]),
   })
   const [[sweeper, events], renderer] = [openSweepers({ ...parts, sealer }), openReports(deployment, db)]

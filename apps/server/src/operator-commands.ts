@@ -5,6 +5,8 @@ import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { formatUtcSeconds } from "@runseal/log/keys/validity"
 import { formatVkey } from "@runseal/log/notes/signed-note"
 import type { Logger } from "pino"
+import { forgetFolder, type ListedFolder, listFolders } from "./heads/folder-registration.ts"
+import { refuseOlder } from "./heads/heads.ts"
 import { mintKey } from "./http/access/api-key.ts"
 import { checkpointNoteKey } from "./keys/ecdsa-keys.ts"
 import type { HeadsCommand, IndexCommand, KeysCommand } from "./options/commands.ts"
@@ -12,7 +14,6 @@ import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { doWithPolicy } from "./policy-commands.ts"
 import { createLogger } from "./process-log.ts"
-import { refuseOlder } from "./sealing/head-guard.ts"
 import {
   changeKeys,
   type KeyChangeParts,
@@ -22,7 +23,6 @@ import {
   revokeRetiredKey,
 } from "./sealing/key-change.ts"
 import { newConfirmation } from "./sealing/log-clock.ts"
-import { forgetFolder, type ListedFolder, listFolders } from "./sealing/registered-folders.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { IfMissing } from "./store/driver/server-start.ts"
 import { OPERATOR_COMMAND, recordAdminEvent } from "./store/tables/admin-events.ts"

@@ -23,7 +23,7 @@ const FAULTS: readonly Fault[] = [
       {
         file: "sealing/commit-batch.ts",
         from: "      return batch\n",
-        to: "      await context.rememberHead(batch.log.size(), batch.log.root())\n      return batch\n",
+        to: "      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })\n      return batch\n",
       },
     ],
     found: /remembered before they are committed/,
@@ -33,8 +33,8 @@ const FAULTS: readonly Fault[] = [
     changes: [
       {
         file: "sealing/sealer.ts",
-        from: "      await context.rememberHead(batch.log.size(), batch.log.root())\n",
-        to: "      context.rememberHead(batch.log.size(), batch.log.root()).catch(() => {})\n",
+        from: "      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })\n",
+        to: "      context.heads.remember({ size: batch.log.size(), root: batch.log.root() }).catch(() => {})\n",
       },
     ],
     found: /no head file covers it/,

@@ -10,17 +10,17 @@ import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { openExecution } from "@runseal/server/execution"
 import { WATCH } from "@runseal/server/followed-steps"
+import { openHeadFile } from "@runseal/server/heads/head-files"
+import { openHeads } from "@runseal/server/heads/heads"
 import { type MadeOrRecorded, openIdempotencyKeys } from "@runseal/server/http/access/idempotency"
 import { closedPermit } from "@runseal/server/http/routes/permit-views"
 import { publicCheckpoint } from "@runseal/server/keys/embedded-log"
-import { openHeadFile } from "@runseal/server/keys/head-file"
 import { permitSigning } from "@runseal/server/keys/permit-signing"
 import { trustDocument, trustedKeysOf } from "@runseal/server/keys/published-trust"
 import type { Config } from "@runseal/server/options/config"
 import type { OpenedPermit } from "@runseal/server/permit-service"
 import { type Prepared, pipelineOf } from "@runseal/server/pipeline-settings"
 import type { SealedRun } from "@runseal/server/sealing/batch"
-import { openHeadGuard } from "@runseal/server/sealing/head-guard"
 import { openLogClock } from "@runseal/server/sealing/log-clock"
 import { endDuePermits } from "@runseal/server/sealing/permit-sweeper"
 import { openDeployment } from "@runseal/server/sealing/pinned-deployment"
@@ -89,7 +89,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   const { name, config, prepared, server, nowMs, reportFault } = parts
   const headFile = openHeadFile(config.keysDir, name, parts.sync)
   parts.opened(headFile.close)
-  const heads = openHeadGuard({ file: headFile, nowMs })
+  const heads = openHeads({ file: headFile, nowMs })
   const pool = createConnectionPool(CONNECTIONS, ({ lost }) => ({
     client: server.connect(name, lost),
     cut: () => undefined,
@@ -110,8 +110,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     reportFault,
     watch: WATCH,
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
-    ...heads,
-    rememberHead: (size, root) => parts.remember(size, root, () => heads.rememberHead(size, root)),
+    heads: { ...heads, remember: head => parts.remember(head.size, head.root, () => heads.remember(head)) },
     reportFailure: () => undefined,
     reportSealed: () => undefined,
     reportCommitted: () => undefined,

@@ -147,9 +147,11 @@ export const ROOMS: readonly Room[] = [
   },
   { path: server("store"), enters: GIVEN },
   { path: server("keys"), enters: [...GIVEN, server("store"), ASK] },
+  // What was acknowledged, remembered beside the keys.
+  { path: server("heads"), enters: [...GIVEN, ...["store", "keys/keys-folder.ts"].map(server)] },
   {
     path: server("sealing"),
-    enters: [...GIVEN, ...["keys", "store", "threads"].map(server)],
+    enters: [...GIVEN, ...["heads", "keys", "store", "threads"].map(server)],
     testsEnter: ["libs/core/test"],
   },
   // What receivers get of a sealed document.

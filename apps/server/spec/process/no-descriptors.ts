@@ -1,6 +1,6 @@
 /** Opens the keys folder and the data folder of its arguments while no file descriptor is left, and prints why each cannot be used. */
 import { closeSync, openSync } from "node:fs"
-import { openHeadFile } from "../../src/keys/head-file.ts"
+import { openHeadFile } from "../../src/heads/head-files.ts"
 import { lockFolder } from "../../src/store/driver/pglite/folder.ts"
 
 const [, , keysDir = "", dataDir = ""] = process.argv

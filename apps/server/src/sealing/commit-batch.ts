@@ -10,6 +10,7 @@ import type { Draft } from "@runseal/core/seal/draft"
 import { NO_PERMITS, type PermitLocks } from "@runseal/core/seal/permits/settle-permits"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
 import { rootOf } from "@runseal/log/merkle/compact-range"
+import type { SealingHeads } from "../heads/heads.ts"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import type { Database } from "../store/driver/database.ts"
@@ -27,7 +28,6 @@ import { findingsText, insertRuns, type NewRunRow, refusalText } from "../store/
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
 import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./batch.ts"
-import type { SealingHeads } from "./head-guard.ts"
 import { lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
 import { type LogClock, nextLogTime } from "./log-clock.ts"
 import { lockPermitItems, lockPermitWindows, permitItems, writePermits } from "./permit-rows.ts"
@@ -36,28 +36,28 @@ import { buildBatch } from "./seal-batch.ts"
 import { DEPLOYMENT, writeEvents } from "./seal-events.ts"
 import { stateExports } from "./seal-export-statement.ts"
 
-export type SealerContext = BatchContext &
-  SealingHeads & {
-    readonly db: Database
-    readonly log: LogIdentity
-    /** Milliseconds since the epoch, by the log's clock. */
-    readonly nowMs: () => number
-    readonly clock: Pick<LogClock, "check" | "sealed">
-    /** Queues that a run passes before this one, in their order; absent where runs do not come by requests. */
-    readonly upstream?: readonly Upstream[]
-    /** The head's epoch when this process started. It is another one once the keys were changed or one of the log's was revoked. */
-    readonly epoch: number
-    /** The published checkpoint of a head. */
-    readonly publicCheckpoint: (size: number, root: Uint8Array) => string
-    /** Called when a batch failed, all of whose items are refused. */
-    readonly reportFailure: Telemetry["batchFailed"]
-    /** Called for each acknowledged item, with the seconds since it was submitted. */
-    readonly reportSealed: Telemetry["sealed"]
-    /** Called for each committed batch. */
-    readonly reportCommitted: Telemetry["committed"]
-    /** Called for each batch that locked the log's head, committed or not. */
-    readonly reportLockHeld: Telemetry["lockHeld"]
-  }
+export type SealerContext = BatchContext & {
+  readonly heads: SealingHeads
+  readonly db: Database
+  readonly log: LogIdentity
+  /** Milliseconds since the epoch, by the log's clock. */
+  readonly nowMs: () => number
+  readonly clock: Pick<LogClock, "check" | "sealed">
+  /** Queues that a run passes before this one, in their order; absent where runs do not come by requests. */
+  readonly upstream?: readonly Upstream[]
+  /** The head's epoch when this process started. It is another one once the keys were changed or one of the log's was revoked. */
+  readonly epoch: number
+  /** The published checkpoint of a head. */
+  readonly publicCheckpoint: (size: number, root: Uint8Array) => string
+  /** Called when a batch failed, all of whose items are refused. */
+  readonly reportFailure: Telemetry["batchFailed"]
+  /** Called for each acknowledged item, with the seconds since it was submitted. */
+  readonly reportSealed: Telemetry["sealed"]
+  /** Called for each committed batch. */
+  readonly reportCommitted: Telemetry["committed"]
+  /** Called for each batch that locked the log's head, committed or not. */
+  readonly reportLockHeld: Telemetry["lockHeld"]
+}
 
 const KEYS_CHANGED =
   "The log's signing keys were changed or one was revoked since this server started: nothing is sealed until its operator starts it again."
@@ -106,7 +106,7 @@ export async function commitBatch(
       ]),
     async (tx, [head, found, attested, keys, locked, stored]) => {
       lockedSince = performance.now()
-      await context.checkHead(tx, head)
+      await context.heads.contains(tx, head)
       if (head.epoch !== context.epoch)
         throw new StoreError("unavailable", { message: KEYS_CHANGED, callerMessage: KEYS_CHANGED })
       await context.clock.check(tx, head)

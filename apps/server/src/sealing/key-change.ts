@@ -10,8 +10,9 @@ import { KEY_ROLES, type KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { MAX_KEY_CHANGES } from "@runseal/core/wire/log-answers"
 import { formatUtcSeconds } from "@runseal/log/keys/validity"
 import { parseOrigin } from "@runseal/log/notes/checkpoint"
+import { openHeadsFolder } from "../heads/head-files.ts"
+import { type Heads, openHeads } from "../heads/heads.ts"
 import { idsOf, type SigningKeys } from "../keys/ecdsa-keys.ts"
-import { headsOf } from "../keys/heads-folder.ts"
 import { createNextKeys, readNextKeys, takeNextKeys } from "../keys/key-file.ts"
 import type { Config } from "../options/config.ts"
 import { StartupError } from "../options/startup-error.ts"
@@ -32,7 +33,6 @@ import {
   revokeSigningKey,
   type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
-import { type HeadGuard, openHeadGuard } from "./head-guard.ts"
 import { type LogClock, nextLogTime, openLogClock } from "./log-clock.ts"
 import { appendAlone, type Deployment, fetchRemoteKey, openDeployment } from "./pinned-deployment.ts"
 
@@ -84,7 +84,7 @@ export async function changeKeys(
       const time = nextLogTime(before.log_time, clock.nowMs())
       return appendChange(tx, before, { deployment, next, changed, time, nowMs: clock.nowMs })
     })
-    await heads.rememberHead(head.size, head.root)
+    await heads.remember(head)
     takeNextKeys(config.keysDir, idsOf(next))
     return { changed, log_index, log_time: head.log_time, resumed: interrupted !== undefined }
   })
@@ -146,12 +146,12 @@ const noLog = (): StartupError =>
 /** Opens the deployment as a start of the service does, with the same refusals. */
 async function withDeployment<T>(
   { db, config, nowMs }: KeyChangeParts,
-  work: (deployment: Deployment, heads: HeadGuard, clock: LogClock) => Promise<T>,
+  work: (deployment: Deployment, heads: Heads, clock: LogClock) => Promise<T>,
 ): Promise<T> {
   const clock = openLogClock({ nowMs, uptimeMs: nowMs }, config)
   // A command names no log: it is the one of this database.
   const logOrigin = parseOrigin(await readOrigin({ db }))?.host ?? config.logOrigin
-  const heads = openHeadGuard({ ...headsOf(config, db), nowMs: clock.nowMs })
+  const heads = openHeads({ ...openHeadsFolder(config, db), nowMs: clock.nowMs })
   try {
     return await work(await openDeployment(db, { ...config, logOrigin }, heads, clock), heads, clock)
   } finally {
@@ -160,10 +160,10 @@ async function withDeployment<T>(
 }
 
 /** The log's head, locked, if it is still that of the deployment. */
-async function lockDeployment(tx: Tx, { epoch }: Deployment, heads: HeadGuard): Promise<LogHeadRow> {
+async function lockDeployment(tx: Tx, { epoch }: Deployment, heads: Heads): Promise<LogHeadRow> {
   const head = await lockHead(tx)
   if (head.epoch !== epoch) throw new StartupError(CHANGED_MEANWHILE)
-  await heads.checkHead(tx, head).catch(refuse)
+  await heads.contains(tx, head).catch(refuse)
   return head
 }
 

@@ -9,6 +9,7 @@ import { genesisLeaf } from "@runseal/core/formulas/leaves"
 import { KEY_ROLES } from "@runseal/core/vocabulary/key-roles"
 import { type KeyChangesAnswer, readKeyChangesAnswer } from "@runseal/core/wire/log-answers"
 import { parseOrigin } from "@runseal/log/notes/checkpoint"
+import type { Heads } from "../heads/heads.ts"
 import { idsOf, type SigningKeys, sameIds } from "../keys/ecdsa-keys.ts"
 import { type LogIdentity, publicCheckpoint, signAndAppend } from "../keys/embedded-log.ts"
 import { createKeys, findSigningKeys, readKeys } from "../keys/key-file.ts"
@@ -31,7 +32,6 @@ import {
   readSigningKeys,
   type SigningKeyRow,
 } from "../store/tables/signing-keys.ts"
-import type { HeadGuard } from "./head-guard.ts"
 import type { LogClock } from "./log-clock.ts"
 
 /** A tree id is a positive decimal; 48 bits keep two deployments apart. */
@@ -60,11 +60,11 @@ export type Deployment = {
 export async function openDeployment(
   db: Database,
   config: Config,
-  heads: Pick<HeadGuard, "start" | "remembersAny">,
+  heads: Pick<Heads, "start" | "read">,
   clock: Pick<LogClock, "nowMs" | "trouble">,
 ): Promise<Deployment> {
   const found = await readDeployment(db)
-  if (found === undefined && heads.remembersAny())
+  if (found === undefined && heads.read().length > 0)
     throw new StartupError(
       `The database is empty, but ${config.keysDir} has acknowledged log entries: this is not the database those keys belong to.`,
     )

@@ -3,15 +3,15 @@
  * none of that may show in an answer. So it is compared with the primary each second, and what it does not answer at once, or
  * does not have, is asked of the primary. Decision 0152.
  */
+import { type Heads, headOf, notContained } from "../heads/heads.ts"
 import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Session, Source } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import { isStandby, readDatabaseFacts } from "../store/tables/heads-folders.ts"
 import { readHead } from "../store/tables/log-store.ts"
+import { contradicts } from "../store/tables/shown-head.ts"
 import type { Telemetry } from "../telemetry.ts"
-import { contradictsHead, headOf, notContained } from "./head-containment.ts"
-import type { HeadGuard } from "./head-guard.ts"
 
 /** Work that only reads: it may be done twice, and a result of it thrown away. */
 type Read<T> = (source: Source) => Promise<T>
@@ -31,7 +31,7 @@ type ReadsParts = {
   readonly db: Database
   readonly standby?: Standby | undefined
   /** The last head that was acknowledged here. */
-  readonly known: HeadGuard["known"]
+  readonly known: Heads["own"]
   readonly telemetry: Pick<Telemetry, "readFrom" | "standbyChanged">
 }
 
@@ -55,7 +55,7 @@ export function openReads(parts: ReadsParts): Reads {
       const { size } = await comparison.of(session)
       if (mustBeNew) {
         const [known, head] = [parts.known(), headOf(await readHead(session))]
-        if (head.size < size || (known !== undefined && contradictsHead(known, head))) return undefined
+        if (head.size < size || contradicts(known, head)) return undefined
       }
       const found = await read(session)
       // Asked after the read: what was read before a promotion is the primary's.

@@ -4,11 +4,11 @@
  * failure does not count for ever. Decision 0113.
  * However many callers there are, the database is probed at most once a second, and by one probe at a time.
  */
+import type { Heads } from "../heads/heads.ts"
 import type { Database } from "../store/driver/database.ts"
 import { readHead, takesWrites } from "../store/tables/log-store.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
 import { boundedFinding } from "./bounded-finding.ts"
-import type { HeadGuard } from "./head-guard.ts"
 import type { LogClock } from "./log-clock.ts"
 import { REASONS, waitOfOthers, whyNotSealed } from "./trial-write.ts"
 
@@ -45,7 +45,7 @@ type ReadinessParts = {
   readonly nowMs: () => number
   readonly clock: Pick<LogClock, "trouble">
   /** The head remembered beside the keys. */
-  readonly heads: Pick<HeadGuard, "writable" | "readyToRemember" | "poll" | "trouble">
+  readonly heads: Pick<Heads, "writable" | "readyToRemember" | "poll" | "trouble">
   readonly trialDue: TrialDue
   readonly telemetry: Pick<Telemetry, "readyChanged">
   /** The head's epoch when this process started. */

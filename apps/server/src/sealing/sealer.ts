@@ -92,13 +92,13 @@ export function openSealer(context: SealerContext): Sealer {
     const reportFault: ReportFault = (...fault) => void faults.push(fault)
     try {
       const { work, indices } = partition(items)
-      await context.readyToRemember()
+      await context.heads.readyToRemember()
       if (isUnsigned) await context.log.keys.service.signAll([PROBE])
       isUnsigned = false
       const batch = await commitBatch(work, known, { ...context, reportFault })
       committed = true
       known = batch.log.frontier()
-      await context.rememberHead(batch.log.size(), batch.log.root())
+      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })
       context.clock.sealed(batch.log.size())
       context.reportCommitted(items.length)
       return indices.map(at => ({ work, batch, at }))
@@ -122,7 +122,7 @@ export function openSealer(context: SealerContext): Sealer {
   const group = createGroupCommit<Item, Sealed>(
     items => {
       const batch = { name: "batch", facts: { items: items.length }, apart: items }
-      return context.whileSealing(() => followed(batch, () => sealItems(items)))
+      return context.heads.whileSealing(() => followed(batch, () => sealItems(items)))
     },
     bounds,
     context.upstream,

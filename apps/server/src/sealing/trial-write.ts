@@ -2,11 +2,11 @@
  * Finds out whether a batch could be committed now, by doing what a batch does and rolling it back: the head's lock, a write to
  * each table, room on the disk, a commit that is confirmed, a head beside the keys. Decision 0113.
  */
+import type { SealingHeads } from "../heads/heads.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Session } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import { findWaits, writeAsABatch } from "../store/tables/trial-batch.ts"
-import type { SealingHeads } from "./head-guard.ts"
 
 export const REASONS = {
   silent: "The database does not answer.",

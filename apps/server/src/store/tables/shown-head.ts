@@ -21,7 +21,8 @@ const OLDER = "The database answers with an older log than was shown before, or 
 const CALLER_MESSAGE =
   "The log's database was exchanged: its head is not shown until it holds all that was shown before. Try again; if it stays so, the operator has to bring the newer one back."
 
-const contradicts = (known: KnownHead | undefined, { size, root }: KnownHead): boolean =>
+/** Whether one head alone shows that its log does not contain another's: it is smaller, or of the same size with another root. */
+export const contradicts = (known: KnownHead | undefined, { size, root }: KnownHead): boolean =>
   known !== undefined && (size < known.size || (size === known.size && root !== known.root))
 
 /** @param known the last head that was acknowledged here, or found durable at the start or at a registration; a new object for each */
