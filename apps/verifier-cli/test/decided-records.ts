@@ -9,7 +9,7 @@ import type { Plan } from "../../../libs/core/test/fixtures/declared-plan.ts"
 import { type Deployment, sealRun, type TenantChain, tenantOf } from "../../../libs/core/test/fixtures/deployment.ts"
 import { asJson, membersOf } from "../../../libs/core/test/fixtures/json-values.ts"
 import { type OpeningSpec, openPermit } from "../../../libs/core/test/fixtures/permits.ts"
-import { admit, evaluate, makerOf } from "../../../libs/core/test/fixtures/resealed-draft.ts"
+import { admit, alteredTexts, evaluate } from "../../../libs/core/test/fixtures/resealed-draft.ts"
 import type { Alterations } from "../../../libs/core/test/fixtures/resealed-part.ts"
 import { planRun } from "../../../libs/core/test/fixtures/run-spec.ts"
 import { NOTHING_TO_GOVERN, RELEASED } from "../../../libs/core/test/fixtures/samples.ts"
@@ -46,7 +46,9 @@ function planOf(deployment: Deployment, tenant: TenantChain, policy: CompiledPol
 
 /** What the policy makes of a plan: the evaluation that a service would seal. */
 function decidedOn(plan: Plan, policy: CompiledPolicy) {
-  const sections = evaluate(plan, makerOf({}), admit(plan, makerOf({})))
+  const texts = alteredTexts(plan)
+  const { run, envelope, ...admitted } = admit(plan, texts)
+  const sections = { ...run.base, envelope, ...evaluate(plan, texts, { run, envelope, ...admitted }) }
   const { facts } = sections.policy_evaluation
   const payload_is_json = policy.reads.has("verified.payload_is_json") ? { payload_is_json: isJson(plan.payload) } : {}
   const whole = { ...facts, ...payload_is_json }

@@ -1,35 +1,18 @@
 /** Records of closes: what they hold, and what no honest close holds. */
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
-import { CONTENT_NAMES } from "../src/artifacts/declared-sections.ts"
-import { reduce, withholdSections } from "../src/derivation/derive.ts"
 import { outcomeHeadline, titleOf } from "../src/presentation/account.ts"
 import { permitLines } from "../src/presentation/permit-account.ts"
 import { verifyBundle } from "../src/verify/bundle.ts"
-import { verifyDocument } from "../src/verify/document.ts"
 import { VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { type CloseSpec, closePermit, openPermit } from "./fixtures/permits.ts"
-import { sealCloses } from "./fixtures/sample-closes.ts"
 import { CLOSING_DECLARED, OPENED_DECLARED } from "./fixtures/samples.ts"
 
 const deployment = makeDeployment()
 /** What TOK finds of every opening here: its actor is one of its approvers. */
 const SELF_APPROVED = { code: "APPROVER_IS_ACTOR", count: 1 }
 const close = (spec: CloseSpec = {}) => closePermit(deployment, openPermit(deployment), spec).bundle
-
-describe("the record of a close", () => {
-  test.each(sealCloses())("$name verifies", ({ bundle }) => {
-    expect(verifyDocument(reduce(bundle), [deployment.trust])).toMatchObject({ verdict: VERDICTS.complete })
-    expect(verifyBundle(bundle, [deployment.trust]).verdict).toBe(VERDICTS.complete)
-  })
-
-  test.each(CONTENT_NAMES)("verifies without %s", name => {
-    const record = close()
-    const report = verifyDocument(reduce(withholdSections(record, [name])), [deployment.trust])
-    expect(report).toMatchObject({ verdict: VERDICTS.complete, withheld: [name] })
-  })
-})
 
 describe("a close", () => {
   const kernelsOf = (record: Bundle) => record.sections.efa?.kernels ?? []

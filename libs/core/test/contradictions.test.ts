@@ -18,12 +18,9 @@ const TENANT = "api-key-1"
 /** Start of the window in which the fixtures run. */
 const WINDOW = Date.parse("2026-01-15T00:00:00.000Z")
 
+type Charges = readonly (readonly [ordinal: number, before: number, tokens: number])[]
 /** Records whose charges the operator writes as he likes: number, total before it, tokens. */
-const charged = (
-  deployment: Deployment,
-  charges: readonly (readonly [ordinal: number, before: number, tokens: number])[],
-  cap = 100_000,
-) =>
+const charged = (deployment: Deployment, charges: Charges, cap = 100_000) =>
   charges.map(([ordinal, total, tokens]) => {
     tenantOf(deployment, TENANT).spent.set(WINDOW, { total, ordinal: ordinal - 1 })
     const outcome = total + tokens >= cap ? "macc_halt" : "ok"
@@ -46,124 +43,38 @@ function judge(deployment: Deployment, records: readonly Bundle[], asked: Asked 
 const sentencesOf = (found: Completeness): readonly string[] =>
   found.problems.map(one => `line ${one.line}: ${one.sentence}`)
 
+/** Charges as texts: number, total before, tokens. */
+const chargesOf = (text: string): Charges =>
+  text.split(", ").map(charge => {
+    const [, ordinal, before, tokens] = /^(\d+): (\d+)\+(\d+)$/.exec(charge) ?? []
+    return [Number(ordinal), Number(before), Number(tokens)]
+  })
+
 describe("movements of a window", () => {
-  type Charges = readonly (readonly [ordinal: number, before: number, tokens: number])[]
-  const spoken: readonly (readonly [name: string, charges: Charges, sentence: string])[] = [
-    [
-      "one number twice",
-      [
-        [1, 0, 10],
-        [1, 0, 10],
-      ],
-      `has movement 1 ${OF}, which a document before it has`,
-    ],
-    [
-      "one number twice within a row",
-      [
-        [1, 0, 10],
-        [2, 10, 5],
-        [3, 15, 5],
-        [2, 10, 1],
-      ],
-      `has movement 2 ${OF}`,
-    ],
-    [
-      "a first that does not begin at nothing",
-      [
-        [2, 5, 10],
-        [1, 0, 10],
-      ],
-      `leaves movement 1 ${OF} at 10`,
-    ],
-    [
-      "tokens from nowhere",
-      [
-        [1, 0, 10],
-        [2, 11, 5],
-      ],
-      `begins movement 2 ${OF} at 11, and movement 1 leaves it at 10`,
-    ],
-    [
-      "tokens that vanish",
-      [
-        [1, 0, 10],
-        [2, 9, 5],
-      ],
-      `begins movement 2 ${OF} at 9, and movement 1 leaves it at 10`,
-    ],
-    [
-      "a filled hole that does not fit",
-      [
-        [1, 0, 10],
-        [3, 15, 1],
-        [2, 10, 4],
-      ],
-      `leaves movement 2 ${OF} at 14`,
-    ],
-  ]
-  test.each(spoken)("contradict themselves: %s", (_name, charges, sentence) => {
+  test.each([
+    ["one number twice", "1: 0+10, 1: 0+10", `has movement 1 ${OF}, which a document before it has`],
+    ["one number twice within a row", "1: 0+10, 2: 10+5, 3: 15+5, 2: 10+1", `has movement 2 ${OF}`],
+    ["a first that does not begin at nothing", "2: 5+10, 1: 0+10", `leaves movement 1 ${OF} at 10`],
+    ["tokens from nowhere", "1: 0+10, 2: 11+5", `begins movement 2 ${OF} at 11, and movement 1 leaves it at 10`],
+    ["tokens that vanish", "1: 0+10, 2: 9+5", `begins movement 2 ${OF} at 9, and movement 1 leaves it at 10`],
+    ["a filled hole that does not fit", "1: 0+10, 3: 15+1, 2: 10+4", `leaves movement 2 ${OF} at 14`],
+  ])("contradict themselves: %s", (_name, charges, sentence) => {
     const a = makeDeployment()
-    const found = judge(a, charged(a, charges), { windows: [] })
+    const found = judge(a, charged(a, chargesOf(charges)), { windows: [] })
     expect(found).toMatchObject({ verdict: "FAILED", problem_count: 1 })
     expect(found.problems[0]?.sentence).toContain(sentence)
   })
 
-  const fitting: readonly (readonly [name: string, charges: Charges])[] = [
-    [
-      "in a row",
-      [
-        [1, 0, 10],
-        [2, 10, 20],
-        [3, 30, 5],
-      ],
-    ],
-    [
-      "sealed in another order",
-      [
-        [3, 30, 5],
-        [1, 0, 10],
-        [2, 10, 20],
-      ],
-    ],
-    [
-      "with holes",
-      [
-        [5, 100, 10],
-        [9, 500, 20],
-        [1, 0, 1],
-      ],
-    ],
-    [
-      "of nothing",
-      [
-        [1, 0, 10],
-        [2, 10, 0],
-        [3, 10, 5],
-        [4, 15, 0],
-        [5, 15, 0],
-      ],
-    ],
-    [
-      "beyond the cap, each halted",
-      [
-        [7, 99_000, 1000],
-        [8, 100_000, 5000],
-        [9, 105_000, 0],
-      ],
-    ],
-    [
-      "that joins two rows",
-      [
-        [1, 0, 1],
-        [3, 2, 1],
-        [2, 1, 1],
-        [4, 3, 1],
-      ],
-    ],
-  ]
-  test.each(fitting)("fit together: %s", (_name, charges) => {
+  test.each([
+    ["in a row", "1: 0+10, 2: 10+20, 3: 30+5"],
+    ["sealed in another order", "3: 30+5, 1: 0+10, 2: 10+20"],
+    ["with holes", "5: 100+10, 9: 500+20, 1: 0+1"],
+    ["of nothing", "1: 0+10, 2: 10+0, 3: 10+5, 4: 15+0, 5: 15+0"],
+    ["beyond the cap, each halted", "7: 99000+1000, 8: 100000+5000, 9: 105000+0"],
+    ["that joins two rows", "1: 0+1, 3: 2+1, 2: 1+1, 4: 3+1"],
+  ])("fit together: %s", (_name, charges) => {
     const a = makeDeployment()
-    const found = judge(a, charged(a, charges), { windows: [] })
+    const found = judge(a, charged(a, chargesOf(charges)), { windows: [] })
     expect(found).toMatchObject({ problems: [], notes: [] })
   })
 
@@ -418,12 +329,7 @@ describe("a range", () => {
 
   test("begins in the middle of a window, and charges before it are holes", () => {
     const a = makeDeployment()
-    const records = charged(a, [
-      [1, 0, 100],
-      [2, 100, 50],
-      [3, 150, 0],
-      [4, 150, 25],
-    ])
+    const records = charged(a, chargesOf("1: 0+100, 2: 100+50, 3: 150+0, 4: 150+25"))
     expect(pieceOf(a, records.slice(1))).toMatchObject({
       verdict: "COMPLETE RANGE VERIFIED AND ANCHORED",
       problems: [],
@@ -433,11 +339,7 @@ describe("a range", () => {
 
   test("may have a window that falls without a document: one outside of it lowered the total", () => {
     const a = makeDeployment()
-    const records = charged(a, [
-      [1, 0, 100],
-      [2, 100, 50],
-      [4, 60, 40],
-    ])
+    const records = charged(a, chargesOf("1: 0+100, 2: 100+50, 4: 60+40"))
     expect(pieceOf(a, records.slice(1))).toMatchObject({
       verdict: "COMPLETE RANGE VERIFIED AND ANCHORED",
       problems: [],
@@ -446,11 +348,7 @@ describe("a range", () => {
 
   test("that contradicts itself fails like a chain", () => {
     const a = makeDeployment()
-    const records = charged(a, [
-      [1, 0, 100],
-      [2, 100, 50],
-      [3, 120, 40],
-    ])
+    const records = charged(a, chargesOf("1: 0+100, 2: 100+50, 3: 120+40"))
     expect(sentencesOf(pieceOf(a, records.slice(1)))).toEqual([
       `line 3: record 3 (run 3) begins movement 3 ${OF} at 120, and movement 2 leaves it at 150`,
     ])

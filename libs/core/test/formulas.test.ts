@@ -6,9 +6,8 @@ import { seededHex } from "../../log/test/seeded-keys.ts"
 import { DECLARED_NAMES, withhold } from "../src/artifacts/declared-sections.ts"
 import { windowStart } from "../src/formulas/decision.ts"
 import { anchoringWindow } from "../src/formulas/leaves.ts"
-import { chargeId, envelopeId, sectionSalt, sequenceId } from "../src/formulas/moment.ts"
+import { sectionSalt } from "../src/formulas/moment.ts"
 import { declaredSection, declaredSectionsHash, payloadSection } from "../src/formulas/pre-execution.ts"
-import { reportClaimHash, reportCompileHash } from "../src/formulas/report-claims.ts"
 import { isSealOf, manifestHash, seal, sealHash } from "../src/formulas/seal.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 
@@ -40,34 +39,6 @@ describe("a sealed object", () => {
           for (const intact of [true, false]) expect(isSealOf(sealed, one, intact)).toBe(digest(one) === sealed.hash)
       }),
     )
-  })
-})
-
-describe("a run's identifiers", () => {
-  const [hash, other] = ["a".repeat(64), "b".repeat(64)]
-  const inputs = { program_id: hash, route_id: "r", registry_record_hash: hash, payload_hash: hash }
-  const moment = { at: "2026-01-15T12:00:00.000Z", nonce: hash }
-
-  test("have their prefix and length", () => {
-    expect(envelopeId(inputs, moment)).toMatch(/^env-[0-9a-f]{16}$/)
-    expect(sequenceId(hash)).toMatch(/^seq-[0-9a-f]{16}$/)
-    expect(chargeId(hash)).toMatch(/^chg-[0-9a-f]{32}$/)
-  })
-
-  test("differ for every input, clock and nonce", () => {
-    const ids = [
-      envelopeId(inputs, moment),
-      envelopeId({ ...inputs, program_id: other }, moment),
-      envelopeId({ ...inputs, route_id: "s" }, moment),
-      envelopeId({ ...inputs, registry_record_hash: other }, moment),
-      envelopeId({ ...inputs, payload_hash: other }, moment),
-      envelopeId(inputs, { ...moment, at: "2026-01-15T12:00:00.001Z" }),
-      envelopeId(inputs, { ...moment, nonce: other }),
-    ]
-    expect(new Set(ids).size).toBe(ids.length)
-    expect(sequenceId(hash)).not.toBe(sequenceId(other))
-    // The same envelope gives the same charge, so that a retried charge is recognised.
-    expect([chargeId(hash), chargeId(other)]).toEqual([chargeId(hash), expect.not.stringMatching(chargeId(hash))])
   })
 })
 
@@ -116,23 +87,5 @@ describe("a window", () => {
     expect(anchoringWindow("2026-01-15T12:00:00.999Z")).toBe("2026-01-15T12:00:00Z/2026-01-15T12:10:00Z")
     expect(anchoringWindow("2026-12-31T23:59:59.000Z")).toBe("2026-12-31T23:59:59Z/2027-01-01T00:09:59Z")
     expect(() => anchoringWindow("now")).toThrow(RangeError)
-  })
-})
-
-describe("hashes of a report's claims", () => {
-  const claim = { claim_id: "C1", statement: "s", basis: "b", evidence: [{ member: "manifest", hash: "0".repeat(64) }] }
-  const bundle = "1".repeat(64)
-
-  test("differ with the bundle and with every part of a claim", () => {
-    const evidence = [{ member: "manifest", hash: "2".repeat(64) }]
-    const changed = [{ claim_id: "C2" }, { statement: "t" }, { basis: "c" }, { evidence }, { evidence: [] }]
-    const hashes = [claim, ...changed.map(change => ({ ...claim, ...change }))].map(c => reportClaimHash(bundle, c))
-    expect(new Set([...hashes, reportClaimHash("3".repeat(64), claim)]).size).toBe(changed.length + 2)
-  })
-
-  test("compile to one hash that depends on their order", () => {
-    const [a, b] = ["a".repeat(64), "b".repeat(64)]
-    expect(reportCompileHash(bundle, [a, b])).not.toBe(reportCompileHash(bundle, [b, a]))
-    expect(reportCompileHash(bundle, [a, b])).toBe(reportCompileHash(bundle, [a, b]))
   })
 })

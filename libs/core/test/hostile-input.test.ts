@@ -1,5 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { attestationAnswer } from "../src/artifacts/attestation-answer.ts"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import type { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
 import { withhold } from "../src/artifacts/declared-sections.ts"
@@ -190,6 +191,20 @@ describe("what no record can hold is unreadable", () => {
     expect(answer(withValue(ok, `${place}/a\u0000`, 1))).toContain("U+0000")
     const receipt = asJson(receipts[0]!.document)
     expect(answer(withMember(isMembers(receipt) ? receipt : {}, "a\u0000", 1))).toContain("U+0000")
+  })
+
+  test("an attestation with an id of another form or an empty subject, whoever signed it", () => {
+    const named = { leaf_version: "vfa.attestation.v1", digest: "0".repeat(64), algorithm: "sha256" } as const
+    const answered = (facts: { readonly attestation_id: string; readonly subject_ref?: string }): string =>
+      answer(
+        attestationAnswer(
+          a.log.anchor(a.log.append({ ...named, ...facts }, a.serviceKey, 1_768_478_400), a.log.head()),
+        ),
+      )
+    const attestation_id = `att-${"0".repeat(32)}`
+    expect(answered({ attestation_id })).toBe("ATTESTATION VERIFIED AND ANCHORED")
+    for (const facts of [{ attestation_id: "att-0" }, { attestation_id, subject_ref: "" }])
+      expect(answered(facts)).not.toMatch(/VERIFIED|FAILED/)
   })
 
   test("an empty list for an object without required members", () => {
