@@ -1,7 +1,7 @@
 /** `GET /runs/export` and docs/formats.md sections 7.7 and 13: what a caller gets, and what it proves to an auditor. */
 import { digest, type JsonObject, utf8Encode } from "@runseal/canonical"
+import { readBundle } from "@runseal/core/verify/bundle-forms"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
-import { readBundle } from "@runseal/core/verify/document"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { beforeAll, describe, expect, test } from "vitest"

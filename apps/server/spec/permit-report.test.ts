@@ -1,7 +1,6 @@
 /** Reports of runs that closed a permit, or were refused one: docs/report.md. */
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
-import { bundleOf } from "@runseal/core/verify/document-anchors"
+import { bundleOf, isUnreadable, verifyDocument } from "@runseal/core/verify/document"
 import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/run-summaries"
 import { describe, expect, test } from "vitest"
 import { makeReport } from "../src/report/make-report.ts"

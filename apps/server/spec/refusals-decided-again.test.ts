@@ -1,6 +1,6 @@
 /** Every refused outcome, of runs, openings and closes, is decided again from its sealed document alone. docs/verifier.md, "Decided again". */
 import type { JsonObject } from "@runseal/canonical"
-import { readDocument } from "@runseal/core/verify/read-document"
+import { readDocument } from "@runseal/core/verify/document"
 import { decidesAgain, type SealedDecision } from "@runseal/policy/decide-again"
 import { parsePolicyDocument } from "@runseal/policy/policy-document"
 import { expect, test } from "vitest"
@@ -15,8 +15,8 @@ import { standingService } from "./harness/test-service.ts"
 function sealedIn(document: JsonObject): SealedDecision {
   const read = readDocument({ value: document, mayHoldNul: true })
   if (!("unreadable" in read)) {
-    if (read.document === "opening") return { sections: read.value.sections }
-    if (read.document === "bundle") return read.value.bundle
+    if (read.opening !== undefined) return { sections: read.opening.sections }
+    if (read.forms !== undefined) return read.forms.bundle
   }
   throw new Error("neither a record nor an opening")
 }

@@ -13,7 +13,6 @@ import {
   windowTables,
 } from "@runseal/core/presentation/completeness-account"
 import type { NumberedLine } from "@runseal/core/presentation/lines"
-import { chainClock, chainDocument } from "@runseal/core/verify/chain-document"
 import {
   COMPLETENESS_VERDICTS,
   type Completeness,
@@ -21,7 +20,7 @@ import {
   type FoldOptions,
   foldExport,
 } from "@runseal/core/verify/completeness"
-import type { ReadDocument } from "@runseal/core/verify/read-document"
+import type { ReadDocument } from "@runseal/core/verify/kind"
 import type { Limitation } from "@runseal/core/verify/report"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
@@ -239,11 +238,11 @@ function exportDecisions(decide: Decider): ExportDecisions {
 
 /** The policy that decided a document, or that an admin event loaded. */
 function policyOf(read: ReadDocument): PolicyInTime | undefined {
-  const document = chainDocument(read)
-  if (document === undefined || document.kind === "end") return undefined
-  const clock = chainClock(document)
-  if (document.kind === "event") {
-    const { action: event, who, after } = document.value
+  const document = read.inChain()
+  if (document === undefined) return undefined
+  const { clock, decided } = document
+  if (read.event !== undefined) {
+    const { action: event, who, after } = read.event
     if (event !== "policy.load") return undefined
     const [policy_id, policy_hash] = [textMember(after, "policy_id"), textMember(after, "policy_hash")]
     return {
@@ -254,8 +253,7 @@ function policyOf(read: ReadDocument): PolicyInTime | undefined {
       ...(policy_hash === undefined ? {} : { policy_hash }),
     }
   }
-  const gap = document.kind === "record" ? document.value.attestation_gap_receipt : undefined
-  const named = document.value.sections.policy_evaluation ?? gap
+  const named = decided?.sections.policy_evaluation ?? decided?.attestation_gap_receipt
   return named && { clock, policy_id: named.policy_id, policy_hash: named.policy_hash }
 }
 

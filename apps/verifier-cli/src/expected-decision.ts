@@ -7,7 +7,9 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseStrictJson, StrictJsonError, sha256Hex, utf8Decode } from "@runseal/canonical"
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
-import { parseDocument, type ReadDocument, readDocument } from "@runseal/core/verify/read-document"
+import { readDocument } from "@runseal/core/verify/document"
+import type { ReadDocument } from "@runseal/core/verify/kind"
+import { parseDocument } from "@runseal/core/verify/parsed-text"
 import { member } from "@runseal/core/vocabulary/json-members"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
 import type { DecidedAgain, SealedDecision } from "@runseal/policy/decide-again"
@@ -133,8 +135,7 @@ function expectedOf(
 
 /** The sections of a record or an opening, with the receipt of a run that was not admitted. */
 function recordOf(read: ReadDocument): SealedDecision | undefined {
-  if (read.document === "opening") return { sections: read.value.sections }
-  return read.document === "bundle" ? read.value.bundle : undefined
+  return read.opening === undefined ? read.forms?.bundle : { sections: read.opening.sections }
 }
 
 // Payloads of a folder, found by the SHA-256 of their bytes, whatever the files are named.

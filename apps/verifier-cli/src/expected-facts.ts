@@ -3,14 +3,9 @@ import { StrictJsonError, sha256Hex } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { compareClose } from "@runseal/core/verify/close-of-opening"
-import { verifyRead } from "@runseal/core/verify/document"
-import {
-  parseDocument,
-  type ReadDocument,
-  readDocument,
-  type Unreadable,
-  unreadable,
-} from "@runseal/core/verify/read-document"
+import { readDocument, verifyRead } from "@runseal/core/verify/document"
+import type { ReadDocument } from "@runseal/core/verify/kind"
+import { parseDocument, type Unreadable, unreadable } from "@runseal/core/verify/parsed-text"
 import type { RecordFacts } from "@runseal/core/verify/record-facts"
 import { LIMITATION_CODES, type LimitationCode, type Report, VERDICTS } from "@runseal/core/verify/report"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
@@ -264,9 +259,10 @@ function durationOf(text: string): number {
 async function openingExpectation(file: string, trusts: readonly TrustedKeys[]): Promise<Expectation> {
   const read = readBytes(await readFile(file, DOCUMENT_LIMITS))
   if ("unreadable" in read) throw new InputError(`--opening cannot read ${file}: ${read.unreadable}.`)
-  if (read.document !== "opening") throw new InputError(`--opening takes the opening of a permit, and ${file} is none.`)
+  const { opening } = read
+  if (opening === undefined) throw new InputError(`--opening takes the opening of a permit, and ${file} is none.`)
   const { verdict, first_failure } = verifyRead(read, trusts)
-  if (verdict === VERDICTS.opening) return (_, document) => closeExpected(document, read.value, file)
+  if (verdict === VERDICTS.opening) return (_, document) => closeExpected(document, opening, file)
   const why = `${file} does not verify; first failed check: ${first_failure}`
   return () => ({ id: "expected_opening", result: "fail", message: why })
 }
@@ -274,9 +270,9 @@ async function openingExpectation(file: string, trusts: readonly TrustedKeys[]):
 function closeExpected(document: Uint8Array, opening: Opening, file: string): Expected {
   const read = readBytes(document)
   const id = "expected_opening"
-  if ("unreadable" in read || read.document !== "bundle")
+  if ("unreadable" in read || read.forms === undefined)
     return { id, result: "fail", message: "the document is no record of a run" }
-  const { problems, notes } = compareClose(read.value.bundle, opening)
+  const { problems, notes } = compareClose(read.forms.bundle, opening)
   const [problem] = problems
   if (problem !== undefined) return { id, result: "fail", message: `the record ${problem}` }
   return { id, result: "pass", message: [`the record closes the permit of ${file}`, ...notes].join("; ") }

@@ -1,8 +1,7 @@
 /** `verifier export <document> --sigstore DIR`: verifies a record, then writes the files with which cosign verifies its anchors. */
 import { utf8Encode } from "@runseal/canonical"
 import { titleOf, verdictTone } from "@runseal/core/presentation/account"
-import { isUnreadable } from "@runseal/core/verify/document"
-import { anchorsOf, bundleOf } from "@runseal/core/verify/document-anchors"
+import { anchorsOf, bundleOf, isUnreadable } from "@runseal/core/verify/document"
 import { sigstoreExport } from "@runseal/core/verify/sigstore-export"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 

@@ -3,8 +3,7 @@
  * checkpoint seen before is part of it. Memory holds the tree's right edge and a few files, however long the log.
  */
 import { decodeBase64, encodeBase64, equalBytes, utf8Decode } from "@runseal/canonical"
-import { isUnreadable } from "@runseal/core/verify/document"
-import { anchorsOf } from "@runseal/core/verify/document-anchors"
+import { anchorsOf, isUnreadable } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "@runseal/core/vocabulary/scalars"
 import { rootOf } from "@runseal/log/merkle/compact-range"

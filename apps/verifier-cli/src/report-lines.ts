@@ -14,7 +14,7 @@ import {
 } from "@runseal/core/presentation/account"
 import { adviceOf, faultText, NOT_TRUSTED, remedyFor } from "@runseal/core/presentation/advice"
 import { permitLines } from "@runseal/core/presentation/permit-account"
-import type { EvidenceLine } from "@runseal/core/verify/evidence-summary"
+import type { EvidenceLine } from "@runseal/core/verify/evidence-line"
 import { type AnchorFacts, type Check, type CheckResult, firstFault, type Report } from "@runseal/core/verify/report"
 import type { Expected, Judgement } from "./judgement.ts"
 import { paragraph } from "./paragraph.ts"

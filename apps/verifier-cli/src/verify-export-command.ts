@@ -1,7 +1,8 @@
 /** `verifier export <bundle> --in-toto DIR --envelope FILE`: a run statement with what cosign needs to verify it. */
 import { parseStrictJson, utf8Encode } from "@runseal/canonical"
 import { titleOf, verdictTone } from "@runseal/core/presentation/account"
-import { isUnreadable, readBundle } from "@runseal/core/verify/document"
+import { readBundle } from "@runseal/core/verify/bundle-forms"
+import { isUnreadable } from "@runseal/core/verify/document"
 import { type Report, VERDICTS } from "@runseal/core/verify/report"
 import { STATEMENT_FILES, statementExport } from "@runseal/core/verify/statement-export"
 import { parseRunStatement } from "@runseal/core/verify/verify-run-statement"

@@ -1,8 +1,8 @@
 /** One verification as a pure function of the document's bytes, the user's trusted keys and the flags. */
 import type { JsonObject } from "@runseal/canonical"
 import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
-import { isUnreadable, type Unreadable, verifyText } from "@runseal/core/verify/document"
-import { evidenceOf } from "@runseal/core/verify/evidence-summary"
+import { evidenceOf, isUnreadable, verifyText } from "@runseal/core/verify/document"
+import type { Unreadable } from "@runseal/core/verify/parsed-text"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import { isUntrusted, type Report, VERDICTS } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"

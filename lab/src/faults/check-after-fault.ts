@@ -8,8 +8,10 @@ import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-ans
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
+import { recordInChain } from "@runseal/core/verify/bundle"
+import { readBundle } from "@runseal/core/verify/bundle-forms"
 import { chainProblems } from "@runseal/core/verify/chain"
-import { isUnreadable, readBundle, verifyJson, verifyText } from "@runseal/core/verify/document"
+import { isUnreadable, verifyJson, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { verifyConsistency } from "@runseal/log/merkle/rfc6962"
 import { parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
@@ -102,7 +104,7 @@ async function readNewRuns(at: number, holder: Holder, memory: Memory, trust: Tr
     expect(memory.runs.has(run_id), `run ${run_id} belongs to one caller`).toBe(false)
     memory.runs.set(run_id, { run_id, name, bundle, text })
   }
-  expect(chainProblems(known === undefined ? bundles : [known.last, ...bundles])).toEqual([])
+  expect(chainProblems((known === undefined ? bundles : [known.last, ...bundles]).map(recordInChain))).toEqual([])
   const ordinals = bundles.map(bundle => bundle.anchors.complete_record?.leaf.tenant_ordinal)
   expect(ordinals, `ordinals of caller ${at}`).toEqual(ordinals.map((_, i) => count + 1 + i))
   const last = bundles.at(-1)

@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import { type PermitEnd, redemptionOf } from "@runseal/core/artifacts/permit-end"
-import { type ChainDocument, chainAnchor, longName } from "@runseal/core/verify/chain-document"
+import type { ChainDocument } from "@runseal/core/verify/chain-document"
 import { compareDocuments } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { type PermitEndRow, permit_end } from "@runseal/server/store/tables/permit-ends"
@@ -86,7 +86,7 @@ export function contradictions(
   logSize: number,
 ): readonly string[] {
   const last = chain.at(-1)
-  const entry = last && chainAnchor(last)?.entry
+  const entry = last?.anchor?.entry
   if (entry === undefined) return []
   const statement: Pick<ExportStatement, "entry" | "windows"> = {
     // It is logged behind everything.
@@ -99,6 +99,6 @@ export function contradictions(
     })),
   }
   const comparison = compareDocuments(statement, 1, false)
-  const found = chain.flatMap((document, at) => comparison.take(document, at + 1, longName(document)).problems)
+  const found = chain.flatMap((document, at) => comparison.take(document, at + 1, document.long).problems)
   return [...found, ...comparison.end(true)]
 }

@@ -8,11 +8,15 @@ import { canonicalize, type JsonValue } from "@runseal/canonical"
 import type { Anchor } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { storedRedemption } from "@runseal/core/seal/permits/locked-permit"
+import { recordInChain } from "@runseal/core/verify/bundle"
+import { readBundle } from "@runseal/core/verify/bundle-forms"
 import { chainProblems } from "@runseal/core/verify/chain"
-import { type ChainDocument, chainAnchor } from "@runseal/core/verify/chain-document"
+import type { ChainDocument } from "@runseal/core/verify/chain-document"
 import { redemptionAnchor } from "@runseal/core/verify/close"
-import { isUnreadable, readBundle, verifyText } from "@runseal/core/verify/document"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
+import { openingInChain } from "@runseal/core/verify/verify-opening"
+import { endInChain } from "@runseal/core/verify/verify-permit-end"
 import { parseCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { verifyNote } from "@runseal/log/notes/verified-note"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
@@ -189,16 +193,16 @@ function checkChains({ runs, openings, ends }: Sealed, state: Snapshot, head: Lo
     const isOwn = ({ document }: { readonly document: { readonly tenant_id: string } }): boolean =>
       document.tenant_id === tenant_id
     const chain = [
-      ...own.map(({ bundle: value }) => ({ kind: "record", value }) as const),
-      ...openings.filter(isOwn).map(({ document: value }) => ({ kind: "opening", value }) as const),
-      ...ends.filter(isOwn).map(({ document: value }) => ({ kind: "end", value }) as const),
+      ...own.map(({ bundle }) => recordInChain(bundle)),
+      ...openings.filter(isOwn).map(({ document }) => openingInChain(document)),
+      ...ends.filter(isOwn).map(({ document }) => endInChain(document)),
     ].sort((a, b) => ordinalOf(a) - ordinalOf(b))
     assert.deepEqual(
       chain.map(ordinalOf),
       Array.from({ length: record_count }, (_, at) => at + 1),
       `the ordinals of ${tenant_id} have no gap`,
     )
-    const problems = chainProblems(chain.map(({ value }) => value))
+    const problems = chainProblems(chain)
     const charged = windows.filter(window => window.tenant_id === tenant_id)
     assert.deepEqual([...problems, ...contradictions(chain, charged, head.size)], [], `the chain of ${tenant_id}`)
     assert.ok(own.every(({ bundle }) => bundle.run.tenant_salt === salt))
@@ -208,15 +212,14 @@ function checkChains({ runs, openings, ends }: Sealed, state: Snapshot, head: Lo
       Array.from({ length: run_count }, (_, at) => at + 1),
       `the runs of ${tenant_id} have no gap`,
     )
-    const document = chain.at(-1)
-    const leaf = document && chainAnchor(document)?.leaf
+    const leaf = chain.at(-1)?.anchor?.leaf
     assert.equal(last, leaf ? digestOf(leaf) : "0".repeat(64), `the chain of ${tenant_id} ends with its last document`)
   }
   const known = new Set(tenants.map(({ tenant_id }) => tenant_id))
   assert.ok(runs.every(({ bundle }) => known.has(bundle.run.tenant_id)))
 }
 
-const ordinalOf = (document: ChainDocument): number => chainAnchor(document)?.leaf.tenant_ordinal ?? 0
+const ordinalOf = ({ anchor }: ChainDocument): number => anchor?.leaf.tenant_ordinal ?? 0
 
 /** The counts of outcomes are those of the runs. */
 function checkCounts(rows: readonly RunRow[], counts: readonly OutcomeCountRow[]): void {

@@ -5,6 +5,7 @@
 import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
+import { recordInChain } from "../src/verify/bundle.ts"
 import { type Completeness, foldExport } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
 import { createIdentifierCheck } from "../src/verify/export-identifiers.ts"
@@ -201,7 +202,7 @@ describe("identifiers", () => {
       }
     }
     const take = (nonce: number, place: number): readonly string[] =>
-      identifiers({ kind: "record", value: withNonce(nonce) }, place, String)
+      identifiers(recordInChain(withNonce(nonce)), place, String)
     for (let n = 0; n < 5000; n++) expect(take(n, n)).toEqual([])
     for (const n of [0, 1, 777, 4500]) {
       const ofIt = expect.stringMatching(` of ${n}$`)
@@ -215,9 +216,7 @@ describe("identifiers", () => {
         envelope: { ...envelope!, envelope_id: "env-ffffffffffffffff", hash: "f".repeat(64) },
       },
     }
-    expect(identifiers({ kind: "record", value: other }, 6000, String)).toEqual([
-      `has the nonce ${envelope?.run_nonce} of 3`,
-    ])
+    expect(identifiers(recordInChain(other), 6000, String)).toEqual([`has the nonce ${envelope?.run_nonce} of 3`])
     // Beyond the bound nothing is remembered.
     expect(take(4501, 6000)).toEqual([])
   })

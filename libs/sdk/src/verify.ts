@@ -1,7 +1,8 @@
 /** `@runseal/sdk/verify`: verification without the service and without the client. docs/formats.md section 16. */
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError, utf8Encode } from "@runseal/canonical"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
-import { type Unreadable, verifyText } from "@runseal/core/verify/document"
+import { verifyText } from "@runseal/core/verify/document"
+import type { Unreadable } from "@runseal/core/verify/parsed-text"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import type { Report } from "@runseal/core/verify/report"
 import { parseTrust } from "@runseal/log/trust/trust-document"
@@ -15,7 +16,8 @@ export {
   type CompletenessProblem,
   type CompletenessVerdict,
 } from "@runseal/core/verify/completeness"
-export { isUnreadable, type Unreadable } from "@runseal/core/verify/document"
+export { isUnreadable } from "@runseal/core/verify/document"
+export type { Unreadable } from "@runseal/core/verify/parsed-text"
 export { type Check, type Limitation, type Report, VERDICTS, type Verdict } from "@runseal/core/verify/report"
 export { InvalidArgumentError } from "./client-errors.ts"
 

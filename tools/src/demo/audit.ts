@@ -5,9 +5,10 @@ import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { recordInChain } from "@runseal/core/verify/bundle"
+import { readBundle } from "@runseal/core/verify/bundle-forms"
 import { chainProblems } from "@runseal/core/verify/chain"
 import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
-import { readBundle } from "@runseal/core/verify/document"
 import { VERDICTS, type Verdict } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ACTS, type Forgery } from "./demo-plan.ts"
@@ -113,10 +114,10 @@ export async function refuseForgeries(runs: readonly SavedRun[], folders: Folder
 export async function followChain(runs: readonly SavedRun[], folders: Folders, story: Story): Promise<void> {
   const planned = runs.filter(({ planned }) => ACTS.some(act => act.runs.includes(planned)))
   const bundles = planned.map(saved => savedBundle(join(folders.root, folders.evidence, saved.bundle)))
-  const whole = chainProblems(bundles)
+  const whole = chainProblems(bundles.map(recordInChain))
   story.state(`the first ${bundles.length} records, refused ones too, are one chain without a gap`, whole.length === 0)
   const left = bundles.filter(bundle => bundle.run.outcome_kind !== "pepg_deny")
-  const [problem] = chainProblems(left)
+  const [problem] = chainProblems(left.map(recordInChain))
   story.state(`without the denied runs: ${problem ?? "no gap was found"}`, problem !== undefined)
   const args = ["--complete", "--budgets", join(folders.evidence, EXPORT_FILE), "--trust", folders.trust]
   story.command(`npx verifier ${args.join(" ")}`)

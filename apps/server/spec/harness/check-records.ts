@@ -3,10 +3,13 @@ import type { JsonObject } from "@runseal/canonical"
 import type { Anchor, ChainLeaf, Leaf } from "@runseal/core/artifacts/anchor"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
-import { type ChainDocument, chainAnchor, longName } from "@runseal/core/verify/chain-document"
-import { readBundle } from "@runseal/core/verify/document"
+import { recordInChain } from "@runseal/core/verify/bundle"
+import { readBundle } from "@runseal/core/verify/bundle-forms"
+import type { ChainDocument } from "@runseal/core/verify/chain-document"
 import { compareDocuments } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
+import { openingInChain } from "@runseal/core/verify/verify-opening"
+import { endInChain } from "@runseal/core/verify/verify-permit-end"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { expect } from "vitest"
 import { findingsText, type RunRow } from "../../src/store/tables/runs-table.ts"
@@ -63,7 +66,7 @@ export const anchorsOf = ({ anchors }: Bundle): readonly Anchor<Leaf>[] =>
 /** What `--complete` would find wrong with the documents of a tenant, in whatever order they were made. */
 function contradictions(chain: readonly ChainDocument[], tenant: TenantRow, { head, windows }: Tables) {
   const last = chain.at(-1)
-  const entry = last && chainAnchor(last)?.entry
+  const entry = last?.anchor?.entry
   if (entry === undefined) return []
   const statement = {
     // It is logged behind everything.
@@ -78,7 +81,7 @@ function contradictions(chain: readonly ChainDocument[], tenant: TenantRow, { he
       })),
   }
   const comparison = compareDocuments(statement, 1, false)
-  const found = chain.flatMap((document, at) => comparison.take(document, at + 1, longName(document)).problems)
+  const found = chain.flatMap((document, at) => comparison.take(document, at + 1, document.long).problems)
   return [...found, ...comparison.end(true)]
 }
 
@@ -102,12 +105,12 @@ function checkChains(tables: Tables, bundles: readonly Bundle[], { openings, end
       .sort((a, b) => ordinalOf(a) - ordinalOf(b))
     const isOwn = ({ tenant_id }: { readonly tenant_id: string }): boolean => tenant_id === tenant.tenant_id
     const chain = [
-      ...own.map(value => ({ kind: "record", value }) as const),
-      ...openings.filter(isOwn).map(value => ({ kind: "opening", value }) as const),
-      ...ends.filter(isOwn).map(value => ({ kind: "end", value }) as const),
+      ...own.map(recordInChain),
+      ...openings.filter(isOwn).map(openingInChain),
+      ...ends.filter(isOwn).map(endInChain),
     ].sort((a, b) => ordinalIn(a) - ordinalIn(b))
     checkLinks(
-      chain.flatMap(document => chainAnchor(document)?.leaf ?? []),
+      chain.flatMap(document => document.anchor?.leaf ?? []),
       tenant,
     )
     expect(contradictions(chain, tenant, tables)).toEqual([])
@@ -120,7 +123,7 @@ function checkChains(tables: Tables, bundles: readonly Bundle[], { openings, end
   expect(runs.filter(run => !known.has(run.owner))).toEqual([])
 }
 
-const ordinalIn = (document: ChainDocument): number => chainAnchor(document)?.leaf.tenant_ordinal ?? 0
+const ordinalIn = ({ anchor }: ChainDocument): number => anchor?.leaf.tenant_ordinal ?? 0
 
 const ordinalOf = (bundle: Bundle): number => bundle.anchors.complete_record?.leaf.tenant_ordinal ?? 0
 

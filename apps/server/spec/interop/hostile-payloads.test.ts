@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url"
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import { type ShownAct, shownAct } from "@runseal/core/artifacts/act-section"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { parseDocument, readDocument } from "@runseal/core/verify/read-document"
+import { readDocument } from "@runseal/core/verify/document"
+import { parseDocument } from "@runseal/core/verify/parsed-text"
 import { type DecidedAgain, decidesAgain } from "@runseal/policy/decide-again"
 import { parsePolicyDocument } from "@runseal/policy/policy-document"
 import fc from "fast-check"
@@ -58,8 +59,8 @@ beforeAll(async () => {
   const lines = (await (await app.request("/runs/export")).text()).trimEnd().split("\n")
   for (const line of lines.slice(1)) {
     const read = readDocument(parseDocument(line))
-    if (!("unreadable" in read) && read.document === "bundle")
-      records.set(read.value.bundle.sections.payload.payload_hash, read.value.bundle)
+    const bundle = "unreadable" in read ? undefined : read.forms?.bundle
+    if (bundle !== undefined) records.set(bundle.sections.payload.payload_hash, bundle)
   }
 }, SEALING_TIMEOUT_MS)
 afterAll(() => service?.close())

@@ -1,7 +1,7 @@
 /** Every entry of the service's log is entered in a Rekor log too: once, in order, and shown beside the record's own anchors. */
 import { parseStrictJson } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { readBundle } from "@runseal/core/verify/document"
+import { readBundle } from "@runseal/core/verify/bundle-forms"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { describe, expect, test } from "vitest"
 import { readEntries } from "../../src/store/tables/log-store.ts"

@@ -1,7 +1,7 @@
 /** The thread that makes reports: verifies the record, writes the report, draws it. */
 import type { Explanation } from "@runseal/core/artifacts/explanation"
-import { verifyRead } from "@runseal/core/verify/document"
-import { parseDocument, readDocument } from "@runseal/core/verify/read-document"
+import { readDocument, verifyRead } from "@runseal/core/verify/document"
+import { parseDocument } from "@runseal/core/verify/parsed-text"
 import { ENGINE_VERSION } from "@runseal/core/vocabulary/versions"
 import type { ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
@@ -36,8 +36,8 @@ async function render({
 }: RenderJob): Promise<Uint8Array<ArrayBuffer>> {
   const parsed = parseDocument(text)
   const read = readDocument(parsed)
-  if ("unreadable" in read || read.document !== "bundle") throw new Error("the stored bundle is unreadable")
-  const { bundle } = read.value
+  if ("unreadable" in read || read.forms === undefined) throw new Error("the stored bundle is unreadable")
+  const { bundle } = read.forms
   const verification = verifyRead(read, [trust], parsed.known)
   const { mcd_finding: finding } = bundle.sections
   const signature = finding && signatureName(finding.library_hash, finding.matched_signature_id)

@@ -1,6 +1,6 @@
 /** Verifies large documents of callers in a thread, so that they do not block the event loop. */
 import type { JsonObject } from "@runseal/canonical"
-import type { Unreadable } from "@runseal/core/verify/document"
+import type { Unreadable } from "@runseal/core/verify/parsed-text"
 import type { Report } from "@runseal/core/verify/report"
 import { openJobThread } from "../threads/job-thread.ts"
 

@@ -5,8 +5,8 @@
  */
 import { canonicalize, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { runStatement, runStatementText } from "@runseal/core/formulas/run-statement-text"
-import { verifyRead } from "@runseal/core/verify/document"
-import { parseDocument, readDocument } from "@runseal/core/verify/read-document"
+import { readDocument, verifyRead } from "@runseal/core/verify/document"
+import { parseDocument } from "@runseal/core/verify/parsed-text"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { IN_TOTO_PAYLOAD_TYPE } from "@runseal/core/vocabulary/versions"
 import { preAuthenticationEncoding, signEnvelope } from "@runseal/log/entries/dsse"
@@ -60,13 +60,13 @@ type Found = { readonly statement: string } | { readonly absent: NoStatement }
 function statementOf(text: string, trust: TrustedKeys): Found {
   const parsed = parseDocument(text)
   const read = readDocument(parsed)
-  const isBundle = !("unreadable" in read) && read.document === "bundle"
   const isComplete = (held: TrustedKeys): boolean =>
-    isBundle && verifyRead(read, [held], parsed.known).verdict === VERDICTS.complete
-  if (!isBundle || !isComplete(trust)) {
+    !("unreadable" in read) && verifyRead(read, [held], parsed.known).verdict === VERDICTS.complete
+  const bundle = "unreadable" in read ? undefined : read.forms?.bundle
+  if (bundle === undefined || !isComplete(trust)) {
     if (isComplete(unrevoked(trust))) return { absent: "revoked_key" }
     throw new Error("a stored record does not verify, and nothing was signed for it")
   }
-  const statement = runStatement(read.value.bundle)
+  const statement = runStatement(bundle)
   return statement === undefined ? { absent: "stage_error" } : { statement: runStatementText(statement) }
 }

@@ -16,7 +16,7 @@ import {
 import { adviceOf, faultText, NOT_TRUSTED, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
 import { permitLines } from "@runseal/core/presentation/permit-account"
 import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
-import type { Unreadable } from "@runseal/core/verify/document"
+import type { Unreadable } from "@runseal/core/verify/parsed-text"
 import { type Check, type CheckResult, firstFault, isUntrusted, type Report } from "@runseal/core/verify/report"
 import { element, facts, list, type Piece, paragraphs, section } from "./elements.ts"
 import type { Reading } from "./judge-document.ts"

@@ -1,25 +1,24 @@
 /** The texts of a report, the same in every program that shows one. */
 import type { Explanation } from "../artifacts/explanation.ts"
 import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
+import { KINDS } from "../verify/document.ts"
+import type { DocumentKind } from "../verify/kind.ts"
 import type { RecordFacts } from "../verify/record-facts.ts"
-import type { AnchorFacts, CheckResult, Report, Verdict } from "../verify/report.ts"
-import { isUnanchored, VERDICTS } from "../verify/report.ts"
+import {
+  type AnchorFacts,
+  type CheckResult,
+  isUnanchored,
+  type Report,
+  VERDICTS,
+  type Verdict,
+} from "../verify/report.ts"
 import { CONTEXT_WORD_TEXTS } from "../vocabulary/decision-codes.ts"
 import type { Standing } from "../vocabulary/outcome-words.ts"
 import { OUTCOMES, type OutcomeKind } from "../vocabulary/outcomes.ts"
 import { unixTime } from "../vocabulary/unix-time.ts"
 import { endText, failureText } from "./permit-account.ts"
 
-const NAMES: Readonly<Record<Report["document"], string>> = {
-  bundle: "Audit bundle",
-  receipt: "Receipt",
-  attestation: "Attestation",
-  export_statement: "Export statement",
-  opening: "Opening of a permit",
-  permit_end: "End of permits",
-  admin_event: "Admin event",
-  run_statement: "Run statement",
-}
+const kindOf = (document: string): DocumentKind | undefined => KINDS.find(kind => kind.document === document)
 
 /** The sign before a check. */
 export const MARKS: Readonly<Record<CheckResult, string>> = { pass: "✓", fail: "✗", absent: "–", withheld: "◐" }
@@ -34,7 +33,7 @@ export function titleOf({ document, verdict, run_id, outcome_kind, facts, servic
   const named = anchors.length > 0 || document === "run_statement"
   const untrusted = named ? ", held against no key you trust" : ""
   const keys = service === undefined ? untrusted : `, held against the keys of ${service}`
-  return `${NAMES[document]}${run}${outcome}${observed}${keys}`
+  return `${kindOf(document)?.title ?? document}${run}${outcome}${observed}${keys}`
 }
 
 /** How good a piece of news is, for its colour. */
@@ -101,27 +100,21 @@ export const explanationHeading = ({ facts }: Report): string =>
 type ExplanationFact = { readonly label: string; readonly value: string }
 
 /** What a good verdict means for the document, whatever happened to its run; undefined for FAILED. */
-export function genuineMeaning({ verdict, withheld, outcome_kind }: Report): string | undefined {
+export function genuineMeaning({ document, verdict, withheld, outcome_kind }: Report): string | undefined {
+  if (verdict === VERDICTS.failed) return undefined
   const meaning =
     verdict === VERDICTS.complete && withheld.length > 0
       ? "The record is genuine; some of its sections are withheld."
-      : GENUINE[verdict]
+      : (MEANINGS[verdict] ?? kindOf(document)?.genuine)
   const isDiagnosis = outcome_kind !== undefined && OUTCOMES[outcome_kind].words.standing === "diagnosis"
   return meaning === undefined || !isDiagnosis ? meaning : `${meaning} ${NO_ATTESTATION}`
 }
 
 const NO_ATTESTATION = "It is for operational diagnosis only and is not an attestation."
 
-const GENUINE: Readonly<Partial<Record<Verdict, string>>> = {
+/** Verdicts that say more or less than that the document is genuine. */
+const MEANINGS: Readonly<Partial<Record<Verdict, string>>> = {
   [VERDICTS.complete]: "The record is genuine and complete.",
-  [VERDICTS.anchored]: "The record is genuine.",
-  [VERDICTS.receipt]: "The receipt is genuine.",
-  [VERDICTS.attestation]: "The attestation is genuine.",
-  [VERDICTS.opening]: "The opening is genuine.",
-  [VERDICTS.permit_end]: "The end is genuine.",
-  [VERDICTS.admin_event]: "The event is genuine.",
-  [VERDICTS.export_statement]: "The export statement is genuine.",
-  [VERDICTS.run_statement]: "The service signed this statement; no log holds it.",
   [VERDICTS.unanchored]: "Nothing outside the record shows that it is genuine.",
   [VERDICTS.receipt_unanchored]: "Nothing outside the receipt shows that it is genuine.",
 }

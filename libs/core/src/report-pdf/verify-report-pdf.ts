@@ -3,8 +3,8 @@
  * evidence. The pages are the service's words: they are signed, and nothing in them is read.
  */
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { isUnreadable, type Unreadable, verifyText } from "../verify/document.ts"
-import { bundleOf } from "../verify/document-anchors.ts"
+import { bundleOf, isUnreadable, verifyText } from "../verify/document.ts"
+import type { Unreadable } from "../verify/parsed-text.ts"
 import { type Check, limitation, REPORT_SIGNATURE_ID, type Report, VERDICTS } from "../verify/report.ts"
 import { clockSeconds } from "../vocabulary/scalars.ts"
 import { readLayout } from "./report-layout.ts"

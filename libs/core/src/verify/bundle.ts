@@ -1,12 +1,13 @@
 /** Verifies an audit bundle. docs/formats.md section 16. */
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
+import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Anchors, type Bundle, type BundleBody, type RunFacts, receiptOf } from "../artifacts/bundle-schema.ts"
 import { isShown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { explainReceipt } from "../artifacts/explanation.ts"
 import type { Manifest, PartialManifest } from "../artifacts/manifest.ts"
 import { refusalSentence } from "../artifacts/outcome-sentence.ts"
-import type { SealedSections } from "../artifacts/sealed-sections.ts"
+import type { BudgetWindow, SealedSections } from "../artifacts/sealed-sections.ts"
 import type { SectionName } from "../artifacts/sections.ts"
 import { expand, reduce } from "../derivation/derive.ts"
 import { derivedNames } from "../derivation/v2/derive-sections.ts"
@@ -20,12 +21,14 @@ import { isRefused, KERNELS, OUTCOMES, type OutcomeKind, RECEIPT_KEYS, withMark 
 import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
 import { checkAnchor, checkReceiptAnchor, chooseTrust, passedFirstAnchor } from "./anchor-check.ts"
 import { SLOTS, type SlottedAnchor, slotted } from "./anchor-slots.ts"
-import { redemptionEntries } from "./chain-document.ts"
+import { type BundleForms, isBundle, parseForms } from "./bundle-forms.ts"
+import type { ChainDocument, WindowMovement } from "./chain-document.ts"
 import { checkDecisions } from "./decisions.ts"
+import { evidenceSummary } from "./evidence-summary.ts"
 import { collectFindings, conclude, type ExaminedBundle, type Findings, type PassedChecks } from "./examination.ts"
+import { kindOf } from "./kind.ts"
 import { checkDerived, checkLinks, checkSectionHashes, checkView, intactSections } from "./links.ts"
 import { checkOutside, outsideFacts, outsideLimitations, passedOutside } from "./outside.ts"
-import type { BundleForms } from "./read-document.ts"
 import { bundleFacts, isOutputUnseen } from "./record-facts.ts"
 import { checkPlaces } from "./record-places.ts"
 import {
@@ -121,6 +124,61 @@ const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
   checkWitnessed,
 ]
 
+/** The anchors of a record in the service's own log. */
+export const bundleAnchors = ({ anchors }: Bundle): readonly SlottedAnchor[] => slotted(anchors)
+
+export const BUNDLE = kindOf<BundleForms>({
+  document: "bundle",
+  title: "Audit bundle",
+  genuine: "The record is genuine.",
+  recognizes: isBundle,
+  parse: parseForms,
+  verify: verifyForms,
+  anchors: ({ bundle }) => bundleAnchors(bundle),
+  evidence: ({ bundle }) => evidenceSummary(bundle),
+  named: forms => ({ forms }),
+  inChain: ({ bundle }) => recordInChain(bundle),
+})
+
+/** As the comparisons of an export see it. */
+export function recordInChain(bundle: Bundle): ChainDocument {
+  const { run, anchors, sections } = bundle
+  const { budget_snapshot: budget, permit } = sections
+  return {
+    counted: "records",
+    verdict: VERDICTS.complete,
+    anchor: anchors.complete_record,
+    firstEntry: (anchors.pre_anchor ?? anchors.receipt)?.entry,
+    clock: run.created_at,
+    run_id: run.run_id,
+    brief: `run ${run.run_id}`,
+    long: `record ${anchors.complete_record?.leaf.tenant_ordinal} (run ${run.run_id})`,
+    redemptions: redemptionsOf(bundle),
+    decided: bundle,
+    movements: movementsOf(budget?.window),
+    // The limits of a close are its opening's.
+    ...(permit === undefined
+      ? { budget: { run_limit: budget?.run_limit, window: budget?.window } }
+      : { closes: bundle }),
+  }
+}
+
+/** What a run moved: its charge, or at a close what settles its opening's reservation and what goes beyond that. */
+function movementsOf(window: BudgetWindow | undefined): readonly WindowMovement[] {
+  if (window?.ordinal === undefined) return []
+  const { ordinal, tokens, reserved, total_after } = window
+  if (reserved === undefined) return [[window, { kind: "charge", ordinal, tokens, total_after }]]
+  const beyond = tokens - reserved
+  if (beyond <= 0) return [[window, { kind: "settle", ordinal, tokens: beyond, total_after }]]
+  return [
+    [window, { kind: "settle", ordinal: ordinal - 1, tokens: 0, total_after: total_after - beyond }],
+    [window, { kind: "charge", ordinal, tokens: beyond, total_after }],
+  ]
+}
+
+const redemptionsOf = ({ sections: { permit } }: Bundle): readonly TransparencyLogEntry[] =>
+  permit?.redemption === undefined ? [] : [permit.redemption.entry]
+
 /** Verifies a record in its full form, whose shape is known to be right. Never throws. */
 export function verifyBundle(view: Bundle, trusts: readonly TrustedKeys[]): Report {
   const sealed = reduce(view)
@@ -158,13 +216,10 @@ export function verifyForms(
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle, trust),
     anchors: own,
-    redemptions: redemptionEntries({ kind: "record", value: bundle }),
+    redemptions: redemptionsOf(bundle),
     outside: outsideFacts(anchors, trust),
   })
 }
-
-/** The anchors of a record in the service's own log, in the order in which they were made. */
-export const bundleAnchors = ({ anchors }: Bundle): readonly SlottedAnchor[] => slotted(anchors)
 
 function checkRunFacts({ sealed: { run, anchors, sections }, findings }: ExaminedBundle): void {
   const { outcome_kind: outcome } = run

@@ -2,10 +2,12 @@
 import { areOfTwoTrees, claimOf, viewOf } from "@runseal/log/entries/one-tree"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
-import { type ChainDocument, chainAnchor, firstEntry } from "./chain-document.ts"
+import { recordInChain } from "./bundle.ts"
+import type { ChainDocument } from "./chain-document.ts"
 import { brokenRules } from "./contradictions.ts"
 import { type Compared, createPermitCheck } from "./export-permits.ts"
 import { createWindowCheck } from "./export-windows.ts"
+import { openingInChain } from "./verify-opening.ts"
 
 /** Compares a record with an opening. Each verifies by itself, under keys of one service. */
 export function compareClose(record: Bundle, opening: Opening): Compared {
@@ -13,12 +15,11 @@ export function compareClose(record: Bundle, opening: Opening): Compared {
   if (permit === undefined) return only("closes no permit")
   if (permit.permit_id !== opening.permit_id)
     return only(`closes the permit ${permit.permit_id}, and the opening is of ${opening.permit_id}`)
-  const opened: ChainDocument = { kind: "opening", value: opening }
-  const closed: ChainDocument = { kind: "record", value: record }
+  const closed = recordInChain(record)
   const permits = createPermitCheck(true)
   const windows = createWindowCheck([], false)
   permits.open(opening, true)
-  windows.take(opened, "the opening")
+  windows.take(openingInChain(opening), "the opening")
   const { problems, notes } = permits.close(record, permit)
   return { problems: [...placeProblems(closed, opening), ...problems, ...windows.take(closed, "the record")], notes }
 }
@@ -27,8 +28,8 @@ const only = (problem: string): Compared => ({ problems: [problem], notes: [] })
 
 /** The opening is before the record in one log and in one chain. */
 function placeProblems(record: ChainDocument, { leaf, entry }: Opening): readonly string[] {
-  const last = chainAnchor(record)
-  const entries = [firstEntry(record), last?.entry].filter(one => one !== undefined)
+  const { anchor: last, firstEntry } = record
+  const entries = [firstEntry, last?.entry].filter(one => one !== undefined)
   const tree = viewOf(claimOf(entry))
   return brokenRules([
     [last === undefined || last.leaf.tenant_commitment === leaf.tenant_commitment, "is of another tenant"],

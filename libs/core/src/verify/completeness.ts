@@ -6,19 +6,12 @@ import { StrictJsonError } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type ExportStatement, isWholeChain } from "../artifacts/export-statement.ts"
 import { chooseTrust } from "./anchor-check.ts"
-import { CHAIN_VERDICTS, chainDocument, longName } from "./chain-document.ts"
-import { verifyRead } from "./document.ts"
+import { KINDS, readDocument, verifyRead } from "./document.ts"
 import { type DocumentsFold, foldDocuments } from "./export-documents.ts"
 import { REMEMBERED_RECORDS_MAX } from "./export-identifiers.ts"
 import type { WindowAccount } from "./export-windows.ts"
-import {
-  type ParsedText,
-  parseDocument,
-  type ReadDocument,
-  readDocument,
-  type Unreadable,
-  unreadable,
-} from "./read-document.ts"
+import type { DocumentKind, ReadDocument } from "./kind.ts"
+import { type ParsedText, parseDocument, type Unreadable, unreadable } from "./parsed-text.ts"
 import { heldToClock } from "./reader-clock.ts"
 import {
   firstFault,
@@ -107,6 +100,8 @@ export type FoldOptions = {
   readonly budgets?: boolean
   /** Is called with each document of a chain that verifies by itself. */
   readonly verified?: (line: number, document: ReadDocument) => void
+  /** The kinds of documents that are known. */
+  readonly kinds?: readonly DocumentKind[]
 }
 
 /**
@@ -117,7 +112,7 @@ export type FoldOptions = {
 export function foldExport(
   trusts: readonly TrustedKeys[],
   readAtMs?: number,
-  { budgets = false, verified }: FoldOptions = {},
+  { budgets = false, verified, kinds = KINDS }: FoldOptions = {},
 ): CompletenessFold {
   const problems = boundedList()
   const notes = boundedList()
@@ -135,11 +130,11 @@ export function foldExport(
     return failureSentence(report, expected)
   }
   const takeStatement = (line: number, read: ReadLine): void => {
-    if (read.document !== "export_statement") {
+    const { statement } = read
+    if (statement === undefined) {
       problems.add({ line, sentence: "an export begins with its statement, and this line is none" })
       return
     }
-    const statement = read.value
     const failure = failureOf(verifyRead(read, trusts), VERDICTS.export_statement)
     if (failure !== undefined) problems.add({ line, sentence: `the export statement ${failure}` })
     const trust = chooseTrust(statement.entry, trusts)
@@ -147,17 +142,15 @@ export function foldExport(
     current = { statement, service: trust?.service, trusts: trust === undefined ? trusts : [trust], documents }
   }
   const takeDocument = (line: number, read: ReadLine, { trusts: held, documents }: OpenExport): void => {
-    const document = chainDocument(read)
+    const document = read.inChain()
     if (document === undefined) {
-      problems.add({
-        line,
-        sentence: "this line is no document of a chain: no record, no opening or end of permits, and no admin event",
-      })
+      problems.add({ line, sentence: NO_CHAIN_DOCUMENT })
       return
     }
-    const place = document.kind === "record" ? { line, run_id: document.value.run.run_id } : { line }
-    const failure = failureOf(verifyRead(read, held, read.known), CHAIN_VERDICTS[document.kind])
-    const name = document.kind === "record" ? `run ${document.value.run.run_id}` : longName(document)
+    const { run_id, verdict, brief, long } = document
+    const place = run_id === undefined ? { line } : { line, run_id }
+    const failure = failureOf(verifyRead(read, held, read.known), verdict)
+    const name = run_id === undefined ? long : brief
     if (failure === undefined) verified?.(line, read)
     else problems.add({ ...place, sentence: `${name} ${failure}` })
     const found = documents.take(document, failure === undefined)
@@ -166,7 +159,7 @@ export function foldExport(
   }
   return {
     take: (line, text) => {
-      const read = readLine(text)
+      const read = readLine(text, kinds)
       if (first === "expected") {
         first = "unreadable" in read ? read : "taken"
         if (!("unreadable" in read)) takeStatement(line, read)
@@ -203,6 +196,9 @@ export function foldExport(
   }
 }
 
+const NO_CHAIN_DOCUMENT =
+  "this line is no document of a chain: no record, no opening or end of permits, and no admin event"
+
 /** Holds the first `PROBLEMS_MAX` and counts all. */
 function boundedList(): {
   readonly add: (problem: CompletenessProblem) => void
@@ -221,11 +217,11 @@ function boundedList(): {
 /** A document of a line, with the texts of its parts. */
 type ReadLine = ReadDocument & Pick<ParsedText, "known">
 
-function readLine(text: Uint8Array | undefined): ReadLine | Unreadable {
+function readLine(text: Uint8Array | undefined, kinds: readonly DocumentKind[]): ReadLine | Unreadable {
   if (text === undefined) return { unreadable: "it is longer than a document may be" }
   try {
     const parsed = parseDocument(text)
-    const read = readDocument(parsed)
+    const read = readDocument(parsed, kinds)
     return "unreadable" in read || parsed.known === undefined ? read : { ...read, known: parsed.known }
   } catch (error) {
     if (error instanceof StrictJsonError) return { unreadable: `not strict JSON: ${error.message}` }

@@ -1,8 +1,5 @@
-/** A short summary of a bundle or a run statement, for people. Nothing is checked here; the report says what was. */
-
-import { canonicalize } from "@runseal/canonical"
+/** A short summary of a record, for people. Nothing is checked here; the report says what was. */
 import { shownAct } from "../artifacts/act-section.ts"
-import type { AdminEvent } from "../artifacts/admin-event.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import {
@@ -12,59 +9,11 @@ import {
   type DeclaredSections,
   isShown,
 } from "../artifacts/declared-sections.ts"
-import type { Opening } from "../artifacts/opening.ts"
-import type { PermitEnd } from "../artifacts/permit-end.ts"
-import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
-import { parseDocument, readDocument } from "./read-document.ts"
-import { declaredOutputHash, endFacts } from "./record-facts.ts"
+import { type EvidenceLine, line } from "./evidence-line.ts"
+import { declaredOutputHash } from "./record-facts.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
-
-/** A fact: `label` for people, `key` for programs. */
-export type EvidenceLine = { readonly key: string; readonly label: string; readonly value: string }
-
-const LABELS: Readonly<Record<string, string>> = {
-  payload_hash: "payload SHA-256",
-  ai_output_hash: "AI output SHA-256",
-  declared_output_hash: "output SHA-256 as declared",
-  complete_record_entry: "complete-record entry",
-}
-const line = (key: string, value: string | number | undefined): readonly EvidenceLine[] =>
-  value === undefined ? [] : [{ key, label: LABELS[key] ?? key.replaceAll("_", " "), value: `${value}` }]
-
-/** The summary of a text that was verified; empty for other documents. @throws StrictJsonError when it is no JSON */
-export function evidenceOf(input: Uint8Array): readonly EvidenceLine[] {
-  const read = readDocument(parseDocument(input))
-  if ("unreadable" in read) return []
-  if (read.document === "run_statement") return statementSummary(read.value.statement)
-  if (read.document === "opening") return openingSummary(read.value)
-  if (read.document === "permit_end") return endSummary(read.value)
-  if (read.document === "admin_event") return eventSummary(read.value)
-  return read.document === "bundle" ? evidenceSummary(read.value.bundle) : []
-}
-
-function statementSummary({ subject, predicate }: RunStatement): readonly EvidenceLine[] {
-  const { anchors } = predicate
-  return [
-    ...line("run", predicate.run_id),
-    ...line("outcome", predicate.outcome_kind),
-    ...line("enforcement", predicate.enforcement),
-    ...line("created_at", predicate.created_at),
-    ...line("tenant", predicate.tenant_id),
-    ...line("program", predicate.program_id),
-    ...line("route", predicate.route_id),
-    ...line("region", predicate.execution_region),
-    ...line("payload_hash", predicate.payload_hash),
-    ...line("ai_output_hash", predicate.ai_output_hash),
-    ...line("policy_hash", predicate.policy_hash),
-    ...line("manifest_hash", predicate.manifest_hash),
-    ...line("receipt_hash", predicate.receipt_hash),
-    ...line("log_entry", anchors.pre_anchor?.log_index ?? anchors.receipt?.log_index),
-    ...line("complete_record_entry", anchors.complete_record.log_index),
-    ...line("bundle_hash", subject[0]?.digest.sha256),
-  ]
-}
 
 /** Labelled facts of the record in reading order. */
 export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
@@ -126,7 +75,7 @@ function actLines({ act: section }: Pick<Sections, "act">): readonly EvidenceLin
 }
 
 /** Which signature matched and where; beside a run that the match did not deny, that it was observed only. */
-function signatureMatch({
+export function signatureMatch({
   mcd_finding: match,
   policy_evaluation: evaluation,
 }: Pick<Sections, "mcd_finding" | "policy_evaluation">): string | undefined {
@@ -137,7 +86,8 @@ function signatureMatch({
 
 type DeclaredOf = DeclaredSections & { readonly closing?: DeclaredSection }
 
-const declaredStates = (sections: DeclaredOf): string =>
+/** Which declared sections are shown, withheld, or empty. */
+export const declaredStates = (sections: DeclaredOf): string =>
   CONTENT_NAMES.flatMap(name => {
     const section = sections[name]
     return section === undefined ? [] : [declaredState(section, name)]
@@ -162,60 +112,3 @@ function permitSummary({ sections: { permit, envelope, budget_snapshot } }: Bund
     ...line("reserved_tokens", budget_snapshot?.window?.reserved),
   ]
 }
-
-function openingSummary({ sections, reservation, leaf, entry, ...opening }: Opening): readonly EvidenceLine[] {
-  const { envelope, payload, policy_evaluation, mcd_finding } = sections
-  return [
-    ...line("permit", opening.permit_id),
-    ...line("permitted_at", envelope.admission_clock),
-    ...line("enforcement", envelope.enforcement),
-    ...line("audience", opening.audience),
-    ...line("expires_at", opening.expires_at),
-    ...line("close_by", opening.close_by),
-    ...line("redeem_required", opening.redeem_required === true ? "yes" : undefined),
-    ...line("tenant", opening.tenant_id),
-    ...line("program", envelope.program_id),
-    ...line("route", envelope.route_id),
-    ...line("region", envelope.execution_region),
-    ...line("payload_hash", payload.payload_hash),
-    ...line("policy_rule", policy_evaluation.fired_rule_id),
-    ...line("signature_match", signatureMatch({ policy_evaluation, ...(mcd_finding && { mcd_finding }) })),
-    ...line("reserved_tokens", reservation.tokens),
-    ...line("window_total_after", reservation.total_after),
-    ...line("declared_sections", declaredStates(sections)),
-    ...line("log_entry", entry.logIndex),
-    ...line("tenant_ordinal", leaf.tenant_ordinal),
-    ...line("opening_hash", opening.opening_hash),
-  ]
-}
-
-function endSummary(end: PermitEnd): readonly EvidenceLine[] {
-  const { tenant_id, reason, end_clock, openings, end_hash, leaf, entry } = end
-  const { ended } = endFacts(end)
-  return [
-    ...line("ended_at", end_clock),
-    ...line("reason", reason),
-    ...line("tenant", tenant_id),
-    ...line("permits", openings.length),
-    ...line("released_tokens", ended.released_tokens),
-    ...(ended.redeemed === 0
-      ? []
-      : [...line("redeemed_and_not_closed", ended.redeemed), ...line("charged_tokens", ended.charged_tokens)]),
-    ...line("log_entry", entry.logIndex),
-    ...line("tenant_ordinal", leaf.tenant_ordinal),
-    ...line("end_hash", end_hash),
-  ]
-}
-
-const eventSummary = ({ who, subject, leaf, entry, ...event }: AdminEvent): readonly EvidenceLine[] => [
-  ...line("done_at", event.event_clock),
-  ...line("action", event.action),
-  ...line("actor", who.name === undefined ? who.actor : `${who.actor} (${who.name})`),
-  ...line("subject", `${subject.kind} ${subject.id}`),
-  ...line("before", event.before && canonicalize(event.before)),
-  ...line("after", event.after && canonicalize(event.after)),
-  ...line("sealed_at", event.seal_clock),
-  ...line("log_entry", entry.logIndex),
-  ...line("tenant_ordinal", leaf.tenant_ordinal),
-  ...line("event_hash", event.event_hash),
-]

@@ -6,12 +6,12 @@
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
-import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { shown } from "../artifacts/declared-sections.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
+import type { Opening } from "../artifacts/opening.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
-import { type ChainDocument, chainAnchor, firstEntry, redemptionEntries } from "./chain-document.ts"
+import type { ChainDocument, Decided } from "./chain-document.ts"
 import { createIdentifierCheck } from "./export-identifiers.ts"
 import { type Compared, createPermitCheck, type PermitCheck } from "./export-permits.ts"
 import { createWindowCheck, type WindowAccount } from "./export-windows.ts"
@@ -20,7 +20,7 @@ type Comparison = {
   /** Compares the next document of the piece, which verifies by itself. @param name of it */
   readonly take: (document: ChainDocument, ordinal: number, name: string) => Compared
   /** Takes an opening from before the piece, which a record of the piece closes. */
-  readonly carry: (document: ChainDocument & { readonly kind: "opening" }, name: string) => readonly string[]
+  readonly carry: (document: ChainDocument, opening: Opening, name: string) => readonly string[]
   /** What only the end shows: whole sentences. @param whole whether every document of the chain was taken */
   readonly end: (whole: boolean) => readonly string[]
   readonly windows: () => readonly WindowAccount[]
@@ -61,11 +61,11 @@ export function compareDocuments(
         notes: [...linked.notes, ...changesOf(document, settings)],
       }
     },
-    carry: (document, name) => [
+    carry: (document, opening, name) => [
       ...order(document, name),
-      ...permits.open(document.value, false),
+      ...permits.open(opening, false),
       // No more of them than openings are remembered.
-      ...(permits.holds(document.value.permit_id) ? identifiers(document, 0, nameOf) : []),
+      ...(permits.holds(opening.permit_id) ? identifiers(document, 0, nameOf) : []),
       ...windows.take(document, name),
       ...policies(document, name),
     ],
@@ -86,14 +86,13 @@ type Linked = Compared & {
 }
 
 /** Compares a document with the openings before it. */
-function linkedBy(permits: PermitCheck, { kind, value }: ChainDocument): Linked {
-  if (kind === "opening") return { problems: permits.open(value, true), notes: [], known: false }
-  if (kind === "event") return { problems: [], notes: [], known: true }
-  if (kind === "end") return { problems: permits.end(value), notes: [], known: false }
-  const { permit } = value.sections
-  if (permit === undefined) return { problems: [], notes: [], known: false }
+function linkedBy(permits: PermitCheck, { opens, closes, ends }: ChainDocument): Linked {
+  if (opens !== undefined) return { problems: permits.open(opens, true), notes: [], known: false }
+  if (ends !== undefined) return { problems: permits.end(ends), notes: [], known: false }
+  const permit = closes?.sections.permit
+  if (closes === undefined || permit === undefined) return { problems: [], notes: [], known: false }
   const known = permits.holds(permit.permit_id)
-  return { ...permits.close(value, permit), known }
+  return { ...permits.close(closes, permit), known }
 }
 
 /** Settings that an operator may change from one document of a chain to the next. A change is reported, and nothing fails. */
@@ -107,34 +106,17 @@ const changesOf = (document: ChainDocument, settings: Map<string, number | strin
 
 type Settings = readonly (readonly [name: string, value: number | string | undefined])[]
 
-/** The settings that a document shows, by their names. Those of a close are its opening's, but for policy and signatures. */
-function settingsOf({ kind, value }: ChainDocument): Settings {
-  if (kind === "end" || kind === "event") return []
-  if (kind === "opening") {
-    const { policy_evaluation } = value.sections
-    return [...policySettings(policy_evaluation), ...budgetSettings(value.run_limit, value.reservation)]
-  }
-  const { policy_evaluation, budget_snapshot: budget, permit } = value.sections
-  const own = permit === undefined ? budgetSettings(budget?.run_limit, budget?.window) : []
-  return [...policySettings(policy_evaluation, value.attestation_gap_receipt), ...own]
+/** The settings that a document shows, by their names. */
+function settingsOf({ decided, budget }: ChainDocument): Settings {
+  const evaluation = decided?.sections.policy_evaluation
+  return [
+    ["policy", evaluation?.policy_hash ?? decided?.attestation_gap_receipt?.policy_hash],
+    ["signature library", evaluation?.signature_library_hash],
+    ["limit of tokens a run", budget?.run_limit],
+    ["seconds of a budget window", budget?.window?.window_seconds],
+    ["cap of tokens a window", budget?.window?.cap],
+  ]
 }
-
-const policySettings = (
-  evaluation: Bundle["sections"]["policy_evaluation"],
-  gap?: Bundle["attestation_gap_receipt"],
-): Settings => [
-  ["policy", evaluation?.policy_hash ?? gap?.policy_hash],
-  ["signature library", evaluation?.signature_library_hash],
-]
-
-const budgetSettings = (
-  runLimit: number | undefined,
-  window: { readonly window_seconds: number; readonly cap: number } | undefined,
-): Settings => [
-  ["limit of tokens a run", runLimit],
-  ["seconds of a budget window", window?.window_seconds],
-  ["cap of tokens a window", window?.cap],
-]
 
 // Compares the log entries of a chain's records with each other. A service gives run numbers, first entries and complete-record entries
 // in the order of the chain, and a log's time never goes back. So each new entry is compared with its few neighbours. Decision 0101.
@@ -176,14 +158,13 @@ function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): OrderCheck
   return (document, name) => {
     const problems: string[] = []
     const times: string[] = []
-    const run_id = document.kind === "record" ? document.value.run.run_id : undefined
+    const { run_id, firstEntry: first, anchor, redemptions } = document
     if (run_id !== undefined) {
       if (run !== undefined && run_id === run.id) problems.push(`has the run number of ${run.name}`)
       else if (run !== undefined && run_id < run.id) problems.push(`has a lower run number than ${run.name} before it`)
       run = { id: run_id, name }
     }
-    const first = firstEntry(document)
-    const last = chainAnchor(document)?.entry
+    const last = anchor?.entry
     if (first !== undefined) {
       const place = placeOf(first, name)
       const beside = between.around(place)
@@ -197,7 +178,7 @@ function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): OrderCheck
       if (place.index >= statement.index) problems.push("was logged after the statement that counts it")
       between.add(place)
     }
-    for (const redeemed of redemptionEntries(document)) {
+    for (const redeemed of redemptions) {
       times.push(...timeProblems(statement, placeOf(redeemed, `the redemption in ${name}`)))
       if (isForked(viewOf(claimOf(redeemed))))
         problems.push("holds a redemption that proves itself in another tree: the log was forked")
@@ -267,11 +248,6 @@ const REMEMBERED_FACTS_MAX = 32_768
 /** What is wrong with the policy and library of the next record: ends of sentences. @param name of the record, for later ones */
 type PolicyCheck = (document: ChainDocument, name: string) => readonly string[]
 
-/** What of a record or an opening was decided by a policy. */
-type Decided = Pick<Bundle, "attestation_gap_receipt"> & {
-  readonly sections: Pick<Bundle["sections"], "policy_evaluation" | "mcd_finding" | "attested_context">
-}
-
 /** One thing that a record says of a hashed document. */
 type Fact = {
   /** Hash and part of the document: what the fact is about. */
@@ -283,10 +259,9 @@ type Fact = {
 
 function createPolicyCheck(limit: number = REMEMBERED_FACTS_MAX): PolicyCheck {
   const known = new Map<string, { readonly value: string; readonly by: string }>()
-  return (document, record) => {
-    if (document.kind === "end" || document.kind === "event") return []
-    const bundle: Decided = document.value
-    const facts = [...policyFacts(bundle), ...requiredFacts(bundle), ...effectFacts(bundle), ...severityFacts(bundle)]
+  return ({ decided }, record) => {
+    if (decided === undefined) return []
+    const facts = [policyFacts, requiredFacts, effectFacts, severityFacts].flatMap(factsIn => factsIn(decided))
     return facts.flatMap(({ about, value, contradicts }) => {
       const first = known.get(about)
       if (first === undefined && known.size < limit) known.set(about, { value, by: record })

@@ -2,14 +2,7 @@
 import type { ChainLeaf } from "../artifacts/anchor.ts"
 import { type ChainPiece, chainPiece, type ExportStatement, isWholeChain } from "../artifacts/export-statement.ts"
 import { leafDigest } from "../formulas/leaves.ts"
-import {
-  briefName,
-  type ChainDocument,
-  chainAnchor,
-  chainClock,
-  longName,
-  redemptionEntries,
-} from "./chain-document.ts"
+import { type ChainDocument, COUNTS } from "./chain-document.ts"
 import { brokenRules } from "./contradictions.ts"
 import { compareDocuments } from "./export-contradictions.ts"
 import type { WindowAccount } from "./export-windows.ts"
@@ -21,12 +14,7 @@ type DocumentProblem = { readonly sentence: string; readonly tenant_ordinal?: nu
 type DocumentFindings = { readonly problems: readonly DocumentProblem[]; readonly notes: readonly DocumentProblem[] }
 
 /** Documents of the piece, each counted once. */
-export type PieceCounts = {
-  readonly records: number
-  readonly openings: number
-  readonly ends: number
-  readonly events: number
-}
+export type PieceCounts = Readonly<Record<ChainDocument["counted"], number>>
 
 export type DocumentsFold = {
   /** Takes the next document. It is compared with the others only if it `verifies` by itself. */
@@ -60,15 +48,15 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
   const gaps = ordinalGaps()
   const comparison = compareDocuments(statement, piece?.first_ordinal ?? 1, lists)
   const carried = foldCarried(comparison)
-  const counts = { record: 0, opening: 0, end: 0, event: 0 }
+  const counts = { records: 0, openings: 0, ends: 0, events: 0 }
   let next = piece?.first_ordinal ?? 1
   let before: LastDocument | undefined
   let outside = 0
   let unreported = 0
 
-  const behind = ({ kind }: ChainDocument, ordinal: number): string => {
+  const behind = ({ counted }: ChainDocument, ordinal: number): string => {
     if (!gaps.fill(ordinal)) return "is here again"
-    counts[kind]++
+    counts[counted]++
     return `is out of order, after document ${next - 1}`
   }
   const advance = (document: ChainDocument, here: LastDocument, within: ChainPiece): string[] => {
@@ -79,35 +67,35 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
       const end = tenant_ordinal === within.first_ordinal || tenant_ordinal === within.last_ordinal
       if (end) problems.push("ends the piece and was admitted outside the time asked for")
     }
-    counts[document.kind]++
-    if (document.kind === "end") unreported += redemptionEntries(document).length
+    counts[document.counted]++
+    if (document.ends !== undefined) unreported += document.redemptions.length
     next = tenant_ordinal + 1
     before = here
     return problems
   }
   return {
     take: (document, verifies) => {
-      const leaf = chainAnchor(document)?.leaf
+      const { brief, long: name } = document
+      const leaf = document.anchor?.leaf
       // Its own verification reports that the anchor is missing.
       if (leaf === undefined) return NOTHING
       const { tenant_ordinal } = leaf
-      const name = longName(document)
       const problemOf = (sentence: string): DocumentProblem => ({ sentence: `${name} ${sentence}`, tenant_ordinal })
       const only = (...sentences: readonly string[]): DocumentFindings => ({
         problems: sentences.map(problemOf),
         notes: [],
       })
       if (leaf.tenant_commitment !== statement.leaf.tenant_commitment)
-        return { problems: [{ sentence: `${briefName(document)} is a document of another tenant` }], notes: [] }
-      const isCarried = document.kind === "opening" && piece !== undefined && tenant_ordinal < piece.first_ordinal
+        return { problems: [{ sentence: `${brief} is a document of another tenant` }], notes: [] }
+      const isCarried = document.opens !== undefined && piece !== undefined && tenant_ordinal < piece.first_ordinal
       if (isCarried && before === undefined) return only(...carried.take(document, verifies, leaf, piece))
       if (piece === undefined || tenant_ordinal < piece.first_ordinal || tenant_ordinal > piece.last_ordinal)
         return only("is not of the piece that the statement speaks of")
       if (tenant_ordinal < next) return only(behind(document, tenant_ordinal))
-      const gap = { first: next, last: tenant_ordinal - 1, ...afterOf(before), before: briefName(document) }
+      const gap = { first: next, last: tenant_ordinal - 1, ...afterOf(before), before: brief }
       const skipped = tenant_ordinal > next && gaps.open(gap)
       const digest = verifies ? leafDigest(leaf) : undefined
-      const linked = advance(document, { leaf, brief: briefName(document), long: name, digest }, piece)
+      const linked = advance(document, { leaf, brief, long: name, digest }, piece)
       const compared = verifies ? comparison.take(document, tenant_ordinal, name) : NOTHING
       return {
         problems: [...(skipped ? [missing(skipped)] : []), ...[...linked, ...compared.problems].map(problemOf)],
@@ -120,10 +108,10 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
       const lacks = [...gaps.left(), ...tail].map(missing)
       // What is missing is reported already, and everything else follows from it.
       const whole = lacks.length === 0 && isWholeChain(statement.leaf)
-      const counted = lacks.length > 0 ? [] : countProblems(statement, countsOf(counts), comparison.open())
+      const counted = lacks.length > 0 ? [] : countProblems(statement, counts, comparison.open())
       return [...lacks, ...[...counted, ...comparison.end(whole)].map(sentence => ({ sentence }))]
     },
-    found: () => countsOf(counts),
+    found: () => ({ ...counts }),
     outside: () => outside,
     carried: carried.count,
     open: comparison.open,
@@ -145,7 +133,7 @@ function foldCarried({ carry }: ReturnType<typeof compareDocuments>) {
       const isInOrder = tenant_ordinal > last
       last = tenant_ordinal
       count++
-      if (document.kind !== "opening" || !verifies) return []
+      if (document.opens === undefined || !verifies) return []
       const isBefore = tenant_ordinal === piece.first_ordinal - 1
       const places = brokenRules([
         [isInOrder, "is here again, or out of order"],
@@ -154,17 +142,10 @@ function foldCarried({ carry }: ReturnType<typeof compareDocuments>) {
           "is another document than the one before the piece that the statement names",
         ],
       ])
-      return [...places, ...carry(document, longName(document))]
+      return [...places, ...carry(document, document.opens, document.long)]
     },
   }
 }
-
-const countsOf = ({ record, opening, end, event }: Record<ChainDocument["kind"], number>): PieceCounts => ({
-  records: record,
-  openings: opening,
-  ends: end,
-  events: event,
-})
 
 const afterOf = (before: LastDocument | undefined): Pick<OrdinalGap, "after"> =>
   before === undefined ? {} : { after: before.brief }
@@ -199,8 +180,7 @@ function linkProblems(
 
 /** What the statement counts otherwise, where every document of the piece is here. */
 function countProblems({ leaf }: ExportStatement, found: PieceCounts, open: number): readonly string[] {
-  const kinds = ["records", "openings", "ends", "events"] as const
-  const differ = kinds.filter(kind => found[kind] !== (leaf[kind] ?? 0))
+  const differ = COUNTS.filter(kind => found[kind] !== (leaf[kind] ?? 0))
   const { first_ordinal = 1, last_ordinal = 0, head_ordinal, open_permits } = leaf
   const toEnd = last_ordinal === head_ordinal
   const isOpenRight = !toEnd || (first_ordinal === 1 ? open === open_permits : open <= open_permits)
@@ -211,8 +191,7 @@ function countProblems({ leaf }: ExportStatement, found: PieceCounts, open: numb
 }
 
 /** Whether a document was admitted in the time asked for. Clocks have one spelling and sort as text. */
-function wasAskedFor(document: ChainDocument, { leaf: { from, to } }: ExportStatement): boolean {
-  const clock = chainClock(document)
+function wasAskedFor({ clock }: ChainDocument, { leaf: { from, to } }: ExportStatement): boolean {
   return (from === undefined || clock >= from) && (to === undefined || clock <= to)
 }
 

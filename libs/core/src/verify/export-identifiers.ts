@@ -17,9 +17,8 @@ type IdentifierCheck = (document: ChainDocument, place: number, nameOf: (place: 
 
 export function createIdentifierCheck(limit: number = REMEMBERED_RECORDS_MAX): IdentifierCheck {
   const tables = { "envelope id": firstPlaces(), nonce: firstPlaces(), "sequence id": firstPlaces() }
-  return ({ kind, value }, place, nameOf) => {
-    if (kind === "end" || kind === "event") return []
-    const { envelope } = value.sections
+  return ({ decided }, place, nameOf) => {
+    const envelope = decided?.sections.envelope
     if (envelope === undefined) return []
     const repeated = (what: keyof typeof tables, value: string): readonly string[] => {
       const digits = value.slice(value.indexOf("-") + 1)

@@ -4,25 +4,13 @@
  * between two spans there are movements that are in no document here.
  */
 import type { ExportedWindow } from "../artifacts/export-statement.ts"
-import { movedBy, redemptionOf } from "../artifacts/permit-end.ts"
-import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
-import type { MovementKind } from "../vocabulary/movement-kind.ts"
-import type { ChainDocument } from "./chain-document.ts"
+import type { ChainDocument, Movement, WindowName } from "./chain-document.ts"
 
 /** Spans that are remembered, some 100 bytes each; a further one is compared with these only. */
 const REMEMBERED_SPANS_MAX = 1_048_576
 /** Movements that are listed when a table of them is asked for; further ones are only counted. */
 export const LISTED_MOVEMENTS_MAX = 65_536
 
-/** Which window of the chain's tenant. */
-type WindowName = Pick<BudgetWindow, "window_seconds" | "window_start">
-
-type Movement = {
-  readonly kind: MovementKind
-  readonly ordinal: number
-  readonly tokens: number
-  readonly total_after: number
-}
 /** A movement as it is listed, with the document that has it. */
 export type ListedMovement = Movement & { readonly by: string }
 
@@ -83,8 +71,7 @@ export function createWindowCheck(exported: readonly ExportedWindow[], lists: bo
   for (const window of exported) windowOf(window)
   const facts = new Map(exported.map(window => [keyOf(window), window]))
   return {
-    take: (document, name) =>
-      movementsOf(document).flatMap(([window, movement]) => take(windowOf(window), movement, name)),
+    take: ({ movements }, name) => movements.flatMap(([window, movement]) => take(windowOf(window), movement, name)),
     end: whole =>
       [...windows].flatMap(([key, window]) => [
         ...statementProblems(window, facts.get(key)),
@@ -104,27 +91,6 @@ export function createWindowCheck(exported: readonly ExportedWindow[], lists: bo
 }
 
 const keyOf = ({ window_seconds, window_start }: WindowName): string => `${window_seconds} ${window_start}`
-
-/** The movements of a document, in the order in which they were made. */
-function movementsOf({ kind, value }: ChainDocument): readonly (readonly [WindowName, Movement])[] {
-  if (kind === "event") return []
-  if (kind === "end")
-    return value.openings.map(one => {
-      const kind = redemptionOf(one) === undefined ? "release" : "settle"
-      return [one, { ...one, kind, tokens: movedBy(one) }] as const
-    })
-  const window = kind === "opening" ? value.reservation : value.sections.budget_snapshot?.window
-  if (window?.ordinal === undefined) return []
-  const { ordinal, tokens, reserved, total_after } = window
-  if (kind === "opening") return [[window, { kind: "reserve", ordinal, tokens, total_after }]]
-  if (reserved === undefined) return [[window, { kind: "charge", ordinal, tokens, total_after }]]
-  const beyond = tokens - reserved
-  if (beyond <= 0) return [[window, { kind: "settle", ordinal, tokens: beyond, total_after }]]
-  return [
-    [window, { kind: "settle", ordinal: ordinal - 1, tokens: 0, total_after: total_after - beyond }],
-    [window, { kind: "charge", ordinal, tokens: beyond, total_after }],
-  ]
-}
 
 /** Puts a movement among the spans of its window. @param room whether another span may be remembered */
 function join(

@@ -1,6 +1,6 @@
 /** Compares a verified document with the reader's clock. The libraries have no clock: the program that reads passes its own. */
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "../vocabulary/scalars.ts"
-import type { Unreadable } from "./read-document.ts"
+import type { Unreadable } from "./parsed-text.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
 /**

@@ -10,16 +10,35 @@ import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import { RECEIPT_SCHEMAS, receiptClock } from "../artifacts/sealed-artifacts.ts"
 import { sealHash } from "../formulas/seal.ts"
 import type { ReceiptKey } from "../vocabulary/outcomes.ts"
-import { OUTCOMES, RECEIPT_KINDS } from "../vocabulary/outcomes.ts"
+import { OUTCOMES, RECEIPT_KEYS, RECEIPT_KINDS } from "../vocabulary/outcomes.ts"
 import { ordinalSchema } from "../vocabulary/scalars.ts"
 import { checkReceiptAnchor, chooseTrust, passedFirstAnchor } from "./anchor-check.ts"
+import type { SlottedAnchor } from "./anchor-slots.ts"
 import { receiptContradictions } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
+import { kindOf } from "./kind.ts"
+import { type Unreadable, unreadable } from "./parsed-text.ts"
 import { receiptFacts } from "./record-facts.ts"
 import { type Limitation, limitation, type Report, VERDICTS } from "./report.ts"
 
+export const RECEIPT = kindOf<ReceiptDocument>({
+  document: "receipt",
+  title: "Receipt",
+  genuine: "The receipt is genuine.",
+  recognizes: value => keyOf(value) !== undefined,
+  parse: parseReceiptDocument,
+  verify: verifyReceipt,
+  anchors: anchorsOf,
+})
+
+const keyOf = (value: JsonObject): ReceiptKey | undefined => RECEIPT_KEYS.find(name => Object.hasOwn(value, name))
+
+function anchorsOf({ receipt_anchor: anchor }: ReceiptDocument): readonly SlottedAnchor[] {
+  return anchor === undefined ? [] : [{ slot: "receipt", anchor }]
+}
+
 /** The answer of a receipt endpoint. */
-export type ReceiptDocument = {
+type ReceiptDocument = {
   readonly run_id: number
   readonly key: ReceiptKey
   readonly receipt: Receipt
@@ -34,7 +53,9 @@ const answerSchema = v.strictObject({
 })
 
 /** Reads the answer of a receipt endpoint. */
-export function parseReceiptDocument(value: JsonObject, key: ReceiptKey): Parsed<ReceiptDocument> {
+function parseReceiptDocument(value: JsonObject): Parsed<ReceiptDocument> | Unreadable {
+  const key = keyOf(value)
+  if (key === undefined) return unreadable("it holds no receipt")
   const { [key]: artifact, ...rest } = { ...value }
   const receipt = parseExact<Receipt>(RECEIPT_SCHEMAS[key], artifact)
   if (!receipt.ok) return { ok: false, problem: `${key}.${receipt.problem}` }
@@ -48,7 +69,7 @@ export function parseReceiptDocument(value: JsonObject, key: ReceiptKey): Parsed
 const NO_ENTRY = "the receipt carries no log entry"
 
 /** Verifies a receipt document against keys from outside it. Never throws. */
-export function verifyReceipt(document: ReceiptDocument, trusts: readonly TrustedKeys[]): Report {
+function verifyReceipt(document: ReceiptDocument, trusts: readonly TrustedKeys[]): Report {
   const { key, receipt, receipt_anchor: anchor, run_id } = document
   const outcome = RECEIPT_KINDS[key]
   const clock = receiptClock(receipt)
@@ -75,7 +96,7 @@ export function verifyReceipt(document: ReceiptDocument, trusts: readonly Truste
     explanation: explainReceipt(receipt),
     withheld: [],
     limitations: limitationsOf(anchor),
-    anchors: anchor === undefined ? [] : [{ slot: "receipt", anchor }],
+    anchors: anchorsOf(document),
   })
 }
 

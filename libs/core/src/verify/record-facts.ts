@@ -1,12 +1,9 @@
 /** The facts that a record states of its run. The report's verdict says whether they can be relied on. */
 import { isSha256Hex } from "@runseal/canonical"
-import type { AdminEvent } from "../artifacts/admin-event.ts"
 import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
 import { causeOf, type ExplainedSections, explainReceipt } from "../artifacts/explanation.ts"
-import type { Opening } from "../artifacts/opening.ts"
-import { type EndReason, type PermitEnd, redemptionOf, reservedBy } from "../artifacts/permit-end.ts"
+import type { EndReason } from "../artifacts/permit-end.ts"
 import type { ActFailureCode, ActOutcome } from "../artifacts/permit-sections.ts"
-import type { RunStatement } from "../artifacts/run-statement.ts"
 import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import { declaredView } from "../derivation/v2/declared-view.ts"
 import { member, textMember } from "../vocabulary/json-members.ts"
@@ -76,50 +73,6 @@ export type AdminFacts = {
   readonly done_at: string
 }
 
-/** The facts of an admin event. */
-export const eventFactsOf = ({ tenant_id, who, action, subject, event_clock }: AdminEvent): RecordFacts => ({
-  tenant_id,
-  event: { ...who, action, subject: `${subject.kind} ${subject.id}`, done_at: event_clock },
-})
-
-/** The facts of an opening. */
-export function openingFacts({ sections, entry, reservation, ...opening }: Opening): RecordFacts {
-  const { envelope, payload, policy_evaluation } = sections
-  const { tenant_id, permit_id, audience, expires_at, close_by } = opening
-  const { program_id, route_id, admission_clock: permitted_at } = envelope
-  const { policy_hash } = policy_evaluation
-  return {
-    ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash: payload.payload_hash }),
-    ...enforcementOf(envelope),
-    permit: {
-      permit_id,
-      permitted_at,
-      log_index: entry.logIndex,
-      reserved_tokens: reservation.tokens,
-      audience,
-      expires_at,
-      close_by,
-    },
-  }
-}
-
-/** The facts of an end. */
-export function endFacts({ tenant_id, reason, openings }: PermitEnd): RecordFacts & { readonly ended: EndFacts } {
-  const redeemed = openings.filter(ended => redemptionOf(ended) !== undefined)
-  const tokensOf = (some: PermitEnd["openings"]): number => some.reduce((sum, ended) => sum + reservedBy(ended), 0)
-  const charged_tokens = tokensOf(redeemed)
-  return {
-    tenant_id,
-    ended: {
-      reason,
-      permits: openings.length,
-      released_tokens: tokensOf(openings) - charged_tokens,
-      redeemed: redeemed.length,
-      charged_tokens,
-    },
-  }
-}
-
 /** What the record of a close states of its permit; undefined for any other. */
 function closeFacts({ sections: { permit, envelope, budget_snapshot } }: Bundle): PermitFacts | undefined {
   if (permit === undefined || envelope === undefined) return undefined
@@ -182,7 +135,15 @@ type FactsOfRun = Required<Pick<RecordFacts, "tenant_id" | "program_id" | "route
   readonly ai_output_hash?: string | undefined
 }
 
-const runFacts = ({ tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash }: FactsOfRun) => ({
+/** Members that every document of a run states. */
+export const runFacts = ({
+  tenant_id,
+  program_id,
+  route_id,
+  policy_hash,
+  payload_hash,
+  ai_output_hash,
+}: FactsOfRun) => ({
   tenant_id,
   program_id,
   route_id,
@@ -215,9 +176,3 @@ export function receiptFacts(receipt: Receipt, sections?: ExplainedSections): Re
       return { cause }
   }
 }
-
-/** The facts of a run statement, which states no cause. */
-export const statementFacts = ({ predicate }: RunStatement): RecordFacts => ({
-  ...runFacts(predicate),
-  ...enforcementOf(predicate),
-})

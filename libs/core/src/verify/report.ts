@@ -187,15 +187,8 @@ export const LIMITATION_CODES: readonly LimitationCode[] = Object.keys(LIMITATIO
 export const limitation = (code: LimitationCode): Limitation => ({ code, ...LIMITATIONS[code] })
 
 export type AnchorFacts = {
-  readonly slot:
-    | "pre_anchor"
-    | "receipt"
-    | "complete_record"
-    | "attestation"
-    | "export_statement"
-    | "opening"
-    | "permit_end"
-    | "admin_event"
+  /** Of a record one of its slots; of another document the name of its kind. */
+  readonly slot: string
   readonly leaf_version: string
   readonly log_index: string
   /** Unix seconds, decimal. */
@@ -218,15 +211,8 @@ export type KeyNote = {
 }
 
 export type Report = {
-  readonly document:
-    | "bundle"
-    | "receipt"
-    | "attestation"
-    | "export_statement"
-    | "opening"
-    | "permit_end"
-    | "admin_event"
-    | "run_statement"
+  /** The kind of the document: a row of `KINDS`. */
+  readonly document: string
   readonly verdict: Verdict
   readonly checks: readonly Check[]
   readonly first_failure?: CheckId

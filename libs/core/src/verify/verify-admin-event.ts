@@ -1,16 +1,46 @@
 /** Verifies an action of an administrator. docs/formats.md section 7.10. */
+import { canonicalize } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { AdminEvent } from "../artifacts/admin-event.ts"
+import { type AdminEvent, adminEventSchema } from "../artifacts/admin-event.ts"
+import { parseExact } from "../artifacts/parse-exact.ts"
 import { ADMIN_EVENT_FORM } from "../formulas/chain-forms.ts"
+import { ADMIN_EVENT_KIND } from "../vocabulary/versions.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
+import type { SlottedAnchor } from "./anchor-slots.ts"
 import { brokenRules } from "./contradictions.ts"
+import { type EvidenceLine, line } from "./evidence-line.ts"
 import { collectFindings, conclude } from "./examination.ts"
-import { eventFactsOf } from "./record-facts.ts"
+import { kindOf } from "./kind.ts"
+import type { RecordFacts } from "./record-facts.ts"
 import { chainRules, tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
-/** Verifies an event whose shape is known to be right, against keys from outside it. Never throws. */
-export function verifyAdminEvent(event: AdminEvent, trusts: readonly TrustedKeys[]): Report {
+export const ADMIN_EVENT = kindOf<AdminEvent>({
+  document: "admin_event",
+  title: "Admin event",
+  genuine: "The event is genuine.",
+  recognizes: ({ kind }) => kind === ADMIN_EVENT_KIND,
+  parse: value => parseExact(adminEventSchema, value),
+  verify: verifyAdminEvent,
+  anchors: anchorsOf,
+  evidence: evidenceOf,
+  named: event => ({ event }),
+  inChain: event => {
+    const brief = `event ${event.leaf.tenant_ordinal}`
+    return {
+      counted: "events",
+      verdict: VERDICTS.admin_event,
+      anchor: event,
+      clock: event.seal_clock,
+      brief,
+      long: `${brief} (${event.action})`,
+      redemptions: [],
+      movements: [],
+    }
+  },
+})
+
+function verifyAdminEvent(event: AdminEvent, trusts: readonly TrustedKeys[]): Report {
   const { leaf, entry, who, event_clock, seal_clock, event_hash } = event
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
@@ -43,9 +73,33 @@ export function verifyAdminEvent(event: AdminEvent, trusts: readonly TrustedKeys
       log_time: "logged within 600 s of the time at which it was sealed",
     },
     clock: seal_clock,
-    facts: eventFactsOf(event),
+    facts: factsOf(event),
     withheld: [],
     limitations: [limitation("operator_log"), limitation("event_clock"), limitation("chain_tail")],
-    anchors: [{ slot: "admin_event", anchor: { leaf, entry } }],
+    anchors: anchorsOf(event),
   })
+}
+
+function anchorsOf({ leaf, entry }: AdminEvent): readonly SlottedAnchor[] {
+  return [{ slot: "admin_event", anchor: { leaf, entry } }]
+}
+
+const factsOf = ({ tenant_id, who, action, subject, event_clock }: AdminEvent): RecordFacts => ({
+  tenant_id,
+  event: { ...who, action, subject: `${subject.kind} ${subject.id}`, done_at: event_clock },
+})
+
+function evidenceOf({ who, subject, leaf, entry, ...event }: AdminEvent): readonly EvidenceLine[] {
+  return [
+    ...line("done_at", event.event_clock),
+    ...line("action", event.action),
+    ...line("actor", who.name === undefined ? who.actor : `${who.actor} (${who.name})`),
+    ...line("subject", `${subject.kind} ${subject.id}`),
+    ...line("before", event.before && canonicalize(event.before)),
+    ...line("after", event.after && canonicalize(event.after)),
+    ...line("sealed_at", event.seal_clock),
+    ...line("log_entry", entry.logIndex),
+    ...line("tenant_ordinal", leaf.tenant_ordinal),
+    ...line("event_hash", event.event_hash),
+  ]
 }

@@ -6,12 +6,27 @@ import { attestationAnswerSchema, listedAttestationSchema } from "../artifacts/a
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
+import type { SlottedAnchor } from "./anchor-slots.ts"
 import { collectFindings, conclude, type Findings } from "./examination.ts"
+import { kindOf } from "./kind.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
+export const ATTESTATION = kindOf<AttestationDocument>({
+  document: "attestation",
+  title: "Attestation",
+  genuine: "The attestation is genuine.",
+  recognizes: value => Object.hasOwn(value, "attestation_id"),
+  parse: parseAttestation,
+  verify: verifyAttestation,
+  anchors: anchorsOf,
+})
+
 /** Reads the shape of an attestation in either form: only the answer of `POST /attest` has `ok`. */
-export const parseAttestation = (value: JsonObject): Parsed<AttestationDocument> =>
-  Object.hasOwn(value, "ok") ? parseExact(attestationAnswerSchema, value) : parseExact(listedAttestationSchema, value)
+function parseAttestation(value: JsonObject): Parsed<AttestationDocument> {
+  return Object.hasOwn(value, "ok")
+    ? parseExact(attestationAnswerSchema, value)
+    : parseExact(listedAttestationSchema, value)
+}
 
 /** The members that only a list has repeat leaf and entry. */
 function checkListed({ leaf, entry, ...listed }: ListedAttestation, findings: Findings): void {
@@ -22,7 +37,7 @@ function checkListed({ leaf, entry, ...listed }: ListedAttestation, findings: Fi
 }
 
 /** Verifies an attestation against keys from outside it. Its only time is the log's. Never throws. */
-export function verifyAttestation(document: AttestationDocument, trusts: readonly TrustedKeys[]): Report {
+function verifyAttestation(document: AttestationDocument, trusts: readonly TrustedKeys[]): Report {
   const { leaf, entry } = document
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
@@ -45,6 +60,10 @@ export function verifyAttestation(document: AttestationDocument, trusts: readonl
     },
     withheld: [],
     limitations: [limitation("operator_log"), limitation("declared_content")],
-    anchors: [{ slot: "attestation", anchor: { leaf, entry } }],
+    anchors: anchorsOf(document),
   })
+}
+
+function anchorsOf({ leaf, entry }: AttestationDocument): readonly SlottedAnchor[] {
+  return [{ slot: "attestation", anchor: { leaf, entry } }]
 }

@@ -1,17 +1,40 @@
 /** Verifies the statement at the head of an export, without the records. docs/formats.md section 7.7. */
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { chainPiece, type ExportedWindow, type ExportStatement } from "../artifacts/export-statement.ts"
+import {
+  chainPiece,
+  type ExportedWindow,
+  type ExportStatement,
+  exportStatementSchema,
+} from "../artifacts/export-statement.ts"
+import { parseExact } from "../artifacts/parse-exact.ts"
 import { windowsHash } from "../formulas/permit.ts"
 import { DEPLOYMENT_TENANT, ZERO_HASH } from "../vocabulary/scalars.ts"
+import { EXPORT_KIND } from "../vocabulary/versions.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
+import type { SlottedAnchor } from "./anchor-slots.ts"
 import { isBudgetWindow } from "./budgets.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { collectFindings, conclude } from "./examination.ts"
+import { kindOf } from "./kind.ts"
 import { tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
-/** Verifies a statement against keys from outside it. Never throws. */
-export function verifyExportStatement(statement: ExportStatement, trusts: readonly TrustedKeys[]): Report {
+export const EXPORT_STATEMENT = kindOf<ExportStatement>({
+  document: "export_statement",
+  title: "Export statement",
+  genuine: "The export statement is genuine.",
+  recognizes: ({ kind }) => kind === EXPORT_KIND,
+  parse: value => parseExact(exportStatementSchema, value),
+  verify: verifyExportStatement,
+  anchors: anchorsOf,
+  named: statement => ({ statement }),
+})
+
+function anchorsOf({ leaf, entry }: ExportStatement): readonly SlottedAnchor[] {
+  return [{ slot: "export_statement", anchor: { leaf, entry } }]
+}
+
+function verifyExportStatement(statement: ExportStatement, trusts: readonly TrustedKeys[]): Report {
   const { windows, leaf, entry } = statement
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
@@ -32,7 +55,7 @@ export function verifyExportStatement(statement: ExportStatement, trusts: readon
     clock: leaf.export_clock,
     withheld: [],
     limitations: [limitation("operator_log"), limitation("statement_alone"), limitation("second_chain")],
-    anchors: [{ slot: "export_statement", anchor: { leaf, entry } }],
+    anchors: anchorsOf(statement),
   })
 }
 

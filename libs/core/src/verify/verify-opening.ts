@@ -1,27 +1,80 @@
 /** Verifies the opening of a permit, without its close. docs/formats.md section 7.8. */
-import type { KnownTexts } from "@runseal/canonical"
+import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { shown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import {
   CLOSE_SECONDS_MAX,
   CLOSE_SECONDS_MIN,
   type Opening,
+  openingSchema,
   REDEEMED_VALID_SECONDS_MAX,
   VALID_SECONDS_MAX,
 } from "../artifacts/opening.ts"
+import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
 import { OPENING_FORM } from "../formulas/chain-forms.ts"
 import { permitId } from "../formulas/moment.ts"
-import { member } from "../vocabulary/json-members.ts"
+import { isObject, member } from "../vocabulary/json-members.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
+import { OPENING_KIND } from "../vocabulary/versions.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
+import type { SlottedAnchor } from "./anchor-slots.ts"
 import { movementRule } from "./budgets.ts"
+import type { ChainDocument } from "./chain-document.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { checkPolicyDecision } from "./decisions.ts"
+import { type EvidenceLine, line } from "./evidence-line.ts"
+import { declaredStates, signatureMatch } from "./evidence-summary.ts"
 import { collectFindings, conclude, type PassedChecks } from "./examination.ts"
+import { kindOf } from "./kind.ts"
 import { checkHeldSections, checkRequest, intactSections } from "./links.ts"
-import { openingFacts } from "./record-facts.ts"
+import { type Unreadable, unreadable } from "./parsed-text.ts"
+import { enforcementOf, type RecordFacts, runFacts } from "./record-facts.ts"
 import { chainRules, tenantRule } from "./record-places.ts"
 import { type Limitation, limitation, type Report, VERDICTS } from "./report.ts"
+
+export const OPENING = kindOf<Opening>({
+  document: "opening",
+  title: "Opening of a permit",
+  genuine: "The opening is genuine.",
+  recognizes: value => value.kind === OPENING_KIND || (isObject(value.opening) && Object.hasOwn(value, "permit_id")),
+  parse: value =>
+    value.kind !== OPENING_KIND && isObject(value.opening)
+      ? readPermitAnswer(value, value.opening)
+      : parseExact(openingSchema, value),
+  verify: verifyOpening,
+  anchors: anchorsOf,
+  evidence: evidenceOf,
+  named: opening => ({ opening }),
+  inChain: openingInChain,
+})
+
+/** The answer on a permit holds its sealed documents: its opening, and its end if nobody closed it. */
+const readPermitAnswer = (answer: JsonObject, opening: JsonObject): Parsed<Opening> | Unreadable =>
+  Object.hasOwn(answer, "end")
+    ? unreadable(
+        "this answer holds two documents of a permit: save its opening and its end each by itself, and verify both",
+      )
+    : parseExact(openingSchema, opening)
+
+/** As the comparisons of an export see it. */
+export function openingInChain(opening: Opening): ChainDocument {
+  const { sections, reservation: window, run_limit, leaf, permit_id } = opening
+  const { ordinal, tokens, total_after } = window
+  const brief = `opening ${leaf.tenant_ordinal}`
+  return {
+    counted: "openings",
+    verdict: VERDICTS.opening,
+    anchor: opening,
+    clock: sections.envelope.admission_clock,
+    brief,
+    long: `${brief} (${permit_id})`,
+    redemptions: [],
+    decided: opening,
+    budget: { run_limit, window },
+    movements: ordinal === undefined ? [] : [[window, { kind: "reserve", ordinal, tokens, total_after }]],
+    opens: opening,
+  }
+}
 
 /** Verifies an opening whose shape is known to be right, against keys from outside it. Never throws. */
 export function verifyOpening(opening: Opening, trusts: readonly TrustedKeys[], known?: KnownTexts): Report {
@@ -48,7 +101,7 @@ export function verifyOpening(opening: Opening, trusts: readonly TrustedKeys[], 
     facts: openingFacts(opening),
     withheld,
     limitations: limitationsOf(opening, withheld.length > 0),
-    anchors: [{ slot: "opening", anchor: { leaf, entry } }],
+    anchors: anchorsOf(opening),
   })
 }
 
@@ -135,3 +188,53 @@ const limitationsOf = ({ sections: { envelope } }: Opening, isWithheld: boolean)
   ...(envelope.enforcement === undefined ? [] : [limitation("observed_only")]),
   ...(isWithheld ? [limitation("withheld_section")] : []),
 ]
+
+function anchorsOf({ leaf, entry }: Opening): readonly SlottedAnchor[] {
+  return [{ slot: "opening", anchor: { leaf, entry } }]
+}
+
+function openingFacts({ sections, entry, reservation, ...opening }: Opening): RecordFacts {
+  const { envelope, payload, policy_evaluation } = sections
+  const { tenant_id, permit_id, audience, expires_at, close_by } = opening
+  const { program_id, route_id, admission_clock: permitted_at } = envelope
+  const { policy_hash } = policy_evaluation
+  return {
+    ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash: payload.payload_hash }),
+    ...enforcementOf(envelope),
+    permit: {
+      permit_id,
+      permitted_at,
+      log_index: entry.logIndex,
+      reserved_tokens: reservation.tokens,
+      audience,
+      expires_at,
+      close_by,
+    },
+  }
+}
+
+function evidenceOf({ sections, reservation, leaf, entry, ...opening }: Opening): readonly EvidenceLine[] {
+  const { envelope, payload, policy_evaluation, mcd_finding } = sections
+  return [
+    ...line("permit", opening.permit_id),
+    ...line("permitted_at", envelope.admission_clock),
+    ...line("enforcement", envelope.enforcement),
+    ...line("audience", opening.audience),
+    ...line("expires_at", opening.expires_at),
+    ...line("close_by", opening.close_by),
+    ...line("redeem_required", opening.redeem_required === true ? "yes" : undefined),
+    ...line("tenant", opening.tenant_id),
+    ...line("program", envelope.program_id),
+    ...line("route", envelope.route_id),
+    ...line("region", envelope.execution_region),
+    ...line("payload_hash", payload.payload_hash),
+    ...line("policy_rule", policy_evaluation.fired_rule_id),
+    ...line("signature_match", signatureMatch({ policy_evaluation, ...(mcd_finding && { mcd_finding }) })),
+    ...line("reserved_tokens", reservation.tokens),
+    ...line("window_total_after", reservation.total_after),
+    ...line("declared_sections", declaredStates(sections)),
+    ...line("log_entry", entry.logIndex),
+    ...line("tenant_ordinal", leaf.tenant_ordinal),
+    ...line("opening_hash", opening.opening_hash),
+  ]
+}

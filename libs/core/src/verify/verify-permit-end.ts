@@ -1,20 +1,61 @@
 /** Verifies the end of permits that nobody closed, without their openings. docs/formats.md section 7.9. */
+
+import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, viewOf } from "@runseal/log/entries/one-tree"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { type EndedOpening, movedBy, type PermitEnd, redemptionOf } from "../artifacts/permit-end.ts"
+import { parseExact } from "../artifacts/parse-exact.ts"
+import {
+  type EndedOpening,
+  movedBy,
+  type PermitEnd,
+  permitEndSchema,
+  redemptionOf,
+  reservedBy,
+} from "../artifacts/permit-end.ts"
 import { PERMIT_END_FORM } from "../formulas/chain-forms.ts"
+import { PERMIT_END_KIND } from "../vocabulary/versions.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
+import type { SlottedAnchor } from "./anchor-slots.ts"
 import { isBudgetWindow } from "./budgets.ts"
-import { redemptionEntries } from "./chain-document.ts"
+import type { ChainDocument, WindowMovement } from "./chain-document.ts"
 import { checkRedemption } from "./close.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
+import { type EvidenceLine, line } from "./evidence-line.ts"
 import { collectFindings, conclude } from "./examination.ts"
-import { endFacts } from "./record-facts.ts"
+import { kindOf } from "./kind.ts"
+import type { EndFacts, RecordFacts } from "./record-facts.ts"
 import { chainRules, isBetween, tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
-/** Verifies an end whose shape is known to be right, against keys from outside it. Never throws. */
-export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]): Report {
+export const PERMIT_END = kindOf<PermitEnd>({
+  document: "permit_end",
+  title: "End of permits",
+  genuine: "The end is genuine.",
+  recognizes: ({ kind }) => kind === PERMIT_END_KIND,
+  parse: value => parseExact(permitEndSchema, value),
+  verify: verifyPermitEnd,
+  anchors: anchorsOf,
+  evidence: evidenceOf,
+  inChain: endInChain,
+})
+
+/** As the comparisons of an export see it. */
+export function endInChain(end: PermitEnd): ChainDocument {
+  const brief = `end ${end.leaf.tenant_ordinal}`
+  return {
+    counted: "ends",
+    verdict: VERDICTS.permit_end,
+    anchor: end,
+    clock: end.end_clock,
+    brief,
+    long: brief,
+    redemptions: redemptionsOf(end),
+    movements: end.openings.map(movementOf),
+    ends: end,
+  }
+}
+
+function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]): Report {
   const { leaf, entry, end_clock, end_hash } = end
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
@@ -55,8 +96,8 @@ export function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]):
     facts: endFacts(end),
     withheld: [],
     limitations: [limitation("operator_log"), limitation("ended_openings")],
-    anchors: [{ slot: "permit_end", anchor: { leaf, entry } }],
-    redemptions: redemptionEntries({ kind: "end", value: end }),
+    anchors: anchorsOf(end),
+    redemptions: redemptionsOf(end),
   })
 }
 
@@ -110,3 +151,49 @@ const isAfter = (ended: EndedOpening, before: EndedOpening): boolean =>
   ended.ordinal === before.ordinal + 1
     ? ended.total_after === before.total_after + movedBy(ended)
     : ended.ordinal > before.ordinal
+
+function anchorsOf({ leaf, entry }: PermitEnd): readonly SlottedAnchor[] {
+  return [{ slot: "permit_end", anchor: { leaf, entry } }]
+}
+
+const redemptionsOf = ({ openings }: PermitEnd): readonly TransparencyLogEntry[] =>
+  openings.flatMap(ended => redemptionOf(ended)?.entry ?? [])
+
+function movementOf(ended: EndedOpening): WindowMovement {
+  const kind = redemptionOf(ended) === undefined ? "release" : "settle"
+  return [ended, { ...ended, kind, tokens: movedBy(ended) }]
+}
+
+function endFacts({ tenant_id, reason, openings }: PermitEnd): RecordFacts & { readonly ended: EndFacts } {
+  const redeemed = openings.filter(ended => redemptionOf(ended) !== undefined)
+  const tokensOf = (some: PermitEnd["openings"]): number => some.reduce((sum, ended) => sum + reservedBy(ended), 0)
+  const charged_tokens = tokensOf(redeemed)
+  return {
+    tenant_id,
+    ended: {
+      reason,
+      permits: openings.length,
+      released_tokens: tokensOf(openings) - charged_tokens,
+      redeemed: redeemed.length,
+      charged_tokens,
+    },
+  }
+}
+
+function evidenceOf(end: PermitEnd): readonly EvidenceLine[] {
+  const { tenant_id, reason, end_clock, openings, end_hash, leaf, entry } = end
+  const { ended } = endFacts(end)
+  return [
+    ...line("ended_at", end_clock),
+    ...line("reason", reason),
+    ...line("tenant", tenant_id),
+    ...line("permits", openings.length),
+    ...line("released_tokens", ended.released_tokens),
+    ...(ended.redeemed === 0
+      ? []
+      : [...line("redeemed_and_not_closed", ended.redeemed), ...line("charged_tokens", ended.charged_tokens)]),
+    ...line("log_entry", entry.logIndex),
+    ...line("tenant_ordinal", leaf.tenant_ordinal),
+    ...line("end_hash", end_hash),
+  ]
+}

@@ -13,9 +13,22 @@ import { isRefused, OUTCOMES, withMark } from "../vocabulary/outcomes.ts"
 import { clockSeconds } from "../vocabulary/scalars.ts"
 import { IN_TOTO_PAYLOAD_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
 import { brokenRules } from "./contradictions.ts"
+import { type EvidenceLine, line } from "./evidence-line.ts"
 import { collectFindings, conclude, type Findings } from "./examination.ts"
-import { statementFacts } from "./record-facts.ts"
+import { kindOf } from "./kind.ts"
+import { enforcementOf, type RecordFacts, runFacts } from "./record-facts.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
+
+export const RUN_STATEMENT = kindOf<EnvelopedStatement>({
+  document: "run_statement",
+  title: "Run statement",
+  genuine: "The service signed this statement; no log holds it.",
+  recognizes: value => Object.hasOwn(value, "payloadType"),
+  parse: parseRunStatement,
+  verify: verifyRunStatement,
+  anchors: () => [],
+  evidence: ({ statement }) => evidenceOf(statement),
+})
 
 /** An envelope with the statement in it. */
 export type EnvelopedStatement = {
@@ -55,8 +68,7 @@ export function statementKey(
   return undefined
 }
 
-/** Verifies a statement against keys from outside it. Never throws. */
-export function verifyRunStatement(enveloped: EnvelopedStatement, trusts: readonly TrustedKeys[]): Report {
+function verifyRunStatement(enveloped: EnvelopedStatement, trusts: readonly TrustedKeys[]): Report {
   const { envelope, statement, text } = enveloped
   const { run_id, outcome_kind, created_at } = statement.predicate
   const findings = collectFindings()
@@ -128,4 +140,32 @@ function contradictions({
     [outcome_kind !== "aivp_t4_halt" || ai_output_hash !== undefined, "a review that halted a run had an AI output"],
     [refusal || anchors.receipt === undefined, "only a refused run has a receipt anchor"],
   ])
+}
+
+/** The facts of a run statement, which states no cause. */
+const statementFacts = ({ predicate }: RunStatement): RecordFacts => ({
+  ...runFacts(predicate),
+  ...enforcementOf(predicate),
+})
+
+function evidenceOf({ subject, predicate }: RunStatement): readonly EvidenceLine[] {
+  const { anchors } = predicate
+  return [
+    ...line("run", predicate.run_id),
+    ...line("outcome", predicate.outcome_kind),
+    ...line("enforcement", predicate.enforcement),
+    ...line("created_at", predicate.created_at),
+    ...line("tenant", predicate.tenant_id),
+    ...line("program", predicate.program_id),
+    ...line("route", predicate.route_id),
+    ...line("region", predicate.execution_region),
+    ...line("payload_hash", predicate.payload_hash),
+    ...line("ai_output_hash", predicate.ai_output_hash),
+    ...line("policy_hash", predicate.policy_hash),
+    ...line("manifest_hash", predicate.manifest_hash),
+    ...line("receipt_hash", predicate.receipt_hash),
+    ...line("log_entry", anchors.pre_anchor?.log_index ?? anchors.receipt?.log_index),
+    ...line("complete_record_entry", anchors.complete_record.log_index),
+    ...line("bundle_hash", subject[0]?.digest.sha256),
+  ]
 }

@@ -1,7 +1,8 @@
 /** `POST /execute`, `/execute/verify-determinism` and `/dcae/verify`. */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import { isUnreadable, type Unreadable, verifyDocument } from "@runseal/core/verify/document"
+import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
+import type { Unreadable } from "@runseal/core/verify/parsed-text"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import { enforcementOf } from "@runseal/core/verify/record-facts"
 import { exitCode, type Report } from "@runseal/core/verify/report"

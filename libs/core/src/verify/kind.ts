@@ -1,0 +1,80 @@
+/** What a kind of document is to its readers: one row says how it is recognized, read, verified and shown. The rows are `KINDS`. */
+import type { JsonObject, KnownTexts } from "@runseal/canonical"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import type { AdminEvent } from "../artifacts/admin-event.ts"
+import type { ExportStatement } from "../artifacts/export-statement.ts"
+import type { Opening } from "../artifacts/opening.ts"
+import type { Parsed } from "../artifacts/parse-exact.ts"
+import type { SlottedAnchor } from "./anchor-slots.ts"
+import type { BundleForms } from "./bundle-forms.ts"
+import type { ChainDocument } from "./chain-document.ts"
+import type { EvidenceLine } from "./evidence-line.ts"
+import { type Unreadable, unreadable } from "./parsed-text.ts"
+import type { Report } from "./report.ts"
+
+/** The row of a kind, whatever its value is. */
+export type DocumentKind = {
+  /** As reports name it. */
+  readonly document: string
+  /** As the first line of a verification names it. */
+  readonly title: string
+  /** What the kind's good verdict means, as a sentence. */
+  readonly genuine: string
+  /** Whether a document is of this kind, by the members that only this kind has. */
+  readonly recognizes: (value: JsonObject) => boolean
+  /** Reads its shape. What it says is for the checks. */
+  readonly read: (value: JsonObject) => ReadDocument | Unreadable
+}
+
+/** A document whose shape is right, with what its kind does with it. */
+export type ReadDocument = ValueOfOneKind & {
+  readonly document: string
+  /** Against keys from outside it. Never throws. */
+  readonly verify: (trusts: readonly TrustedKeys[], known?: KnownTexts) => Report
+  /** Its anchors in the service's own log, in the order of its report. */
+  readonly anchors: () => readonly SlottedAnchor[]
+  /** Labelled facts in reading order, for people. Nothing is checked here. */
+  readonly evidence: () => readonly EvidenceLine[]
+  /** Undefined for a document of no chain. */
+  readonly inChain: () => ChainDocument | undefined
+}
+
+/** The values of kinds that programs speak of by name. */
+type ValueOfOneKind = {
+  readonly forms?: BundleForms
+  readonly opening?: Opening
+  readonly event?: AdminEvent
+  readonly statement?: ExportStatement
+}
+
+/** What a kind does with a value of its shape. */
+type Kind<Value> = Omit<DocumentKind, "read"> & {
+  readonly parse: (value: JsonObject) => Parsed<Value> | Unreadable
+  readonly verify: (value: Value, trusts: readonly TrustedKeys[], known?: KnownTexts) => Report
+  readonly anchors: (value: Value) => readonly SlottedAnchor[]
+  readonly evidence?: (value: Value) => readonly EvidenceLine[]
+  readonly inChain?: (value: Value) => ChainDocument
+  readonly named?: (value: Value) => ValueOfOneKind
+}
+
+/** The row of a kind. */
+export const kindOf = <Value>(kind: Kind<Value>): DocumentKind => ({
+  document: kind.document,
+  title: kind.title,
+  genuine: kind.genuine,
+  recognizes: kind.recognizes,
+  read: json => {
+    const parsed = kind.parse(json)
+    if ("unreadable" in parsed) return parsed
+    if (!parsed.ok) return unreadable(parsed.problem)
+    const { value } = parsed
+    return {
+      ...kind.named?.(value),
+      document: kind.document,
+      verify: (trusts, known) => kind.verify(value, trusts, known),
+      anchors: () => kind.anchors(value),
+      evidence: () => kind.evidence?.(value) ?? [],
+      inChain: () => kind.inChain?.(value),
+    }
+  },
+})
