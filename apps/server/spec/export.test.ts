@@ -1,5 +1,6 @@
 /** `GET /runs/export` and docs/formats.md sections 7.7 and 13: what a caller gets, and what it proves to an auditor. */
 import { digest, type JsonObject, utf8Encode } from "@runseal/canonical"
+import { tenantOf } from "@runseal/core/seal/tenant-chain"
 import { readBundle } from "@runseal/core/verify/bundle-forms"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import { parseTrust } from "@runseal/log/trust/trust-document"
@@ -7,7 +8,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../src/app.ts"
 import { EXPORTS_PER_CALLER_MAX } from "../src/sealing/exports.ts"
-import { draftExport, stateExports } from "../src/sealing/seal-export-statement.ts"
+import { draftExport, stateExport } from "../src/sealing/seal-export-statement.ts"
 import { lockTenants } from "../src/store/tables/tenants.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint, type RequestTarget } from "./harness/key-holders.ts"
@@ -209,14 +210,15 @@ eachDatabase("exports", open => {
     await service().execute(request())
     const statements = await service().db.transaction(async tx => {
       const tenants = await lockTenants(tx, [{ ...tenant, salt: "0".repeat(64) }])
-      return stateExports(tx, [until, since, past], tenants, error => expect.unreachable(String(error)))
+      const head = tenantOf(tenants, tenant.tenant_id)
+      return Promise.all([until, since, past].map(draft => stateExport(tx, draft, head)))
     })
     const [, ...all] = await exported(service())
     const leaves = all.map(line => objectAt(Object(readBundle(JSON.parse(line))), "anchors", "complete_record", "leaf"))
     const [before, third, last] = leaves.slice(-3)
     const count = leaves.length
     const head = { head_ordinal: count, head: digest(last!) }
-    const [first, second, unchanged] = statements.map(statement => statement?.leaf)
+    const [first, second, unchanged] = statements.map(({ leaf }) => leaf)
     expect(first).toMatchObject({ ...head, first_ordinal: 1, last_ordinal: count - 1, last_record: digest(third!) })
     expect(second).toMatchObject({
       ...head,

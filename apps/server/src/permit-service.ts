@@ -19,14 +19,12 @@ import type { Policies } from "./policy-service.ts"
 import { type NoteFailure, reportingFailures } from "./reported-failures.ts"
 import type { SealedRun } from "./sealing/batch.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
+import type { OpenedPermit } from "./sealing/seal-permits.ts"
 import type { Sealer } from "./sealing/sealer.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
 import { readSigningKeys } from "./store/tables/signing-keys.ts"
 import type { ReportFault } from "./telemetry.ts"
-
-/** What the opening of a permit came to. */
-export type OpenedPermit = { readonly opening: Opening } | { readonly refused: SealedRun }
 
 /** An open permit, as its owner closes it. */
 export type ClosedPermit = {
@@ -98,8 +96,7 @@ export function openPermits({
         const pending = await openPermit(submission, asked, mint(), context)
         if ("outcome_kind" in pending) noteFailure(pending)
         if ("outcome_kind" in pending) return { refused: await sealer.seal(pending, claim) }
-        const opened = await sealer.openPermit(pending, claim).catch(refusedAs("reserve_tokens"))
-        return "refused" in opened ? opened : { opening: opened.opening.document }
+        return sealer.openPermit(pending, claim).catch(refusedAs("reserve_tokens"))
       }
       const refusedRun = (made: OpenedPermit): SealedRun | undefined => ("refused" in made ? made.refused : undefined)
       return reportingFailures("open permit", reportFault, request_id, work, refusedRun)

@@ -22,8 +22,8 @@ const FAULTS: readonly Fault[] = [
     changes: [
       {
         file: "sealing/commit-batch.ts",
-        from: "      return batch\n",
-        to: "      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })\n      return batch\n",
+        from: "      return { batch, answers",
+        to: "      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })\n      return { batch, answers",
       },
     ],
     found: /remembered before they are committed/,
@@ -91,8 +91,8 @@ const FAULTS: readonly Fault[] = [
   {
     name: "a batch neither locks idempotency keys nor looks at them",
     changes: [
-      { file: "sealing/commit-batch.ts", from: "lockClaims(tx, work, context.nowMs())", to: "new Map()" },
-      { file: "sealing/commit-batch.ts", from: "withoutTaken(work, keys)", to: "work" },
+      { file: "sealing/commit-batch.ts", from: "lockClaims(tx, items, context.nowMs())", to: "new Map()" },
+      { file: "sealing/commit-batch.ts", from: "withoutTaken(items, keys)", to: "items" },
     ],
     found: /has one key and \d records/,
   },

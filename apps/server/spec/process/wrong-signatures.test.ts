@@ -15,7 +15,7 @@ import { growLog } from "../../src/keys/log-builder.ts"
 import { trustDocument, trustedKeysOf } from "../../src/keys/published-trust.ts"
 import type { Batch } from "../../src/sealing/batch.ts"
 import { openOwnVerification } from "../../src/sealing/own-verification.ts"
-import { attestationDraft } from "../../src/sealing/seal-attestation.ts"
+import { attestationDraft, attestationItem } from "../../src/sealing/seal-attestation.ts"
 import { buildBatch } from "../../src/sealing/seal-batch.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
 import { expectRefused } from "../harness/read-answer.ts"
@@ -97,14 +97,18 @@ test("one wrong signature of a batch is stored unless it is the sample, is found
     time: TIME,
     now: TIME * 1000,
   }
-  const batch: Batch = await buildBatch({ drafts: [], attestations }, start, {
+  const attempts = attestations.map(draft => {
+    const item = attestationItem(draft, undefined, () => undefined)
+    return { item, open: item.open }
+  })
+  const batch: Batch = await buildBatch(attempts, start, {
     log: verification.log,
     verify: verification.verify,
     trust,
     reportFault: () => undefined,
     watch: WATCH,
   })
-  const sealed = batch.attestations.filter(one => one !== undefined).length
+  const sealed = batch.sealed.length
   // One in forty times the wrong one is the sample, and is not sealed at all.
   expect([ATTESTATIONS, ATTESTATIONS - 1]).toContain(sealed)
   if (sealed < ATTESTATIONS) return

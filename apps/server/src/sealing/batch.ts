@@ -1,30 +1,29 @@
-/** What a batch is built from, and what becomes of it. */
+/**
+ * What a batch is built from, and what becomes of it. An item of the queue says what it locks and how it is built; what it became says what is
+ * written and who is answered. Every kind of item goes through a batch in the same steps: `seal-batch.ts`.
+ */
+import type { Anchor, Leaf } from "@runseal/core/artifacts/anchor"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
-import type { Opening } from "@runseal/core/artifacts/opening"
-import type { PermitEnd } from "@runseal/core/artifacts/permit-end"
 import type { Draft } from "@runseal/core/seal/draft"
 import type { PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
-import {
-  NO_PERMITS,
-  type PendingEnd,
-  type PermitLocks,
-  type PermitWork,
-} from "@runseal/core/seal/permits/settle-permits"
-import type { PendingOpening } from "@runseal/core/seal/pipeline"
+import type { Book, PermitLocks } from "@runseal/core/seal/permits/settle-permits"
+import type { WindowKey } from "@runseal/core/seal/permits/windows"
 import type { StageFault, Watch } from "@runseal/core/seal/stage-failure"
 import type { TenantHead } from "@runseal/core/seal/tenant-chain"
+import type { Tenant } from "@runseal/core/wire/submission"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { LogIdentity } from "../keys/embedded-log.ts"
+import type { AppendedLeaf, LogIdentity, WrittenLeaf } from "../keys/embedded-log.ts"
 import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import type { Tx } from "../store/driver/session.ts"
+import type { SealedEventRow } from "../store/tables/admin-events.ts"
+import type { AttestationRow } from "../store/tables/attestations-table.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
-import type { TenantWindowRow, TokenMovementRow } from "../store/tables/tenant-windows.ts"
-import type { ReportFault } from "../telemetry.ts"
-import type { Failed } from "./batch-steps.ts"
-import type { AttestationDraft, SealedAttestation } from "./seal-attestation.ts"
-import type { DueEvent, SealedEvent } from "./seal-events.ts"
-import type { ExportDraft, SealedStatement, StatementDraft } from "./seal-export-statement.ts"
-import type { VerifyTexts } from "./verification.ts"
+import type { NewPermitEndRow } from "../store/tables/permit-ends.ts"
+import type { NewPermitRow, PermitOutcome } from "../store/tables/permits-table.ts"
+import type { TermsOfRun } from "../store/tables/run-terms.ts"
+import type { NewRunRow } from "../store/tables/runs-table.ts"
+import type { ReportFault, Telemetry } from "../telemetry.ts"
+import type { FinishedText, VerifyTexts } from "./verification.ts"
 
 export type BatchContext = {
   readonly log: LogIdentity
@@ -37,20 +36,7 @@ export type BatchContext = {
   readonly watch: Watch
 }
 
-/** The items of a batch. */
-export type BatchWork = {
-  readonly drafts: readonly Draft[]
-  readonly attestations: readonly AttestationDraft[]
-  readonly exports?: readonly ExportDraft[]
-  readonly permits?: PermitWork
-  /** Whether admin events are due: the batch takes those that are stored, in their order. */
-  readonly events?: boolean
-  /** An act of an administrator, which is done in the batch's transaction and records its own event. */
-  readonly act?: (tx: Tx) => Promise<void>
-  /** Items that came under an idempotency key. */
-  readonly keyed?: readonly KeyedItem[]
-}
-
+/** What the batch has locked and read. */
 export type BatchStart = {
   readonly frontier: LogFrontier
   readonly next_run_id: number
@@ -65,90 +51,190 @@ export type BatchStart = {
   readonly now: number
 }
 
+// The items, as they wait in the queue. An item is never changed, and holds nothing of a batch: it can be built as often as need be.
+
+/**
+ * Kinds of items, in the order in which a round opens them. Closes come before ends, and both before redemptions: a permit that is over is
+ * not redeemed. Openings come after all of these: what is given back can be reserved again.
+ */
+export const ITEM_KINDS = [
+  "export",
+  "run",
+  "close",
+  "end",
+  "redemption",
+  "opening",
+  "event",
+  "attestation",
+  "events",
+  "act",
+] as const
+
+/** What an item locks, and what is counted for it behind the lock of the log's head. */
+export type Locks = {
+  /** Whose chain it is sealed into, or states. */
+  readonly tenant?: Tenant
+  /** Id of the API key whose attestations are counted. */
+  readonly attests?: number
+  /** Id of the API key that is held against its revocation, and whose permits are counted. */
+  readonly opens?: number
+  /** The window of its reservation. */
+  readonly window?: WindowKey
+  /** Permits that it closes or ends, with their windows. */
+  readonly settles?: readonly string[]
+  /** The permit that it redeems. */
+  readonly redeems?: string
+}
+
+/** What it becomes in a round. @param fault of a run that failed in a round before: it is a stage_error now. Whatever it throws is the item's refusal */
+export type Open = (round: Round, fault?: StageFault) => Part
+
+export type Item = {
+  readonly kind: (typeof ITEM_KINDS)[number]
+  readonly locks: Locks
+  /** Bytes of canonical text that its sections have; 0 for what has none. */
+  readonly bytes: number
+  /** Of an item under an idempotency key. */
+  readonly claim?: KeyClaim | undefined
+  /** The charge that its record shows and that moves with its key; "" when there is none. */
+  readonly charge_id: string
+} & (
+  | { readonly open: Open }
+  /** Says what it is only behind the locks. Where it reads what is corrupt, it is refused alone. */
+  | { readonly read: (tx: Tx, tenants: ReadonlyMap<string, TenantHead>) => Promise<Open> }
+  /** That admin events are due: the batch takes those that are stored, in their order. */
+  | { readonly eventsSealed: (count: number) => void }
+  /** An act of an administrator, alone in its batch. It is done in the batch's transaction and records its own event. Gives how it is answered */
+  | { readonly act: (tx: Tx) => Promise<() => void> }
+)
+
+/** An item that says at once what it is. */
+export type OpenItem = Item & { readonly open: Open }
+
+/** An item that the rounds of a batch build. */
+export type Attempt = {
+  readonly item: Item
+  readonly open: Open
+  readonly fault?: StageFault
+}
+
+// The steps of an item in a round: a leaf before the records where it has one, its document's leaf, its document.
+
+/** What the items of a round share. */
+export type Round = {
+  readonly start: BatchStart
+  readonly context: Pick<BatchContext, "trust" | "watch">
+  /** What its permits move. */
+  readonly book: Book
+  /** The chains, as the documents so far have moved their heads. */
+  readonly tenants: Map<string, TenantHead>
+  readonly nextRunId: () => number
+  /** The ordinal of an owner's next attestation. */
+  readonly nextAttestation: (owner: number) => number
+  /** Appends a leaf that was signed. */
+  readonly append: <L extends Leaf>(leaf: L) => AppendedLeaf<L>
+  /** The anchor of a leaf under the head behind the leaves that come before the records. */
+  readonly firstAnchor: <L extends Leaf>(appended: AppendedLeaf<L>) => Anchor<L>
+  /** The anchor of a leaf under the last head of the round. */
+  readonly anchor: <L extends Leaf>(appended: AppendedLeaf<L>) => Anchor<L>
+}
+
+/**
+ * Where things are in the log, in this order. A statement describes exactly the documents that come before it, so that it is the first. The
+ * documents of a tenant's chain are appended in the order of the chain.
+ */
+export const LOG_PLACES = [
+  "statement",
+  "run",
+  "close",
+  "refused opening",
+  "opening",
+  "end",
+  "event",
+  "redemption",
+  "attestation",
+] as const
+
+/** An item in a round. A step that throws fails its item alone. */
+export type Part = {
+  readonly place: (typeof LOG_PLACES)[number]
+  /** The run that it seals: one that fails is tried again as a stage_error. */
+  readonly draft?: Draft
+  readonly before: () => Leafed<Chain>
+}
+/** Gives the document its place in its chain. */
+export type Chain = () => Leafed<Make>
+/** Makes the document under the last head. */
+export type Make = () => Made
+
+/** A step with the leaf that is signed for it, where it has one, and the step after the leaf is in the log. */
+export type Leafed<Next> = { readonly written?: WrittenLeaf; readonly append: () => Next }
+
+export const withoutLeaf = <Next>(next: Next): Leafed<Next> => ({ append: () => next })
+
+export const leafed = <L extends Leaf, Next>(
+  { append }: Round,
+  { leaf, bytes }: WrittenLeaf<L>,
+  next: (appended: AppendedLeaf<L>) => Next,
+): Leafed<Next> => ({ written: { leaf, bytes }, append: () => next(append(leaf)) })
+
+/** What was made of an item, before it is verified. */
+export type Made = {
+  /** Absent for what is verified already. */
+  readonly document?: Pick<FinishedText, "text" | "verdict" | "pack">
+  /** @param packed the document as it is stored, where that was asked for */
+  readonly seal: (packed: Uint8Array | undefined) => Sealed
+}
+
+// What became of a batch.
+
+/** A run as it was sealed. */
 export type SealedRun = {
   readonly draft: Draft
   readonly bundle: Bundle
   /** The UTF-8 bytes of the bundle's canonical text, as served. */
   readonly text: Uint8Array
-  /** The text as it is stored; absent when it is not packed yet. */
-  readonly packed?: Uint8Array
-  readonly tenant_ordinal: number
-  /** 1, 2, 3 … among the runs of the tenant. */
-  readonly owner_ordinal: number
-  /** Of its complete-record leaf. */
-  readonly leaf_digest: string
+}
+
+/** An item that was sealed. */
+export type Sealed = {
+  readonly rows: Rows
+  /** The id that its idempotency key names: of a run its number. */
+  readonly record_id: string
+} & Answered
+
+/** How an item is answered once its batch is committed and the log's head is remembered. */
+export type Answered = {
+  /** What was sealed, for the metrics. */
+  readonly counted: readonly SealedName[]
+  readonly acknowledge: () => void
+}
+export type SealedName = Parameters<Telemetry["sealed"]>[0]
+
+export type Outcome = Sealed | { readonly refusal: unknown }
+
+/** The rows that an item writes. */
+export type Rows = {
+  readonly run?: { readonly row: NewRunRow; readonly terms: TermsOfRun }
+  /** Its owner's next ordinal is given to it when the batch is written. */
+  readonly permit?: Omit<NewPermitRow, "owner_ordinal">
+  readonly permit_end?: NewPermitEndRow
+  /** What became of permits that were open. */
+  readonly settled?: readonly PermitOutcome[]
+  readonly redemption?: PermitRedemption
+  readonly attestation?: AttestationRow
+  readonly event?: SealedEventRow
 }
 
 export type Batch = {
-  /** In the order of the drafts, then of the closes, then of the openings; undefined for one that is refused, and for one that is opened. */
-  readonly runs: readonly (SealedRun | undefined)[]
-  /** In the order of the openings; undefined for one that is refused. */
-  readonly openings: readonly (SealedOpening | undefined)[]
-  /** In the order of the ends; undefined for one that is refused. */
-  readonly ends: readonly (SealedEnd | undefined)[]
-  /** In the order of the redemptions; undefined for one that is refused. */
-  readonly redemptions: readonly (PermitRedemption | undefined)[]
-  readonly refusals: Readonly<Record<keyof PermitWork, Refusals>>
-  /** What permits moved in the windows. */
-  readonly movements: readonly TokenMovementRow[]
-  readonly windows: readonly TenantWindowRow[]
-  /** Admin events, in the order of their ordinals. */
-  readonly events: readonly SealedEvent[]
-  /** In the order of the attestations; undefined for one that is refused. */
-  readonly attestations: readonly (SealedAttestation | undefined)[]
-  /** In the order of the exports; undefined for one that is refused. */
-  readonly statements: readonly (SealedStatement | undefined)[]
+  /** Items that were sealed, in the order of the log. */
+  readonly sealed: readonly (Sealed & { readonly item: Item })[]
+  /** What became of each item; nothing for one that failed and is refused alone. */
+  readonly outcomes: ReadonlyMap<Item, Outcome>
+  /** What permits moved in the windows, and the windows as they are afterwards. */
+  readonly book: Pick<Book, "movements" | "moved">
   /** Every entry appended, in log order. */
   readonly entries: readonly { readonly index: number; readonly body: string }[]
   readonly tenants: ReadonlyMap<string, TenantHead>
   readonly log: LogBuilder
-}
-
-/** The items still to be sealed; undefined at the index of an item that is refused. */
-export type Round = {
-  readonly drafts: readonly (Draft | undefined)[]
-  readonly attestations: readonly (AttestationDraft | undefined)[]
-  /** Of exports: each describes its tenant's chain before the batch. */
-  readonly statements?: readonly (StatementDraft | undefined)[]
-  readonly permits?: PermitWork
-  /** Admin events, in the order of their ordinals. */
-  readonly due?: readonly DueEvent[]
-  /** Of runs that come of permits and failed in a round before, by their index among the batch's runs: each is a stage_error now. */
-  readonly faults?: ReadonlyMap<number, StageFault>
-}
-
-/** Where among the batch's runs those of its permits are. */
-export const permitRuns = ({ drafts, permits = NO_PERMITS }: Pick<Round, "drafts" | "permits">) => ({
-  close: (at: number): number => drafts.length + at,
-  opening: (at: number): number => drafts.length + permits.closes.length + at,
-})
-
-/** Why items of a round could not be sealed, by index. */
-export type Failures = Readonly<
-  Record<"runs" | "attestations" | "statements" | "openings" | "ends" | "redemptions" | "events", Failed>
->
-
-export type SealedOpening = ChainDocument & { readonly pending: PendingOpening; readonly document: Opening }
-
-export type SealedEnd = ChainDocument & { readonly pending: PendingEnd; readonly document: PermitEnd }
-
-/** An item of a batch under a key, by its index among those of its kind. */
-export type KeyedItem = {
-  readonly kind: "run" | "attestation" | "opening" | "close"
-  readonly at: number
-  readonly claim: KeyClaim
-}
-
-/** Why items of permits were refused, by index: what their callers get. */
-type Refusals = ReadonlyMap<number, unknown>
-
-/** A document of a permit with its place in the log and in its tenant's chain. */
-export type ChainDocument = {
-  /** The document's UTF-8 bytes, as served. */
-  readonly text: Uint8Array
-  /** The text as it is stored; absent when it is not packed yet. */
-  readonly packed?: Uint8Array
-  readonly tenant_ordinal: number
-  readonly leaf_digest: string
-  readonly log_index: number
 }

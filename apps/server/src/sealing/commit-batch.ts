@@ -1,14 +1,8 @@
 /** Commits a batch. Everything that its items depend on is locked first, always in the order of `docs/architecture.md`, "Locks". */
 import { randomBytes } from "node:crypto"
-import { equalBytes, type JsonObject, type JsonValue } from "@runseal/canonical"
-import { receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
-import { type DeclaredSection, isShown } from "@runseal/core/artifacts/declared-sections"
-import { explainReceipt } from "@runseal/core/artifacts/explanation"
-import { recordFindings } from "@runseal/core/artifacts/record-findings"
-import type { Sections } from "@runseal/core/artifacts/sections"
-import type { Draft } from "@runseal/core/seal/draft"
-import { NO_PERMITS, type PermitLocks } from "@runseal/core/seal/permits/settle-permits"
-import { member, textMember } from "@runseal/core/vocabulary/json-members"
+import { equalBytes } from "@runseal/canonical"
+import type { PermitLocks } from "@runseal/core/seal/permits/settle-permits"
+import type { TenantHead } from "@runseal/core/seal/tenant-chain"
 import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { SealingHeads } from "../heads/heads.ts"
 import type { LogIdentity } from "../keys/embedded-log.ts"
@@ -18,23 +12,20 @@ import type { Upstream } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError, storeErrorFrom } from "../store/driver/store-errors.ts"
 import { sentTogether } from "../store/driver/transaction.ts"
-import { dueEvents, hasDueEvents } from "../store/tables/admin-events.ts"
-import { type AttestationRow, countAttestations, insertAttestations } from "../store/tables/attestations-table.ts"
-import { packBundle } from "../store/tables/bundle-text.ts"
+import { dueEvents, hasDueEvents, sealEventRows } from "../store/tables/admin-events.ts"
+import { countAttestations, insertAttestations } from "../store/tables/attestations-table.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import { countOutcomes } from "../store/tables/outcome-counts.ts"
-import { insertTerms, type RunTerm, type TermField, type TermsOfRun } from "../store/tables/run-terms.ts"
-import { findingsText, insertRuns, type NewRunRow, refusalText } from "../store/tables/runs-table.ts"
+import { insertTerms } from "../store/tables/run-terms.ts"
+import { insertRuns } from "../store/tables/runs-table.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
-import type { Batch, BatchContext, BatchWork, Round, SealedRun } from "./batch.ts"
+import type { Answered, Attempt, Batch, BatchContext, Item } from "./batch.ts"
 import { lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
 import { type LogClock, nextLogTime } from "./log-clock.ts"
-import { lockPermitItems, lockPermitWindows, permitItems, writePermits } from "./permit-rows.ts"
-import type { SealedAttestation } from "./seal-attestation.ts"
+import { lockPermitItems, lockPermitWindows, writePermits } from "./permit-rows.ts"
 import { buildBatch } from "./seal-batch.ts"
-import { DEPLOYMENT, writeEvents } from "./seal-events.ts"
-import { stateExports } from "./seal-export-statement.ts"
+import { eventItem } from "./seal-events.ts"
 
 export type SealerContext = BatchContext & {
   readonly heads: SealingHeads
@@ -79,20 +70,19 @@ export class ActRefused extends Error {
 
 /**
  * One transaction: lock the log's head, build on it, write everything.
+ * @param items in the order of the queue; an act is alone
  * @param known the log's last frontier; it is read from the store when the stored head is another one
  * @throws ActRefused; StoreError; whatever else sealing failed with
  */
 export async function commitBatch(
-  work: BatchWork,
+  items: readonly Item[],
   known: LogFrontier | undefined,
   context: SealerContext,
-): Promise<Batch> {
-  const { exports = [], permits = NO_PERMITS } = work
+): Promise<Committed> {
   let lockedSince: number | undefined
-  const { act } = work
-  const deployment = work.events || act ? [{ tenant: DEPLOYMENT }] : []
-  const owners = ownersOf([...work.drafts, ...exports, ...permitItems(permits), ...deployment])
-  const attesting = [...new Set(work.attestations.map(({ owner }) => owner))]
+  const owners = ownersOf(items)
+  const attesting = [...new Set(items.flatMap(({ locks }) => locks.attests ?? []))]
+  const wantsEvents = items.some(({ kind }) => kind === "events")
   const sealing = context.db.transactionFrom(
     // In this order: what is read behind the head's lock is final.
     tx =>
@@ -100,9 +90,9 @@ export async function commitBatch(
         lockHead(tx),
         findTenants(tx, owners),
         countAttestations(tx, attesting),
-        lockClaims(tx, work, context.nowMs()),
-        lockPermitItems(tx, work),
-        dueEvents(tx, work.events === true),
+        lockClaims(tx, items, context.nowMs()),
+        lockPermitItems(tx, items),
+        dueEvents(tx, wantsEvents),
       ]),
     async (tx, [head, found, attested, keys, locked, stored]) => {
       lockedSince = performance.now()
@@ -114,22 +104,24 @@ export async function commitBatch(
       const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)
       const made = await lockTenants(tx, owners.filter(({ tenant_id }) => !found.has(tenant_id)).map(withSalt))
       const tenants = new Map([...found, ...made])
-      const due = act === undefined ? stored : await dueAfter(tx, act)
-      const statements = await stateExports(tx, exports, tenants, error => context.reportFailure(error, 1))
+      const acted = await actIn(tx, items)
+      const due = acted.length === 0 ? stored : await dueEvents(tx, true)
+      const free = withoutTaken(items, keys)
+      const attempts = await attemptsOf(tx, free, tenants, error => context.reportFailure(error, 1))
+      const events = due.map(eventItem).map(item => ({ item, open: item.open }))
       const now = Math.max(context.nowMs(), time * 1000)
-      const permitState = { ...locked, windows: await lockPermitWindows(tx, permits, locked.permits), now }
-      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time, now, permits: permitState }
-      const round = withoutTaken(work, keys)
-      const batch = await buildBatch({ ...round, statements, due }, start, context)
+      const permits = { ...locked, windows: await lockPermitWindows(tx, items, locked.permits), now }
+      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time, now, permits }
+      const batch = await buildBatch([...attempts, ...events], start, context)
       if (batch.entries.length > 0) {
         await sentTogether([
-          ...writeBatch(tx, work, batch, { ...context, head, time, permits: permitState }),
-          recordSealed(tx, work, batch, context.nowMs()),
+          ...writeBatch(tx, batch, { ...context, head, time, permits }),
+          recordSealed(tx, batch, context.nowMs()),
         ])
-      } else if (hasItems(round) || exports.length > 0) throw new StoreError("unavailable")
-      if (act !== undefined && (await hasDueEvents(tx)))
+      } else if (free.some(({ kind }) => FILLS_A_BATCH.has(kind))) throw new StoreError("unavailable")
+      if (acted.length > 0 && (await hasDueEvents(tx)))
         throw new StoreError("unavailable", { message: EVENT_NOT_SEALED, callerMessage: EVENT_NOT_SEALED })
-      return batch
+      return { batch, answers: new Map<Item, Answer>([...batch.outcomes, ...answersOfEvents(items, acted, batch)]) }
     },
   )
   return sealing.finally(() => {
@@ -137,24 +129,68 @@ export async function commitBatch(
   })
 }
 
-/** Does an act behind the locks of the head and the tenants. @returns the events that are due then, its own among them */
-async function dueAfter(tx: Tx, act: NonNullable<BatchWork["act"]>): ReturnType<typeof dueEvents> {
-  await act(tx).catch((thrown: unknown) => {
+/** A batch that is durable, and what each of its items is answered: nothing for one that is refused alone. */
+type Committed = {
+  readonly batch: Batch
+  readonly answers: ReadonlyMap<Item, Answer>
+}
+export type Answer = Answered | { readonly refusal: unknown }
+
+/** Kinds of items of which one that is not sealed is refused with its batch, where the batch appends nothing. */
+const FILLS_A_BATCH: ReadonlySet<Item["kind"]> = new Set(["run", "attestation", "export"])
+
+/** Does the act of a batch behind the locks of the head and the tenants. @returns it with its answer; nothing where there is none */
+async function actIn(tx: Tx, items: readonly Item[]): Promise<readonly (readonly [Item, () => void])[]> {
+  const acted = items.map(async item => ("act" in item ? ([[item, await item.act(tx)]] as const) : []))
+  const done = await Promise.all(acted).catch((thrown: unknown) => {
     const error = storeErrorFrom(thrown)
     throw error instanceof StoreError ? error : new ActRefused(error)
   })
-  return dueEvents(tx, true)
+  return done.flat()
 }
 
-const hasItems = ({ drafts, attestations }: Round): boolean =>
-  [...drafts, ...attestations].some(item => item !== undefined)
+/** The items that are built, with what those of them read that say what they are only behind the locks. */
+async function attemptsOf(
+  tx: Tx,
+  items: readonly Item[],
+  tenants: ReadonlyMap<string, TenantHead>,
+  report: (error: unknown) => void,
+): Promise<readonly Attempt[]> {
+  const attempts: Attempt[] = []
+  for (const item of items) {
+    if ("open" in item) attempts.push({ item, open: item.open })
+    if (!("read" in item)) continue
+    try {
+      attempts.push({ item, open: await item.read(tx, tenants) })
+    } catch (error) {
+      if (error instanceof StoreError && error.code !== "corrupt") throw error
+      report(error)
+    }
+  }
+  return attempts
+}
+
+/** How those are answered whose batch seals admin events: no caller submits an event. */
+function answersOfEvents(
+  items: readonly Item[],
+  acted: Awaited<ReturnType<typeof actIn>>,
+  { sealed }: Batch,
+): readonly (readonly [Item, Answered])[] {
+  const counted = sealed.filter(({ item }) => item.kind === "event").flatMap(event => event.counted)
+  const asked = items.flatMap(item =>
+    "eventsSealed" in item ? [[item, () => item.eventsSealed(counted.length)] as const] : [],
+  )
+  return [...acted, ...asked].map(([item, acknowledge]) => [item, { counted, acknowledge }])
+}
 
 const isAt = (known: LogFrontier | undefined, head: LogHeadRow): known is LogFrontier =>
   known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)
 
 /** Who owns the batch's tenants, each of them once. */
-const ownersOf = (drafts: readonly Pick<Draft, "tenant">[]): readonly TenantOwner[] => [
-  ...new Map(drafts.map(({ tenant }) => [tenant.tenant_id, tenant])).values(),
+const ownersOf = (items: readonly Item[]): readonly TenantOwner[] => [
+  ...new Map(
+    items.flatMap(({ locks: { tenant } }) => (tenant === undefined ? [] : [[tenant.tenant_id, tenant]])),
+  ).values(),
 ]
 
 /** A tenant with the salt it gets if it is new. */
@@ -181,14 +217,13 @@ type BatchPlace = {
 /** Sends all rows of a batch. */
 function writeBatch(
   tx: Tx,
-  work: BatchWork,
   batch: Batch,
   { head, time, publicCheckpoint, permits }: BatchPlace,
 ): readonly Promise<void>[] {
   const root = batch.log.root()
   const size = batch.log.size()
-  const runs = batch.runs.filter(run => run !== undefined)
-  const attestations = batch.attestations.filter(attestation => attestation !== undefined)
+  const rows = batch.sealed.map(sealed => sealed.rows)
+  const runs = rows.flatMap(({ run }) => run ?? [])
   const entries = batch.entries.map(({ index, body }) => ({ log_index: index, body, integrated_time: time }))
   const next: LogHeadRow = {
     ...head,
@@ -200,93 +235,27 @@ function writeBatch(
   }
   return [
     appendEntries(tx, { entries, tiles: batch.log.tiles(), head: next }),
-    insertRuns(tx, runs.map(runRow)),
-    insertTerms(tx, runs.map(termsOfRun)),
+    insertRuns(
+      tx,
+      runs.map(({ row }) => row),
+    ),
+    insertTerms(
+      tx,
+      runs.map(({ terms }) => terms),
+    ),
     insertAttestations(
       tx,
-      attestations.map(sealed => attestationRow(sealed, time)),
+      rows.flatMap(({ attestation }) => attestation ?? []),
     ),
     updateTenants(tx, [...batch.tenants.values()]),
     countOutcomes(
       tx,
-      runs.map(({ draft, bundle }) => ({ owner: draft.tenant.owner, outcome_kind: bundle.run.outcome_kind })),
+      runs.map(({ row: { owner, outcome_kind } }) => ({ owner, outcome_kind })),
     ),
-    writeEvents(tx, batch.events),
-    ...writePermits(tx, work, batch, permits),
+    sealEventRows(
+      tx,
+      rows.flatMap(({ event }) => event ?? []),
+    ),
+    ...writePermits(tx, batch, permits),
   ]
-}
-
-const runRow = (sealed: SealedRun): NewRunRow => {
-  const { draft, bundle, text, packed, tenant_ordinal, owner_ordinal, leaf_digest } = sealed
-  const refused = receiptOf(bundle)
-  return {
-    run_id: bundle.run.run_id,
-    owner: draft.tenant.owner,
-    owner_ordinal,
-    chain_ordinal: tenant_ordinal,
-    leaf_digest,
-    created_at: Date.parse(bundle.run.created_at),
-    outcome_kind: bundle.run.outcome_kind,
-    error_stage: bundle.run.error_stage ?? "",
-    program_id: bundle.run.program_id,
-    route_id: bundle.run.route_id,
-    manifest_hash: sealedHash(bundle),
-    execution_region: bundle.run.execution_region,
-    enforcement: bundle.sections.envelope?.enforcement ?? "",
-    duration_us: bundle.run.duration_us,
-    findings: findingsText(recordFindings(bundle.sections)),
-    refusal: refused === undefined ? "" : refusalText(explainReceipt(refused.receipt)),
-    permit_id: bundle.sections.permit?.permit_id ?? "",
-    closing_outcome: bundle.sections.permit?.outcome ?? "",
-    bundle: packed ?? packBundle(text),
-    disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
-  }
-}
-
-const termsOfRun = ({ draft, bundle, owner_ordinal }: SealedRun): TermsOfRun => ({
-  owner: draft.tenant.owner,
-  owner_ordinal,
-  terms: indexedTerms(bundle.sections),
-})
-
-const attestationRow = ({ owner, owner_ordinal, document, text }: SealedAttestation, time: number): AttestationRow => ({
-  attestation_id: document.attestation_id,
-  owner,
-  owner_ordinal,
-  created_at: time * 1000,
-  digest: document.digest,
-  log_index: Number(document.log_entry_id),
-  document: text,
-})
-
-// The values of a record that `GET /runs/search` finds it by, beside the columns of its row. Decision 0124.
-
-/** Most approvers of one run that are indexed: the first ones. */
-const MAX_APPROVERS = 64
-
-function indexedTerms(sections: Sections): readonly RunTerm[] {
-  const attested = declaredOf(sections.attested_context)
-  return [
-    ...[...rulesOf(sections)].flatMap(id => term("rule_id", id)),
-    ...term("payload_hash", sections.payload?.payload_hash),
-    ...term("envelope_id", sections.envelope?.envelope_id),
-    ...term("actor_id", textMember(attested, "actor_id")),
-    ...term("model_name", textMember(attested, "model_name")),
-    ...approversOf(declaredOf(sections.authorization_chain)).flatMap(id => term("approver", id)),
-  ]
-}
-
-/** What decided, and a signature whose match was observed only. */
-const rulesOf = ({ policy_evaluation, mcd_finding }: Sections): ReadonlySet<string | undefined> =>
-  new Set([policy_evaluation?.fired_rule_id, mcd_finding?.matched_signature_id])
-
-const term = (field: TermField, value: string | undefined): readonly RunTerm[] =>
-  value === undefined || value === "" ? [] : [{ field, value }]
-
-const declaredOf = (section: DeclaredSection | undefined): JsonObject | undefined =>
-  section !== undefined && isShown(section) ? section.declared : undefined
-
-function approversOf(chain: JsonValue | undefined): readonly (string | undefined)[] {
-  const approvers = member(chain, "approvers")
-  return Array.isArray(approvers) ? approvers.slice(0, MAX_APPROVERS).map(item => textMember(item, "actor_id")) : []
 }

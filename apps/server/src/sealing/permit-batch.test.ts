@@ -1,7 +1,7 @@
 /** Permits in a batch that holds what cannot be sealed: it is refused alone, and moves nothing. */
 import type { WrittenTexts } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
-import { NO_PERMITS, type PermitLocks, type PermitWork } from "@runseal/core/seal/permits/settle-permits"
+import type { PendingEnd, PendingRedemption, PermitLocks } from "@runseal/core/seal/permits/settle-permits"
 import { windowName } from "@runseal/core/seal/permits/windows"
 import type { PendingClose, PendingOpening } from "@runseal/core/seal/pipeline"
 import { closePermit, openPermit } from "@runseal/core/seal/pipeline"
@@ -10,9 +10,9 @@ import { emptyRange } from "@runseal/log/merkle/compact-range"
 import { expect, test } from "vitest"
 import { BATCH_TIME, batchLog, batchMoment, batchPipeline, batchTrust } from "../../spec/harness/batch-fixture.ts"
 import { growLog } from "../keys/log-builder.ts"
-import type { Batch, BatchStart } from "./batch.ts"
-import { permitRuns } from "./batch.ts"
+import type { Batch, BatchStart, OpenItem, SealedRun } from "./batch.ts"
 import { buildBatch } from "./seal-batch.ts"
+import { closeItem, endItem, openingItem, redemptionItem } from "./seal-permits.ts"
 import { verifyHere } from "./verification.ts"
 
 const WRONG = "f".repeat(64)
@@ -86,12 +86,28 @@ const window_start = BATCH_TIME - (BATCH_TIME % 60_000)
 const head = { tenant_id: TENANT.tenant_id, salt: ZERO_HASH, record_count: 4, run_count: 4, head: "e5".repeat(32) }
 const window = { tenant_id: TENANT.tenant_id, window_seconds: 60, window_start, total: 100, movements: 3 }
 
-const seal = (
-  permits: Partial<PermitWork>,
+type Work = {
+  readonly closes?: readonly PendingClose[]
+  readonly ends?: readonly PendingEnd[]
+  readonly redemptions?: readonly PendingRedemption[]
+  readonly openings?: readonly PendingOpening[]
+}
+
+/** A batch, and what its items were answered, by their index among their kind: why one was refused, undefined for one that failed. */
+type PermitBatch = {
+  readonly batch: Batch
+  readonly runs: readonly (SealedRun | undefined)[]
+  readonly openings: readonly (Opening | undefined)[]
+  readonly redemptions: readonly unknown[]
+}
+
+/** The items are in the queue in the order in which a batch does not settle them. */
+const seal = async (
+  { closes = [], ends = [], redemptions = [], openings = [] }: Work,
   state: Partial<PermitLocks> = {},
   grown?: Batch,
   trust = batchTrust,
-): Promise<Batch> => {
+): Promise<PermitBatch> => {
   const start: BatchStart = {
     frontier: (grown?.log ?? before).frontier(),
     next_run_id: 8,
@@ -101,23 +117,64 @@ const seal = (
     now: BATCH_TIME,
     permits: {
       permits: new Map(),
-      windows: new Map((grown?.windows ?? [window]).map(row => [windowName(row), row])),
+      windows: new Map([...(grown?.book.moved.values() ?? [window])].map(row => [windowName(row), row])),
       counts: new Map([[TENANT.owner, { permits: 0, open: 0, active: true }]]),
       now: BATCH_TIME,
       ...state,
     },
   }
-  const work = { drafts: [], attestations: [], permits: { ...NO_PERMITS, ...permits } }
+  const sealed = {
+    runs: new Map<OpenItem, SealedRun>(),
+    openings: new Map<OpenItem, Opening>(),
+    redemptions: new Map<OpenItem, unknown>(),
+  }
+  const items = {
+    redemptions: redemptions.map(one => {
+      const item = redemptionItem(one, at => void sealed.redemptions.set(item, at))
+      return item
+    }),
+    openings: openings.map(one => {
+      const item = openingItem(one, undefined, made => {
+        if ("opening" in made) sealed.openings.set(item, made.opening)
+      })
+      return item
+    }),
+    ends: ends.map(one => endItem(one, () => undefined)),
+    closes: closes.map(one => {
+      const item = closeItem(one, undefined, run => void sealed.runs.set(item, run))
+      return item
+    }),
+  }
   const { watch } = batchPipeline
   const reportFault = (): void => undefined
-  return buildBatch(work, start, { log: batchLog, verify: verifyHere(batchTrust), trust, reportFault, watch })
+  const attempts = Object.values(items)
+    .flat()
+    .map(item => ({ item, open: item.open }))
+  const batch = await buildBatch(attempts, start, {
+    log: batchLog,
+    verify: verifyHere(batchTrust),
+    trust,
+    reportFault,
+    watch,
+  })
+  for (const { acknowledge } of batch.sealed) acknowledge()
+  const refusalOf = (item: OpenItem): unknown => {
+    const outcome = batch.outcomes.get(item)
+    return outcome !== undefined && "refusal" in outcome ? outcome.refusal : undefined
+  }
+  return {
+    batch,
+    runs: items.closes.map(item => sealed.runs.get(item)),
+    openings: items.openings.map(item => sealed.openings.get(item)),
+    redemptions: items.redemptions.map(item => sealed.redemptions.get(item) ?? refusalOf(item)),
+  }
 }
 
 /** A batch that opened one permit, and what a later batch finds of it. */
 async function opened(reserved: number) {
   const pending = await pendingOpening(reserved)
-  const batch = await seal({ openings: [pending] })
-  const document = batch.openings[0]?.document
+  const { batch, openings } = await seal({ openings: [pending] })
+  const [document] = openings
   if (document === undefined) throw new Error("the permit was not opened")
   const { permit_id, opening_hash } = document
   const { charge_id, cap } = pending.charge
@@ -139,32 +196,33 @@ async function opened(reserved: number) {
   return { batch, document, pending, state: { permits } }
 }
 
-const movesOf = ({ movements }: Batch) => movements.map(({ kind, ordinal, tokens }) => [kind, ordinal, tokens])
+const movesOf = ({ batch: { book } }: PermitBatch) =>
+  book.movements.map(({ kind, ordinal, tokens }) => [kind, ordinal, tokens])
 
 test("an opening that does not verify is refused alone, and the movements after it are numbered without it", async () => {
   const pending = await Promise.all([10, 20, 30].map(pendingOpening))
   const openings = pending.map((one, at) => (at === 1 ? spoilt(one) : one))
-  const batch = await seal({ openings })
-  expect(batch.openings.map(opening => opening?.document.reservation.total_after)).toEqual([110, undefined, 140])
-  expect(movesOf(batch)).toEqual([
+  const sealed = await seal({ openings })
+  expect(sealed.openings.map(opening => opening?.reservation.total_after)).toEqual([110, undefined, 140])
+  expect(movesOf(sealed)).toEqual([
     ["reserve", 4, 10],
     ["reserve", 5, 30],
   ])
-  expect(batch.openings.map(opening => opening?.tenant_ordinal)).toEqual([5, undefined, 6])
-  expect(batch.runs.filter(run => run !== undefined)).toEqual([])
+  expect(sealed.openings.map(opening => opening?.leaf.tenant_ordinal)).toEqual([5, undefined, 6])
+  expect(sealed.batch.sealed).toHaveLength(2)
 })
 
 test("a close that fails after the log is a stage_error that keeps its permit and its settlement", async () => {
   const { batch: first, document, pending, state } = await opened(50)
   const close = failingInLedger(await pendingClose(document, pending, 20))
-  const batch = await seal({ closes: [close] }, state, first)
-  const run = batch.runs[permitRuns({ drafts: [], permits: { ...NO_PERMITS, closes: [close] } }).close(0)]
+  const sealed = await seal({ closes: [close] }, state, first)
+  const [run] = sealed.runs
   expect(run?.bundle.run.outcome_kind).toBe("stage_error")
   expect(run?.bundle.sections).toMatchObject({
     permit: { permit_id: document.permit_id },
     budget_snapshot: { window: { tokens: 20, reserved: 50, ordinal: 5 } },
   })
-  expect(movesOf(batch)).toEqual([["settle", 5, -30]])
+  expect(movesOf(sealed)).toEqual([["settle", 5, -30]])
 })
 
 test("a close that can be no record is refused, and its permit stays as it was: another may close it", async () => {
@@ -174,10 +232,10 @@ test("a close that can be no record is refused, and its permit stays as it was: 
   const { payload } = run.base
   const broken = { ...close, run: { ...run, base: { ...run.base, payload: { ...payload, hash: WRONG } } } }
   const alone = await seal({ closes: [broken] }, state, first)
-  expect([alone.runs, alone.movements, alone.entries]).toEqual([[undefined], [], []])
-  const batch = await seal({ closes: [broken, close] }, state, first)
-  expect(batch.runs.map(run => run?.bundle.run.outcome_kind)).toEqual([undefined, "ok"])
-  expect(movesOf(batch)).toEqual([["settle", 5, -30]])
+  expect([alone.runs, movesOf(alone), alone.batch.entries]).toEqual([[undefined], [], []])
+  const sealed = await seal({ closes: [broken, close] }, state, first)
+  expect(sealed.runs.map(run => run?.bundle.run.outcome_kind)).toEqual([undefined, "ok"])
+  expect(movesOf(sealed)).toEqual([["settle", 5, -30]])
 })
 
 test("an opening, a run's close and an end take their places in the chain in this order of the log", async () => {
@@ -185,15 +243,23 @@ test("an opening, a run's close and an end take their places in the chain in thi
   const close = await pendingClose(one.document, one.pending, 5)
   const permits = new Map([...one.state.permits, ...two.state.permits])
   const end = { tenant: TENANT, permit_ids: [two.document.permit_id], reason: "expired" as const }
-  const batch = await seal(
+  const sealed = await seal(
     { openings: [await pendingOpening(7)], closes: [close], ends: [end] },
     { permits },
     one.batch,
   )
-  const ordinals = [...batch.runs, ...batch.openings, ...batch.ends].flatMap(document => document?.tenant_ordinal ?? [])
-  expect(ordinals).toEqual([6, 7, 8])
-  expect(batch.tenants.get(TENANT.tenant_id)).toMatchObject({ record_count: 8, run_count: 5 })
-  expect(movesOf(batch)).toEqual([
+  const ordinals = sealed.batch.sealed.map(({ rows: { run, permit, permit_end } }) => [
+    run?.row.chain_ordinal,
+    permit?.chain_ordinal,
+    permit_end?.chain_ordinal,
+  ])
+  expect(ordinals).toEqual([
+    [6, undefined, undefined],
+    [undefined, 7, undefined],
+    [undefined, undefined, 8],
+  ])
+  expect(sealed.batch.tenants.get(TENANT.tenant_id)).toMatchObject({ record_count: 8, run_count: 5 })
+  expect(movesOf(sealed)).toEqual([
     ["settle", 5, 0],
     ["release", 6, -6],
     ["reserve", 7, 7],
@@ -212,16 +278,16 @@ test("a redemption is an entry behind the documents of its batch, which the clos
     { permits: new Map([[permit_id, open]]) },
     first,
   )
-  expect(redeemed.refusals.redemptions.get(1)).toMatchObject({ reason: "redeemed" })
-  expect(redeemed.entries).toHaveLength(2)
-  const [made] = redeemed.redemptions
+  expect(redeemed.redemptions[1]).toMatchObject({ reason: "redeemed" })
+  expect(redeemed.batch.entries).toHaveLength(2)
+  const [made] = redeemed.batch.sealed.flatMap(({ rows }) => rows.redemption ?? [])
   if (made === undefined) throw new Error("the first is redeemed")
   const entry = JSON.parse(made.redemption_entry)
-  expect(Number(entry.logIndex)).toBe(redeemed.entries[1]?.index)
+  expect(Number(entry.logIndex)).toBe(redeemed.batch.entries[1]?.index)
   const close = await pendingClose(document, pending, 20)
   const permits = new Map([[permit_id, { ...open, ...made }]])
-  const closed = await seal({ closes: [close], redemptions: [redemption] }, { permits }, redeemed)
-  expect(closed.refusals.redemptions.get(0)).toMatchObject({ reason: "not_open" })
+  const closed = await seal({ closes: [close], redemptions: [redemption] }, { permits }, redeemed.batch)
+  expect(closed.redemptions[0]).toMatchObject({ reason: "not_open" })
   expect(closed.runs[0]?.bundle.sections.permit).toMatchObject({ redemption: { entry } })
 })
 
@@ -232,6 +298,6 @@ test("a redemption whose entry does not verify is refused alone", async () => {
   const permits = new Map([[document.permit_id, { ...row, expires_at: BATCH_TIME + 1 }]])
   const redemption = { owner: TENANT.owner, permit_id: document.permit_id }
   const other = { ...batchTrust, logKeys: [] }
-  const batch = await seal({ redemptions: [redemption] }, { permits }, first, other)
-  expect([batch.redemptions, batch.entries]).toEqual([[undefined], []])
+  const sealed = await seal({ redemptions: [redemption] }, { permits }, first, other)
+  expect([sealed.redemptions, sealed.batch.entries]).toEqual([[undefined], []])
 })

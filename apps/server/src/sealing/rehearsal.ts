@@ -15,7 +15,9 @@ import { signAndAppend } from "../keys/embedded-log.ts"
 import { growLog } from "../keys/log-builder.ts"
 import { scratchTrust } from "../keys/published-trust.ts"
 import type { ReportFault } from "../telemetry.ts"
+import type { SealedRun } from "./batch.ts"
 import { buildBatch } from "./seal-batch.ts"
+import { runItem } from "./seal-run.ts"
 import { verifyHere } from "./verification.ts"
 
 const SCRATCH_ORIGIN = "rehearsal.invalid - 1"
@@ -55,9 +57,13 @@ export function createRehearsal(at: string, reportFault: ReportFault): (draft: D
       [tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, run_count: 0, head: ZERO_HASH }],
     ])
     const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time, now: time * 1000 }
-    const { runs } = await buildBatch({ drafts: [draft], attestations: [] }, start, context)
-    const [run] = runs
-    if (run === undefined) throw new Error("a rehearsal seals its one run")
-    return run.bundle
+    let made: SealedRun | undefined
+    const item = runItem(draft, undefined, run => {
+      made = run
+    })
+    const { sealed } = await buildBatch([{ item, open: item.open }], start, context)
+    for (const { acknowledge } of sealed) acknowledge()
+    if (made === undefined) throw new Error("a rehearsal seals its one run")
+    return made.bundle
   }
 }

@@ -3,10 +3,11 @@ import { randomBytes } from "node:crypto"
 import { canonicalize } from "@runseal/canonical"
 import type { AttestationLeaf } from "@runseal/core/artifacts/anchor"
 import { type AttestationAnswer, attestationAnswer } from "@runseal/core/artifacts/attestation-answer"
-import { attestationLeaf } from "@runseal/core/formulas/leaves"
+import { attestationLeaf, leafBytes } from "@runseal/core/formulas/leaves"
+import { VERDICTS } from "@runseal/core/verify/report"
 import type { AttestRequest } from "@runseal/core/wire/attestation-requests"
-import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
-import type { LogBuilder } from "../keys/log-builder.ts"
+import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
+import { leafed, type OpenItem, withoutLeaf } from "./batch.ts"
 
 const ID_BYTES = 16
 
@@ -31,26 +32,54 @@ export const attestationDraft = (
 })
 
 export type SealedAttestation = {
-  readonly owner: number
-  /** 1, 2, 3 … without a gap within the owner. */
-  readonly owner_ordinal: number
   readonly document: AttestationAnswer
   /** The document's canonical text, as stored and answered. */
   readonly text: string
 }
 
-/** An attestation whose leaf is in the log, with its owner's next ordinal. */
-type AppendedAttestation = Pick<SealedAttestation, "owner" | "owner_ordinal"> & {
-  readonly appended: AppendedLeaf<AttestationLeaf>
-}
-
-/** Its document, proven against a checkpoint that includes it. */
-export function sealAttestation(
-  { owner, owner_ordinal, appended }: AppendedAttestation,
-  log: LogIdentity,
-  builder: LogBuilder,
-  checkpoint: EntryCheckpoint,
-): SealedAttestation {
-  const document = attestationAnswer(anchorOf(log, builder, appended, checkpoint))
-  return { owner, owner_ordinal, document, text: canonicalize(document) }
-}
+/** @param answer called with it once it is durable */
+export const attestationItem = (
+  { owner, leaf }: AttestationDraft,
+  claim: KeyClaim | undefined,
+  answer: (sealed: SealedAttestation) => void,
+): OpenItem => ({
+  kind: "attestation",
+  claim,
+  charge_id: "",
+  bytes: 0,
+  locks: { attests: owner },
+  open: round => ({
+    place: "attestation",
+    before: () =>
+      withoutLeaf(() =>
+        leafed(round, { leaf, bytes: leafBytes(leaf) }, appended => {
+          const owner_ordinal = round.nextAttestation(owner)
+          return () => {
+            const document = attestationAnswer(round.anchor(appended))
+            const text = canonicalize(document)
+            const { attestation_id, digest } = document
+            const created_at = round.start.time * 1000
+            return {
+              document: { text, verdict: VERDICTS.attestation, pack: false },
+              seal: () => ({
+                rows: {
+                  attestation: {
+                    attestation_id,
+                    owner,
+                    owner_ordinal,
+                    created_at,
+                    digest,
+                    log_index: appended.index,
+                    document: text,
+                  },
+                },
+                record_id: attestation_id,
+                counted: ["attestation"],
+                acknowledge: () => answer({ document, text }),
+              }),
+            }
+          }
+        }),
+      ),
+  }),
+})

@@ -14,9 +14,10 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { BATCH_TIME, batchLog, batchMoment, batchPipeline, batchTrust } from "../../spec/harness/batch-fixture.ts"
 import { growLog } from "../keys/log-builder.ts"
-import type { Batch, BatchStart } from "./batch.ts"
-import { type AttestationDraft, attestationDraft } from "./seal-attestation.ts"
+import type { Batch, BatchStart, SealedRun } from "./batch.ts"
+import { type AttestationDraft, attestationDraft, attestationItem, type SealedAttestation } from "./seal-attestation.ts"
 import { buildBatch } from "./seal-batch.ts"
+import { runItem } from "./seal-run.ts"
 import { verifyHere } from "./verification.ts"
 
 const FIRST_RUN_ID = 8
@@ -111,9 +112,10 @@ const OUTCOME_OF = {
 type Planned = { readonly fate: Fate; readonly tenant: (typeof TENANTS)[number] }
 
 /** Everything sealed verifies by the public verifier; run numbers, ordinals and chains have no gap where one was refused. */
-function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boolean[]): void {
-  expect(batch.runs.map(run => run?.bundle.run.outcome_kind)).toEqual(plan.map(({ fate }) => OUTCOME_OF[fate]))
-  const runs = batch.runs.filter(run => run !== undefined)
+function expectWhole(sealed: SealedBatch, plan: readonly Planned[], sound: readonly boolean[]): void {
+  const { batch } = sealed
+  expect(sealed.runs.map(run => run?.bundle.run.outcome_kind)).toEqual(plan.map(({ fate }) => OUTCOME_OF[fate]))
+  const runs = sealed.runs.filter(run => run !== undefined)
   expect(runs.map(({ bundle }) => bundle.run.run_id)).toEqual(runs.map((_, i) => FIRST_RUN_ID + i))
   for (const { text, bundle } of runs) {
     expect(text).toEqual(canonicalUtf8(reduce(bundle)))
@@ -129,8 +131,11 @@ function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boo
     expect(leaves.map(leaf => leaf.previous_record)).toEqual(heads.slice(0, -1))
     expect(batch.tenants.get(tenant_id)).toMatchObject({ record_count: 4 + leaves.length, head: heads.at(-1) })
   }
-  expect(batch.attestations.map(item => item !== undefined)).toEqual(sound)
-  const attestations = batch.attestations.filter(item => item !== undefined)
+  expect(sealed.attestations.map(item => item !== undefined)).toEqual(sound)
+  const attestations = batch.sealed.flatMap(({ rows }) => rows.attestation ?? [])
+  expect(attestations.map(({ attestation_id }) => attestation_id)).toEqual(
+    sealed.attestations.flatMap(item => item?.document.attestation_id ?? []),
+  )
   expect(attestations.map(({ owner_ordinal }) => owner_ordinal)).toEqual(attestations.map((_, i) => 8 + i))
   expect(batch.entries.map(({ index }) => index)).toEqual(batch.entries.map((_, i) => ENTRIES_BEFORE + i))
   expect(batch.log.size()).toBe(ENTRIES_BEFORE + batch.entries.length)
@@ -138,22 +143,37 @@ function expectWhole(batch: Batch, plan: readonly Planned[], sound: readonly boo
   expect(batch.entries.length).toBe(firsts + runs.length + attestations.length)
 }
 
-const seal = async (
-  plan: readonly Planned[],
-  sound: readonly boolean[] = [],
-): Promise<{ batch: Batch; faults: readonly StageFailure[] }> => {
+/** A batch, and what each of its items was answered: undefined for one that was refused. */
+type SealedBatch = {
+  readonly batch: Batch
+  readonly runs: readonly (SealedRun | undefined)[]
+  readonly attestations: readonly (SealedAttestation | undefined)[]
+  readonly faults: readonly StageFailure[]
+}
+
+const seal = async (plan: readonly Planned[], sound: readonly boolean[] = []): Promise<SealedBatch> => {
   const drafts = await Promise.all(plan.map(({ fate, tenant }) => draftFor(fate, tenant)))
   const faults: StageFailure[] = []
   const reportFault = (failure: StageFailure): void => void faults.push(failure)
-  const work = { drafts, attestations: sound.map(attestationFor) }
+  const runs = new Map<number, SealedRun>()
+  const attestations = new Map<number, SealedAttestation>()
+  const items = [
+    ...drafts.map((draft, i) => runItem(draft, undefined, run => void runs.set(i, run))),
+    ...sound.map((one, i) => attestationItem(attestationFor(one), undefined, made => void attestations.set(i, made))),
+  ]
+  const attempts = items.map(item => ({ item, open: item.open }))
+  const batch = await buildBatch(attempts, start, {
+    log: batchLog,
+    verify: verifyHere(batchTrust),
+    trust: batchTrust,
+    reportFault,
+    watch: batchPipeline.watch,
+  })
+  for (const { acknowledge } of batch.sealed) acknowledge()
   return {
-    batch: await buildBatch(work, start, {
-      log: batchLog,
-      verify: verifyHere(batchTrust),
-      trust: batchTrust,
-      reportFault,
-      watch: batchPipeline.watch,
-    }),
+    batch,
+    runs: plan.map((_, i) => runs.get(i)),
+    attestations: sound.map((_, i) => attestations.get(i)),
     faults,
   }
 }
@@ -165,18 +185,18 @@ test("a run that fails in stages 7–9 is a stage_error of that stage; the other
     { fate: "halted", tenant: "api-key-2" },
     { fate: "ok", tenant: "api-key-1" },
   ]
-  const { batch, faults } = await seal(plan, [true])
-  expectWhole(batch, plan, [true])
-  const { run, sections, manifest, allow_token } = batch.runs[1]!.bundle
+  const sealed = await seal(plan, [true])
+  expectWhole(sealed, plan, [true])
+  const { run, sections, manifest, allow_token } = sealed.runs[1]!.bundle
   expect(run).toMatchObject({ error_stage: "DLA", error_message: "The record did not pass its own verification." })
   expect([sections.transcript, manifest, allow_token]).toEqual([undefined, undefined, undefined])
-  expect(faults.map(({ fault }) => fault.stage)).toEqual(["DLA"])
+  expect(sealed.faults.map(({ fault }) => fault.stage)).toEqual(["DLA"])
 })
 
 test("a refused run whose record fails is a stage_error that says what had stopped it", async () => {
-  const { batch } = await seal([{ fate: "halt_to_stage_error", tenant: "api-key-1" }])
-  const [sealed] = batch.runs
-  const report = verifyText(sealed!.text, [batchTrust])
+  const { runs } = await seal([{ fate: "halt_to_stage_error", tenant: "api-key-1" }])
+  const [run] = runs
+  const report = verifyText(run!.text, [batchTrust])
   expect(report).toMatchObject({
     verdict: VERDICTS.complete,
     outcome_kind: "stage_error",
@@ -193,16 +213,16 @@ test("a record that does not verify even as a stage_error is refused alone, and 
     { fate: "refused_at_once", tenant: "api-key-2" },
     { fate: "halted", tenant: "api-key-2" },
   ]
-  const { batch, faults } = await seal(plan, [true, false, true])
-  expectWhole(batch, plan, [true, false, true])
-  expect(faults.length).toBeGreaterThanOrEqual(3)
+  const sealed = await seal(plan, [true, false, true])
+  expectWhole(sealed, plan, [true, false, true])
+  expect(sealed.faults.length).toBeGreaterThanOrEqual(3)
 })
 
 test("a batch of which nothing can be sealed appends nothing", async () => {
   const plan: readonly Planned[] = [{ fate: "refused", tenant: "api-key-1" }]
-  const { batch } = await seal(plan, [false])
-  expectWhole(batch, plan, [false])
-  expect(batch.entries).toEqual([])
+  const sealed = await seal(plan, [false])
+  expectWhole(sealed, plan, [false])
+  expect(sealed.batch.entries).toEqual([])
 })
 
 test("whatever fails in a batch, at whatever index, all else is sealed", async () => {
@@ -212,7 +232,7 @@ test("whatever fails in a batch, at whatever index, all else is sealed", async (
     fc.asyncProperty(
       fc.array(planned, { maxLength: 6 }),
       fc.array(fc.boolean(), { maxLength: 3 }),
-      async (plan, sound) => expectWhole((await seal(plan, sound)).batch, plan, sound),
+      async (plan, sound) => expectWhole(await seal(plan, sound), plan, sound),
     ),
     { numRuns: 25 },
   )

@@ -8,15 +8,13 @@ import {
   exportStatement,
 } from "@runseal/core/artifacts/export-statement"
 import { tenantCommitment } from "@runseal/core/formulas/decision"
-import { exportStatementLeaf } from "@runseal/core/formulas/leaves"
+import { exportStatementLeaf, leafBytes } from "@runseal/core/formulas/leaves"
 import { windowsHash } from "@runseal/core/formulas/permit"
-import type { TenantHead } from "@runseal/core/seal/tenant-chain"
+import { type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
+import { VERDICTS } from "@runseal/core/verify/report"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"
-import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
-import type { LogBuilder } from "../keys/log-builder.ts"
 import type { Source, Tx } from "../store/driver/session.ts"
-import { StoreError } from "../store/driver/store-errors.ts"
 import {
   type AdmittedRange,
   countOpen,
@@ -28,6 +26,7 @@ import {
   type WindowTotal,
 } from "../store/tables/export-reads.ts"
 import { readRecordCount } from "../store/tables/tenants.ts"
+import { type Item, leafed, type Part, type Round, withoutLeaf } from "./batch.ts"
 
 /** A piece of a chain, and how many of its documents are openings and ends. */
 type CountedPiece = ChainPiece & PieceCounts
@@ -45,7 +44,7 @@ export type ExportDraft = {
 }
 
 /** A statement that is not in the log yet. */
-export type StatementDraft = Pick<ExportStatement, "tenant_id" | "tenant_salt" | "windows" | "leaf">
+type StatementDraft = Pick<ExportStatement, "tenant_id" | "tenant_salt" | "windows" | "leaf">
 
 export type SealedStatement = {
   readonly document: ExportStatement
@@ -53,7 +52,7 @@ export type SealedStatement = {
   readonly text: string
 }
 
-/** Reads the chain as it is now; `stateExport` reads the documents that are sealed in between. */
+/** Reads the chain as it is now; `exportItem` reads the documents that are sealed in between. */
 export const draftExport = (
   source: Source,
   tenant: Tenant,
@@ -73,34 +72,47 @@ export const draftExport = (
   })
 
 /**
- * The statements of a batch's exports; undefined for one that cannot be made, which is refused alone.
- * @param report called with the reason
+ * The statement of an export, of the chain behind the batch's locks.
+ * @param answer called with it once it is in the log
  */
-export async function stateExports(
-  tx: Tx,
-  exports: readonly ExportDraft[],
-  tenants: ReadonlyMap<string, TenantHead>,
-  report: (error: unknown) => void,
-): Promise<readonly (StatementDraft | undefined)[]> {
-  const statements: (StatementDraft | undefined)[] = []
-  for (const draft of exports) {
-    const head = tenants.get(draft.tenant.tenant_id)
-    try {
-      statements.push(head && (await stateExport(tx, draft, head)))
-    } catch (error) {
-      if (error instanceof StoreError && error.code !== "corrupt") throw error
-      report(error)
-      statements.push(undefined)
-    }
-  }
-  return statements
-}
+export const exportItem = (draft: ExportDraft, answer: (statement: SealedStatement) => void): Item => ({
+  kind: "export",
+  charge_id: "",
+  bytes: 0,
+  locks: { tenant: draft.tenant },
+  read: async (tx, tenants) => {
+    const statement = await stateExport(tx, draft, tenantOf(tenants, draft.tenant.tenant_id))
+    return round => statementPart(statement, round, answer)
+  },
+})
+
+const statementPart = (
+  { tenant_id, tenant_salt, windows, leaf }: StatementDraft,
+  round: Round,
+  answer: (statement: SealedStatement) => void,
+): Part => ({
+  place: "statement",
+  before: () =>
+    leafed(
+      round,
+      { leaf, bytes: leafBytes(leaf) },
+      appended => () =>
+        withoutLeaf(() => {
+          const document = exportStatement({ tenant_id, tenant_salt }, windows, round.anchor(appended))
+          const text = canonicalize(document)
+          return {
+            document: { text, verdict: VERDICTS.export_statement, pack: false },
+            seal: () => ({ rows: {}, record_id: "", counted: [], acknowledge: () => answer({ document, text }) }),
+          }
+        }),
+    ),
+})
 
 /**
  * The statement of an export as of a transaction that has locked the log's head and the tenant's chain.
  * @param head of the chain
  */
-async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<StatementDraft> {
+export async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<StatementDraft> {
   const { tenant_id, salt: tenant_salt, record_count: head_ordinal } = head
   const piece = head_ordinal === draft.seen ? draft.piece : await extended(tx, draft, head)
   const { events = 0, openings = 0, ends = 0, ...span } = piece ?? NO_PIECE
@@ -163,15 +175,3 @@ async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<C
 
 const predecessorOf = async (source: Source, owner: number, ordinal: number): Promise<string> =>
   ordinal === 1 ? ZERO_HASH : await readLeafDigest(source, owner, ordinal - 1)
-
-/** Its document, proven against a checkpoint that includes it. */
-export function sealStatement(
-  { tenant_id, tenant_salt, windows }: StatementDraft,
-  appended: AppendedLeaf<ExportStatementLeaf>,
-  log: LogIdentity,
-  builder: LogBuilder,
-  checkpoint: EntryCheckpoint,
-): SealedStatement {
-  const document = exportStatement({ tenant_id, tenant_salt }, windows, anchorOf(log, builder, appended, checkpoint))
-  return { document, text: canonicalize(document) }
-}

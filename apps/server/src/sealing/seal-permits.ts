@@ -1,104 +1,166 @@
-/** Openings, redemptions and ends of permits on their way into the log. docs/formats.md sections 7.8, 7.9 and 7.11. */
-import { canonicalize, canonicalUtf8 } from "@runseal/canonical"
-import type { OpeningLeaf, PermitEndLeaf, RedemptionLeaf } from "@runseal/core/artifacts/anchor"
-import type { OpeningBody } from "@runseal/core/artifacts/opening"
-import type { PermitEndBody } from "@runseal/core/artifacts/permit-end"
+/** Openings, redemptions, closes and ends of permits on their way into the log. docs/formats.md sections 7.8, 7.9 and 7.11. */
+import { canonicalize } from "@runseal/canonical"
+import type { Opening } from "@runseal/core/artifacts/opening"
 import { OPENING_FORM, PERMIT_END_FORM } from "@runseal/core/formulas/chain-forms"
-import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
-import type { PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
-import type { OpeningDraft } from "@runseal/core/seal/permits/pending"
-import type { PendingEnd } from "@runseal/core/seal/permits/settle-permits"
-import type { PendingOpening } from "@runseal/core/seal/pipeline"
+import { leafBytes } from "@runseal/core/formulas/leaves"
+import {
+  closeIn,
+  endIn,
+  openIn,
+  type PendingEnd,
+  type PendingRedemption,
+  redeemIn,
+} from "@runseal/core/seal/permits/settle-permits"
+import type { PendingClose, PendingOpening } from "@runseal/core/seal/pipeline"
 import { unverified } from "@runseal/core/seal/record"
-import { moveHead, nextPlace, type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
+import { tenantOf } from "@runseal/core/seal/tenant-chain"
 import { anchorProblem } from "@runseal/core/verify/anchor-check"
-import { type AppendedLeaf, anchorOf, type EntryCheckpoint, type LogIdentity } from "../keys/embedded-log.ts"
-import type { LogBuilder } from "../keys/log-builder.ts"
-import type { BatchContext, ChainDocument, SealedEnd, SealedOpening } from "./batch.ts"
+import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
+import { leafed, type OpenItem, type SealedRun, withoutLeaf } from "./batch.ts"
+import { chainPart } from "./chain-part.ts"
+import { askedPermit } from "./permit-row.ts"
+import { runPart } from "./seal-run.ts"
 
-type Chained<Body, Leaf> = {
-  readonly body: Body
-  readonly leaf: Leaf
-  readonly bytes: Uint8Array
-  readonly leaf_digest: string
-}
+/** What the opening of a permit came to. */
+export type OpenedPermit = { readonly opening: Opening } | { readonly refused: SealedRun }
 
-/** Gives an opening its place in the tenant's chain and moves the chain's head. */
-export function chainOpening(draft: OpeningDraft, tenants: Map<string, TenantHead>): Chained<OpeningBody, OpeningLeaf> {
-  const tenant = tenantOf(tenants, draft.tenant_id)
-  const body = { ...draft, tenant_salt: tenant.salt }
-  return chained(body, OPENING_FORM.leaf(body, nextPlace(tenant)), tenant, tenants)
-}
-
-/** The same for an end. */
-export function chainEnd(body: PermitEndBody, tenants: Map<string, TenantHead>): Chained<PermitEndBody, PermitEndLeaf> {
-  const tenant = tenantOf(tenants, body.tenant_id)
-  return chained(body, PERMIT_END_FORM.leaf(body, nextPlace(tenant)), tenant, tenants)
-}
-
-function chained<Body, Leaf extends OpeningLeaf | PermitEndLeaf>(
-  body: Body,
-  leaf: Leaf,
-  tenant: TenantHead,
-  tenants: Map<string, TenantHead>,
-): Chained<Body, Leaf> {
-  const leaf_digest = leafDigest(leaf)
-  moveHead(tenants, tenant, leaf_digest, 0)
-  return { body, leaf, bytes: leafBytes(leaf), leaf_digest }
-}
-
-type AppendedDocument<Pending, Body, Leaf extends OpeningLeaf | PermitEndLeaf> = {
-  readonly pending: Pending
-  readonly body: Body
-  readonly leaf_digest: string
-  readonly appended: AppendedLeaf<Leaf>
-}
-
-/** The document of an opening, proven against a checkpoint that includes it. */
-export function sealOpening(
-  { pending, body, leaf_digest, appended }: AppendedDocument<PendingOpening, OpeningBody, OpeningLeaf>,
-  log: LogIdentity,
-  builder: LogBuilder,
-  checkpoint: EntryCheckpoint,
-): SealedOpening {
-  const document = OPENING_FORM.document(body, anchorOf(log, builder, appended, checkpoint))
+/** A reservation and its opening, or the run that it is refused as. */
+export const openingItem = (
+  pending: PendingOpening,
+  claim: KeyClaim | undefined,
+  answer: (sealed: OpenedPermit) => void,
+): OpenItem => {
+  const { tenant, charge, run } = pending
+  const { window_seconds, window_start } = charge
   return {
-    ...placeOf(appended, leaf_digest),
-    pending,
-    document,
-    text: canonicalUtf8(document, pending.run.facts.texts),
+    kind: "opening",
+    claim,
+    // The charge of a permit belongs to its opening, whichever request moves it.
+    charge_id: "",
+    bytes: run.facts.texts.size(),
+    locks: { tenant, opens: tenant.owner, window: { tenant_id: tenant.tenant_id, window_seconds, window_start } },
+    open: (round, fault) => {
+      const made = openIn(round.book, pending)
+      if ("run" in made) return runPart("refused opening", made.run, fault, round, refused => answer({ refused }))
+      return chainPart(round, {
+        place: "opening",
+        form: OPENING_FORM,
+        tenant_id: tenant.tenant_id,
+        bodyAt: head => ({ ...made.opening, tenant_salt: head.salt }),
+        texts: run.facts.texts,
+        sealed: ({ document, tenant_ordinal, packed, ...place }) => ({
+          rows: {
+            permit: {
+              ...askedPermit(run.facts, pending.terms),
+              ...place,
+              state: "open",
+              charge_id: charge.charge_id,
+              window_seconds,
+              window_start,
+              cap: charge.cap,
+              run_id: 0,
+              chain_ordinal: tenant_ordinal,
+              opening_hash: document.opening_hash,
+              opening: packed,
+            },
+          },
+          record_id: document.permit_id,
+          counted: ["opening"],
+          acknowledge: () => answer({ opening: document }),
+        }),
+      })
+    },
   }
 }
 
-/** The document of an end, proven against a checkpoint that includes it. */
-export function sealEnd(
-  { pending, body, leaf_digest, appended }: AppendedDocument<PendingEnd, PermitEndBody, PermitEndLeaf>,
-  log: LogIdentity,
-  builder: LogBuilder,
-  checkpoint: EntryCheckpoint,
-): SealedEnd {
-  const document = PERMIT_END_FORM.document(body, anchorOf(log, builder, appended, checkpoint))
-  return { ...placeOf(appended, leaf_digest), pending, document, text: canonicalUtf8(document) }
+/** The settlement of a permit's reservation, and the run that closes it. */
+export const closeItem = (
+  pending: PendingClose,
+  claim: KeyClaim | undefined,
+  answer: (run: SealedRun) => void,
+): OpenItem => {
+  const { tenant, permit_id, run } = pending
+  return {
+    kind: "close",
+    claim,
+    charge_id: "",
+    bytes: run.facts.texts.size(),
+    locks: { tenant, settles: [permit_id] },
+    open: (round, fault) =>
+      runPart("close", closeIn(round.book, pending, round.context.watch), fault, round, answer, run_id => ({
+        settled: [{ permit_id, state: "closed", run_id, end_ordinal: 0 }],
+      })),
+  }
 }
 
-/**
- * The redemption of a permit, as its row holds it. Its entry is verified here, as every document is before its batch is committed: the
- * document that closes or ends the permit will hold it.
- */
-export function sealRedemption(
-  appended: AppendedLeaf<RedemptionLeaf>,
-  { log, trust }: Pick<BatchContext, "log" | "trust">,
-  builder: LogBuilder,
-  checkpoint: EntryCheckpoint,
-): PermitRedemption {
-  const anchor = anchorOf(log, builder, appended, checkpoint)
-  const { permit_id, redeemed_clock } = anchor.leaf
-  const problem = anchorProblem(anchor, redeemed_clock, trust)
-  if (problem !== undefined) throw unverified(problem)
-  return { permit_id, redeemed_at: Date.parse(redeemed_clock), redemption_entry: canonicalize(anchor.entry) }
-}
+/** The release of reservations, and the document that ends their permits: those of them that are still open. */
+export const endItem = (pending: PendingEnd, answer: () => void): OpenItem => ({
+  kind: "end",
+  charge_id: "",
+  bytes: 0,
+  locks: { tenant: pending.tenant, settles: pending.permit_ids },
+  open: round => {
+    const { tenant_id, owner } = pending.tenant
+    const body = endIn(round.book, pending, tenantOf(round.tenants, tenant_id).salt)
+    return chainPart(round, {
+      place: "end",
+      form: PERMIT_END_FORM,
+      tenant_id,
+      bodyAt: () => body,
+      sealed: ({ document, tenant_ordinal, packed, ...place }) => ({
+        rows: {
+          permit_end: {
+            ...place,
+            owner,
+            chain_ordinal: tenant_ordinal,
+            ended_at: Date.parse(document.end_clock),
+            document: packed,
+          },
+          settled: document.openings.map(({ permit_id }) => ({
+            permit_id,
+            state: "ended",
+            run_id: 0,
+            end_ordinal: tenant_ordinal,
+          })),
+        },
+        record_id: "",
+        counted: ["permit_end"],
+        acknowledge: answer,
+      }),
+    })
+  },
+})
 
-const placeOf = (
-  { leaf, index }: AppendedLeaf<OpeningLeaf | PermitEndLeaf>,
-  leaf_digest: string,
-): Omit<ChainDocument, "text" | "packed"> => ({ tenant_ordinal: leaf.tenant_ordinal, leaf_digest, log_index: index })
+/** The one redemption of an open permit. @param answer called with its time in milliseconds */
+export const redemptionItem = (pending: PendingRedemption, answer: (redeemed_at: number) => void): OpenItem => ({
+  kind: "redemption",
+  charge_id: "",
+  bytes: 0,
+  locks: { redeems: pending.permit_id },
+  open: round => {
+    const leaf = redeemIn(round.book, pending)
+    return {
+      place: "redemption",
+      before: () =>
+        withoutLeaf(() =>
+          leafed(round, { leaf, bytes: leafBytes(leaf) }, appended => () => {
+            const anchor = round.anchor(appended)
+            const { permit_id, redeemed_clock } = leaf
+            // Its entry is verified here, as every document is before its batch is committed: what closes or ends the permit will hold it.
+            const problem = anchorProblem(anchor, redeemed_clock, round.context.trust)
+            if (problem !== undefined) throw unverified(problem)
+            const redeemed_at = Date.parse(redeemed_clock)
+            const redemption = { permit_id, redeemed_at, redemption_entry: canonicalize(anchor.entry) }
+            return {
+              seal: () => ({
+                rows: { redemption },
+                record_id: "",
+                counted: ["redemption"],
+                acknowledge: () => answer(redeemed_at),
+              }),
+            }
+          }),
+        ),
+    }
+  },
+})

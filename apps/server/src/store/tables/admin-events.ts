@@ -155,7 +155,8 @@ export async function dueEvents({ sql }: Tx, wanted: boolean): Promise<readonly 
     where ordinal > (select coalesce(max(record_count), 0) from tenant where tenant_id = '${DEPLOYMENT_TENANT}')
     order by ordinal limit ${DUE_MAX}`)
 }
-type DueEventRow = Omit<AdminEventRow, "sealed_at" | "log_index" | "leaf_digest" | "document" | "idempotency_hash">
+/** An event that is committed and not sealed. */
+export type DueEventRow = Omit<AdminEventRow, "sealed_at" | "log_index" | "leaf_digest" | "document" | "idempotency_hash">
 
 /** Whether an event is committed and not sealed. */
 export function hasDueEvents(source: Source): Promise<boolean> {
@@ -167,12 +168,13 @@ export function hasDueEvents(source: Source): Promise<boolean> {
   })
 }
 
-type SealedRow = Pick<AdminEventRow, "ordinal" | "event_at" | "sealed_at" | "log_index" | "leaf_digest"> & {
+/** When and where an event is sealed, the time of the action as sealed, and its packed document. */
+export type SealedEventRow = Pick<AdminEventRow, "ordinal" | "event_at" | "sealed_at" | "log_index" | "leaf_digest"> & {
   readonly document: Uint8Array
 }
 
-/** Writes when and where events are sealed, the time of the action as sealed, and their packed documents. */
-export async function sealEventRows({ sql }: Tx, rows: readonly SealedRow[]): Promise<void> {
+/** Writes what is known of events since they are sealed. */
+export async function sealEventRows({ sql }: Tx, rows: readonly SealedEventRow[]): Promise<void> {
   if (rows.length === 0) return
   const texts = rows.map(({ document, ...row }) => ({ ...row, document: Buffer.from(document).toString("hex") }))
   const { count } = await sql`

@@ -8,18 +8,22 @@ import { ZERO_HASH } from "../../vocabulary/scalars.ts"
 import { closePermit, openPermit, type PendingClose, type PendingOpening, type PermitContext } from "../pipeline.ts"
 import type { LockedPermit } from "./locked-permit.ts"
 import { OPEN_PERMITS_MAX } from "./pending.ts"
-import { NO_PERMITS, type PermitLocks, type PermitWork, settlePermitWork } from "./settle-permits.ts"
+import {
+  closeIn,
+  endIn,
+  openBook,
+  openIn,
+  type PendingEnd,
+  type PendingRedemption,
+  type PermitLocks,
+  redeemIn,
+} from "./settle-permits.ts"
 import { windowName } from "./windows.ts"
 
 const NOW = Date.parse("2026-05-04T12:00:00.000Z")
 const TENANT = { tenant_id: "api-key-1", owner: 1 }
 const WINDOW = { window_seconds: 3600, window_start: NOW }
-const TENANTS = new Map([
-  [
-    TENANT.tenant_id,
-    { tenant_id: TENANT.tenant_id, salt: "5a".repeat(32), record_count: 9, run_count: 4, head: "e5".repeat(32) },
-  ],
-])
+const SALT = "5a".repeat(32)
 
 const permitOf = (permit_id: string, reserved: number, changes: Partial<LockedPermit> = {}): LockedPermit => ({
   permit_id,
@@ -129,13 +133,38 @@ const close = (permit_id: string, tokens: number): PendingClose => ({
   run: { ...closed.run, spending: { ...closed.run.spending, tokens } },
 })
 
-const settle = (work: Partial<PermitWork>, state: PermitLocks) =>
-  settlePermitWork({ ...NO_PERMITS, ...work }, state, TENANTS, CONTEXT.watch)
+type Work = {
+  readonly closes?: readonly PendingClose[]
+  readonly ends?: readonly PendingEnd[]
+  readonly redemptions?: readonly PendingRedemption[]
+  readonly openings?: readonly PendingOpening[]
+}
+
+/** What one thing after the other comes to: closes, then ends, redemptions and openings, as a batch settles them. */
+function settle({ closes = [], ends = [], redemptions = [], openings = [] }: Work, state: PermitLocks) {
+  const book = openBook(state)
+  const each = <Item, Made>(items: readonly Item[], work: (item: Item) => Made) =>
+    items.map((item): Made | { readonly refusal: unknown } => {
+      try {
+        return work(item)
+      } catch (refusal) {
+        return { refusal }
+      }
+    })
+  return {
+    closes: each(closes, close => ({ run: closeIn(book, close, CONTEXT.watch) })),
+    ends: each(ends, end => ({ end: endIn(book, end, SALT) })),
+    redemptions: each(redemptions, one => ({ redeemed: redeemIn(book, one) })),
+    openings: each(openings, opening => openIn(book, opening)),
+    movements: book.movements,
+    windows: [...book.moved.values()],
+  }
+}
 
 /** The windows as the closes and the openings will show them. */
 const windowsOf = ({ closes, openings }: ReturnType<typeof settle>) =>
   [...closes, ...openings].flatMap(made => {
-    if (made === undefined || "refusal" in made) return []
+    if ("refusal" in made) return []
     return ("opening" in made ? made.opening.reservation : made.run.sections.budget_snapshot?.window) ?? []
   })
 const movesOf = ({ movements }: ReturnType<typeof settle>) =>
@@ -184,7 +213,7 @@ test("a reservation that reaches the cap moves nothing, has no number, and says 
     [6, 999],
     [undefined, 1000],
   ])
-  expect(settled.openings.map(made => made && Object.keys(made))).toEqual([["run"], ["opening"], ["run"]])
+  expect(settled.openings.map(made => Object.keys(made))).toEqual([["run"], ["opening"], ["run"]])
 })
 
 test("a permit ends as expired once its time is over, by the clock of its end, and as revoked at any time", () => {

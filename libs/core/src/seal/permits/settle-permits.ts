@@ -1,7 +1,6 @@
 /**
- * What the permits of a batch move: a pure function of the rows that the batch has locked, called at the start of each of its rounds.
- * Closes come first, then ends, then redemptions: a permit that is over is not redeemed. Then openings: what is given back can be reserved
- * again.
+ * What the permits of a batch move: pure functions of the rows that the batch has locked, in a book that each of its rounds opens anew. An item
+ * whose function throws is refused alone, and moves nothing.
  */
 
 import type { RedemptionLeaf } from "../../artifacts/anchor.ts"
@@ -13,7 +12,6 @@ import type { Tenant } from "../../wire/submission.ts"
 import type { Draft } from "../draft.ts"
 import { type PendingClose, type PendingOpening, settleClose, settleOpening } from "../pipeline.ts"
 import type { Watch } from "../stage-failure.ts"
-import type { TenantHead } from "../tenant-chain.ts"
 import { type LockedPermit, type PermitCounts, storedRedemption } from "./locked-permit.ts"
 import {
   OPEN_PERMITS_MAX,
@@ -39,16 +37,6 @@ export type PendingRedemption = {
   readonly permit_id: string
 }
 
-/** The permit items of a batch; undefined at the index of an item that is refused. */
-export type PermitWork = {
-  readonly closes: readonly (PendingClose | undefined)[]
-  readonly ends: readonly (PendingEnd | undefined)[]
-  readonly redemptions: readonly (PendingRedemption | undefined)[]
-  readonly openings: readonly (PendingOpening | undefined)[]
-}
-
-export const NO_PERMITS: PermitWork = { closes: [], ends: [], redemptions: [], openings: [] }
-
 /** What the batch has locked for its permits. */
 export type PermitLocks = {
   readonly permits: ReadonlyMap<string, LockedPermit>
@@ -62,50 +50,6 @@ export type PermitLocks = {
 
 export const NOTHING_LOCKED: PermitLocks = { permits: new Map(), windows: new Map(), counts: new Map(), now: 0 }
 
-/** What became of an item: it is sealed as a run or as a document of a permit, or refused alone. */
-type MadeOrRefused<Made> = Made | { readonly refusal: unknown }
-
-export type SettledPermits = {
-  readonly closes: readonly (MadeOrRefused<{ readonly run: Draft }> | undefined)[]
-  readonly ends: readonly (MadeOrRefused<{ readonly end: PermitEndBody }> | undefined)[]
-  readonly redemptions: readonly (MadeOrRefused<{ readonly redeemed: RedemptionLeaf }> | undefined)[]
-  readonly openings: readonly (
-    | MadeOrRefused<{ readonly opening: OpeningDraft } | { readonly run: Draft }>
-    | undefined
-  )[]
-  readonly movements: readonly WindowMovement[]
-  /** The windows that moved, as they are afterwards. */
-  readonly windows: readonly WindowTotals[]
-}
-
-/** Settles the items of a round. An item whose own function throws is refused alone, and moves nothing. */
-export function settlePermitWork(
-  { closes, ends, redemptions, openings }: PermitWork,
-  state: PermitLocks,
-  tenants: ReadonlyMap<string, TenantHead>,
-  watch: Watch,
-): SettledPermits {
-  const book = openBook(state)
-  return {
-    closes: closes.map(close => close && madeOrRefused(() => ({ run: closeIn(book, close, watch) }))),
-    ends: ends.map(
-      end => end && madeOrRefused(() => ({ end: endIn(book, end, tenants.get(end.tenant.tenant_id)?.salt) })),
-    ),
-    redemptions: redemptions.map(one => one && madeOrRefused(() => ({ redeemed: redeemIn(book, one) }))),
-    openings: openings.map(opening => opening && madeOrRefused(() => openIn(book, opening))),
-    movements: book.movements,
-    windows: [...book.moved.values()],
-  }
-}
-
-function madeOrRefused<Made>(settle: () => Made): MadeOrRefused<Made> {
-  try {
-    return settle()
-  } catch (refusal) {
-    return { refusal }
-  }
-}
-
 type Movement = Pick<WindowMovement, "charge_id" | "kind" | "tokens">
 
 const refuse = (reason: PermitRefusalReason): never => {
@@ -113,7 +57,7 @@ const refuse = (reason: PermitRefusalReason): never => {
 }
 
 /** The windows as the movements of a round leave them, one after the other. */
-function openBook({ permits, windows, counts, now }: PermitLocks) {
+export function openBook({ permits, windows, counts, now }: PermitLocks) {
   const movements: WindowMovement[] = []
   const moved = new Map<string, WindowTotals>()
   /** Permits that this round has closed or ended. */
@@ -165,10 +109,10 @@ function openBook({ permits, windows, counts, now }: PermitLocks) {
     add: (owner: number): void => void open.set(owner, (open.get(owner) ?? 0) + 1),
   }
 }
-type Book = ReturnType<typeof openBook>
+export type Book = ReturnType<typeof openBook>
 
-/** @throws PermitRefusal */
-function closeIn(book: Book, pending: PendingClose, watch: Watch): Draft {
+/** The record of a close, with its settlement. @throws PermitRefusal */
+export function closeIn(book: Book, pending: PendingClose, watch: Watch): Draft {
   const { tenant, permit_id, run } = pending
   const used = run.spending.tokens
   const permit = book.openPermit(permit_id, tenant.owner) ?? refuse("not_open")
@@ -189,8 +133,7 @@ function closeIn(book: Book, pending: PendingClose, watch: Watch): Draft {
  * Ends those of the permits that are still open. Whether their time is over is asked here again: the clock by which they were found may
  * have been set back since. @throws PermitRefusal when there is none
  */
-function endIn(book: Book, { tenant, permit_ids, reason }: PendingEnd, tenant_salt: string | undefined): PermitEndBody {
-  if (tenant_salt === undefined) throw new Error("every tenant of a batch is locked before it is built")
+export function endIn(book: Book, { tenant, permit_ids, reason }: PendingEnd, tenant_salt: string): PermitEndBody {
   const { tenant_id } = tenant
   const openings = permit_ids.flatMap(permit_id => {
     const permit = book.openPermit(permit_id, tenant.owner)
@@ -217,7 +160,7 @@ function endIn(book: Book, { tenant, permit_ids, reason }: PendingEnd, tenant_sa
  * Expired is a permit whose time has come by the log as well: a clock that is behind extends nothing. One whose key was revoked is to
  * end. @throws PermitRefusal
  */
-function redeemIn(book: Book, { owner, permit_id }: PendingRedemption): RedemptionLeaf {
+export function redeemIn(book: Book, { owner, permit_id }: PendingRedemption): RedemptionLeaf {
   const permit = book.openPermit(permit_id, owner) ?? refuse("not_open")
   const at = Math.max(book.now, permit.opened_at)
   if (permit.redeemed_at !== 0) refuse("redeemed")
@@ -228,8 +171,11 @@ function redeemIn(book: Book, { owner, permit_id }: PendingRedemption): Redempti
   return redemptionLeaf(permit_id, clock(at))
 }
 
-/** @throws PermitRefusal */
-function openIn(book: Book, pending: PendingOpening): { readonly opening: OpeningDraft } | { readonly run: Draft } {
+/** An opening with its reservation, or the record of the run that it is refused as. @throws PermitRefusal */
+export function openIn(
+  book: Book,
+  pending: PendingOpening,
+): { readonly opening: OpeningDraft } | { readonly run: Draft } {
   const { tenant, charge } = pending
   if (!book.isActive(tenant.owner)) refuse("revoked")
   if (book.isFull(tenant.owner)) refuse("too_many_open")
