@@ -23,7 +23,7 @@ import { signIn, signInPage, signOut } from "./pages/sign-in-page.ts"
 import { POLICY, page } from "./parts/layout.ts"
 import { html, type Markup } from "./parts/markup.ts"
 import { newsNotice, refused } from "./parts/pieces.ts"
-import { formOf, show, statusOf, type Visit } from "./visit.ts"
+import { formOf, type Page, show, statusOf } from "./visit.ts"
 
 /** Largest form, in bytes. */
 const FORM_MAX_BYTES = 1_048_576
@@ -32,8 +32,6 @@ type ConsoleParts = {
   /** Sends a request to the service that the console is of. */
   readonly fetch: ConsoleFetch
 }
-
-type Page = (visit: Visit) => Response | Promise<Response>
 
 const PAGES: Readonly<Record<string, Page>> = {
   "/console": overviewPage,

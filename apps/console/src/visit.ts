@@ -16,6 +16,8 @@ export type Visit = {
   readonly news?: Markup | undefined
 }
 
+export type Page = (visit: Visit) => Response | Promise<Response>
+
 type Sent = {
   readonly title: string
   readonly body: Markup | readonly Markup[]
@@ -40,7 +42,7 @@ type FormAnswer<Done> = {
   readonly path: string
   readonly news: (done: Done) => News
   /** The page of the form, which says why it was refused: nothing was done, and what was typed can be sent again. */
-  readonly page: (visit: Visit) => Response | Promise<Response>
+  readonly page: Page
 }
 
 /** Answers a form: the browser is led to the page that shows what was done, so that loading it again does nothing. */
@@ -109,8 +111,11 @@ export function filterOf<Word extends string>(
   return word
 }
 
-/** A field of a form that was sent; "" where it is absent or a file. @throws ApiRefusal for a body that is no form */
-export async function formOf(c: Context): Promise<(name: string) => string> {
+/** What was typed in a field of a form; "" where it is absent or a file. */
+export type Field = (name: string) => string
+
+/** The form that was sent. @throws ApiRefusal for a body that is none */
+export async function formOf(c: Context): Promise<Field> {
   const body = await c.req.parseBody().catch(() => {
     throw new ApiRefusal({ status: 400, code: "invalid_body", error: "The form cannot be read." })
   })
@@ -119,3 +124,6 @@ export async function formOf(c: Context): Promise<(name: string) => string> {
     return typeof value === "string" ? value.trim() : ""
   }
 }
+
+/** What was typed; a number that is none goes on as it is, and the API says what is wrong with it. */
+export const typedNumber = (text: string): number | string => (/^\d{1,16}$/.test(text) ? Number(text) : text)

@@ -1,9 +1,9 @@
 /** What a server is known to be and to offer: its name and version, its tools and the hashes of their definitions, and which of them may be shown and called. */
-import { digest, type JsonObject, type JsonValue, sha256Hex } from "@runseal/canonical"
-import { createReviews, type DefinitionReviews, type ServerText } from "./definition-reviews.ts"
-import type { Seen } from "./first-sight.ts"
+import { setTimeout as sleep } from "node:timers/promises"
+import { canonicalize, digest, type JsonObject, type JsonValue, sha256Hex } from "@runseal/canonical"
 import { isObject, objectAt, textAt } from "./json-rpc.ts"
-import type { Sealing } from "./sealing.ts"
+import { fitsRequest, reviewedText, sealedText } from "./reviewed-text.ts"
+import { closePermit, openPermit, refusedBy, type Sealing } from "./sealing.ts"
 import type { PinMode, ToolPins } from "./tool-pins.ts"
 
 export type ServerFacts = {
@@ -208,4 +208,120 @@ function createKnownTexts(
       return { ...text, _meta: { ...objectAt(text, "_meta"), [PIN_META]: mark } }
     },
   }
+}
+
+// Reviews of what a server says of itself and of its tools: each text once, many at a time, and no agent waits long for them.
+
+/** Milliseconds that an agent waits for the review of what it asked for: agents end a server that starts slowly. */
+const REVIEW_WAIT_MS = 2_000
+/** Texts whose verdict is remembered; the oldest is forgotten first. */
+const VERDICTS_MAX = 20_000
+
+/** A definition of a tool, or instructions. @param hash of its RFC 8785 text */
+type ServerText = { readonly tool: string; readonly text: JsonObject; readonly hash: string }
+
+type DefinitionReviews = {
+  /** Undefined for a text that is not reviewed, or not yet. */
+  readonly verdictOf: (hash: string) => Verdict | undefined
+  /** Reviews what was not. Resolves when nothing is under review, or the agent waits no longer; at once where calls are only observed. */
+  readonly soon: (seen: Seen, texts: readonly ServerText[]) => Promise<void>
+  /** Resolves once nothing is under review. */
+  readonly all: () => Promise<unknown>
+  /** Calls the listener when a review ended for which the agent did not wait. */
+  readonly onLate: (listener: () => void) => void
+}
+
+/** @param pin is called with the texts that were found clean */
+function createReviews(sealing: Sealing, pin: (clean: readonly ServerText[]) => void): DefinitionReviews {
+  const { warn } = sealing
+  /** By hash: undefined while a text is under review. */
+  const verdicts = new Map<string, Verdict | undefined>()
+  const underReview = new Set<Promise<void>>()
+  const listeners: (() => void)[] = []
+
+  const reviewNew = async (seen: Seen, texts: readonly ServerText[]): Promise<void> => {
+    const fresh = texts.filter(({ hash }) => !verdicts.has(hash))
+    if (fresh.length === 0) return
+    for (const { hash } of fresh) verdicts.set(hash, undefined)
+    const texted = fresh.map(({ text }) => text)
+    const found = await verdictsOn(sealing, seen, texted)
+    for (const [at, { hash }] of fresh.entries()) {
+      const verdict = found[at]
+      // Without a decision the next list starts another review.
+      if (verdict === undefined || verdict.kind === "undecided") verdicts.delete(hash)
+      else verdicts.set(hash, verdict)
+      for (const oldest of verdicts.keys()) if (verdicts.size > VERDICTS_MAX) verdicts.delete(oldest)
+    }
+    for (const reason of new Set(found.map(verdict => (verdict.kind === "undecided" ? verdict.reason : undefined))))
+      if (reason !== undefined) warn(`what ${seen.route_id} says of itself is not reviewed: ${reason}`)
+    pin(fresh.filter((_, at) => found[at]?.kind === "clean"))
+  }
+  return {
+    verdictOf: hash => verdicts.get(hash),
+    soon: async (seen, texts) => {
+      let isLate = false
+      const work = reviewNew(seen, texts)
+        .catch((error: unknown) => warn(`a review failed: ${error instanceof Error ? error.message : "unknown"}`))
+        .finally(() => {
+          underReview.delete(work)
+          if (isLate) for (const listener of listeners) listener()
+        })
+      underReview.add(work)
+      if (sealing.mode === "observe") return
+      await Promise.race([Promise.all(underReview), sleep(REVIEW_WAIT_MS, undefined, { ref: false })])
+      isLate = underReview.has(work)
+    },
+    all: () => Promise.all(underReview),
+    onLate: listener => void listeners.push(listener),
+  }
+}
+
+// What a server says is read by a model, as results are: the service searches and reviews it when it is first seen, as the result of the
+// request that it answered, and there is a record of it.
+
+type Verdict =
+  | { readonly kind: "clean" }
+  | { readonly kind: "refused"; readonly reason: string }
+  /** The service gave no answer. */
+  | { readonly kind: "undecided"; readonly reason: string }
+
+type Seen = {
+  /** The request that it answers: what was done. */
+  readonly method: "initialize" | "tools/list"
+  readonly program_id: string
+  /** `mcp/<server>`. */
+  readonly route_id: string
+}
+
+/** A verdict for each text, in order. What is refused together is reviewed in halves, until it is known which of them was meant. */
+async function verdictsOn(sealing: Sealing, seen: Seen, texts: readonly JsonObject[]): Promise<readonly Verdict[]> {
+  const text = textOf({ [seen.method]: [...texts] })
+  const verdict: Verdict =
+    text === undefined ? { kind: "refused", reason: "it is too large to be reviewed" } : await seal(sealing, seen, text)
+  if (verdict.kind !== "refused" || texts.length === 1) return texts.map(() => verdict)
+  const half = texts.length >> 1
+  return [
+    ...(await verdictsOn(sealing, seen, texts.slice(0, half))),
+    ...(await verdictsOn(sealing, seen, texts.slice(half))),
+  ]
+}
+
+/** RFC 8785, or what the agent gets where there is none, as for a bound of 2^64 in a schema. Undefined for what is too large. */
+function textOf(value: JsonObject): string | undefined {
+  try {
+    return reviewedText(value)
+  } catch {
+    const text = JSON.stringify(value)
+    return fitsRequest(text) ? text : undefined
+  }
+}
+
+async function seal(sealing: Sealing, { method, program_id, route_id }: Seen, text: string): Promise<Verdict> {
+  const act = { program_id, route_id, registry_record_hash: sha256Hex(text), payload: canonicalize({ method }) }
+  const opened = await openPermit(sealing, act, "unpinned")
+  if (opened.kind === "refused") return { kind: "refused", reason: refusedBy(sealing, opened.run) }
+  if (opened.kind !== "permitted") return { kind: "undecided", reason: opened.reason }
+  const { run } = await closePermit(sealing, opened.permitId, { outcome: "completed", ...sealedText(sealing, text) })
+  if (run === undefined) return { kind: "undecided", reason: `its review (permit ${opened.permitId}) is not confirmed` }
+  return run.outcome_kind === "ok" ? { kind: "clean" } : { kind: "refused", reason: refusedBy(sealing, run) }
 }

@@ -3,10 +3,7 @@ import type { JsonValue } from "@runseal/canonical"
 import { printable } from "@runseal/core/presentation/printable"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { duration } from "../parts/duration.ts"
-import { marksOf, OUTCOME_NAMES, SIGNS, toneOf } from "../parts/outcome-names.ts"
-import { type Why, whyOf } from "../parts/why.ts"
-import { wordsOf } from "../parts/words.ts"
+import { duration, marksOf, OUTCOME_NAMES, SIGNS, toneOf, type Why, whyOf, wordsOf } from "../parts/run-words.ts"
 import { askService } from "./ask-service.ts"
 
 /** Between two requests. */

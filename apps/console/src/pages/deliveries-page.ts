@@ -1,4 +1,5 @@
 /** *Deliveries*: the receivers of events, how far each is, and what an administrator does to one. */
+import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import {
   type Delivery,
   type DeliveryFault,
@@ -11,37 +12,29 @@ import {
 import {
   changedDestinationSchema,
   createdDestinationSchema,
+  DESTINATION_KINDS,
   type Destination,
   deletedDestinationSchema,
   destinationListSchema,
+  EVENT_FORMATS,
   type RotatedDestination,
   rotatedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
 import type { News } from "../news.ts"
 import { number, plural, seconds, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
-import { empty, facts, heading, notice, table } from "../parts/pieces.ts"
-import { administers, answerForm, formOf, show, type Visit } from "../visit.ts"
-import { destinationForms, newDestinationForm, newDestinationRequest, typedNumber } from "./destination-forms.ts"
+import { empty, facts, formTokens, heading, label, notice, table } from "../parts/pieces.ts"
+import { OUTCOME_NAMES } from "../parts/run-words.ts"
+import { administers, answerForm, type Field, formOf, show, typedNumber, type Visit } from "../visit.ts"
 
 const PATH = "/console/deliveries"
 
 const nameOf = ({ id, name }: Pick<Delivery, "id" | "name">): string => (name === "" ? `Destination ${id}` : name)
 
-const STATES = {
-  paused: { tone: "warn", sign: "–" },
-  failing: { tone: "bad", sign: "✗" },
-  behind: { tone: "info", sign: "○" },
-  "up to date": { tone: "good", sign: "✓" },
-} as const
-
-const stateOf = ({ active, last_error, backlog }: Delivery): keyof typeof STATES =>
-  !active ? "paused" : last_error !== undefined ? "failing" : backlog > 0 ? "behind" : "up to date"
-
-function stateLabel(delivery: Delivery): Markup {
-  const state = stateOf(delivery)
-  const { tone, sign } = STATES[state]
-  return html`<span class="label ${tone}"><span aria-hidden="true">${sign}</span> ${state}</span>`
+function stateLabel({ active, last_error, backlog }: Delivery): Markup {
+  if (!active) return label("warn", "–", "paused")
+  if (last_error !== undefined) return label("bad", "✗", "failing")
+  return backlog > 0 ? label("info", "○", "behind") : label("good", "✓", "up to date")
 }
 
 /** Why a receiver did not take an event. */
@@ -60,7 +53,7 @@ const faultText = ({ last_error }: Delivery): string =>
 
 /** What deliveries that fail or lag show in short. */
 const row = (delivery: Delivery): Markup =>
-  html`<tr><td class="long"><a href="${PATH}/${delivery.id}">${nameOf(delivery)}</a></td><td>${delivery.kind}</td><td class="nowrap">${stateLabel(delivery)}</td><td class="figure">${number(delivery.backlog)}</td><td class="nowrap">${delivery.lag_seconds === 0 ? html`<span class="quiet">none</span>` : seconds(delivery.lag_seconds)}</td><td class="nowrap">${delivery.delivered_at === undefined ? html`<span class="quiet">never</span>` : shortTime(delivery.delivered_at)}</td><td class="long">${faultText(delivery)}</td></tr>`
+  html`<tr><td class="long"><a href="${PATH}/${delivery.id}">${nameOf(delivery)}</a></td><td>${delivery.kind}</td><td class="nowrap">${stateLabel(delivery)}</td><td class="figure">${number(delivery.backlog)}</td><td class="nowrap">${delivery.lag_seconds === 0 ? html`<span class="quiet">none</span>` : seconds(delivery.lag_seconds)}</td><td class="nowrap">${shortTime(delivery.delivered_at)}</td><td class="long">${faultText(delivery)}</td></tr>`
 
 export async function deliveriesPage(visit: Visit): Promise<Response> {
   const { deliveries } = await visit.api.get("/admin/deliveries", deliveryListSchema)
@@ -191,3 +184,55 @@ const testNews = (error: Delivery["last_error"]): News =>
         tone: "bad",
         text: `The receiver did not take a test event: ${FAULT_NAMES[error.fault]}${error.status === undefined ? "" : `, HTTP ${error.status}`}.`,
       }
+
+// The forms of a destination, and how what was typed in them becomes a request.
+
+const newDestinationForm = (
+  csrf: string | undefined,
+): Markup => html`<form method="post" action="${PATH}">${formTokens(csrf)}
+<div class="fields"><label class="wide">Address<input name="url" required maxlength="2048" placeholder="https://siem.example/hooks/runseal" autocomplete="off" spellcheck="false"></label>
+<label>Name<input name="name" maxlength="128" autocomplete="off"></label>
+<label>Kind<select name="kind">${DESTINATION_KINDS.map(kind => html`<option>${kind}</option>`)}</select></label>
+<label>Format<select name="format">${EVENT_FORMATS.map(format => html`<option>${format}</option>`)}</select></label>
+<label>Outcomes<select name="outcomes"><option value="">all</option><option value="refused">all but passed</option>${OUTCOME_KINDS.map(kind => html`<option value="${kind}">${OUTCOME_NAMES[kind]}</option>`)}</select></label></div>
+<p class="buttons"><button>Deliver events there</button></p></form>`
+
+function outcomesOf(text: string): object {
+  if (text === "") return {}
+  return { outcomes: text === "refused" ? OUTCOME_KINDS.filter(kind => kind !== "ok") : [text] }
+}
+
+const newDestinationRequest = (field: Field): object => ({
+  url: field("url"),
+  ...Object.fromEntries(["name", "kind", "format"].flatMap(name => (field(name) === "" ? [] : [[name, field(name)]]))),
+  ...outcomesOf(field("outcomes")),
+})
+
+/** What an administrator does to a destination. */
+function destinationForms(destination: Destination, { position }: Delivery, csrf: string | undefined): Markup {
+  const form = (action: string, fields: Markup): Markup =>
+    html`<form method="post" action="${PATH}/${destination.id}">${formTokens(csrf)}<input type="hidden" name="action" value="${action}">${fields}</form>`
+  const button = (text: string, kind = ""): Markup =>
+    html`<p class="buttons"><button class="${kind}">${text}</button></p>`
+  const pause = destination.active
+    ? html`<p>Nothing is lost while it is paused.</p>${form("pause", button("Pause"))}`
+    : html`<p>It is paused. It gets what was sealed meanwhile.</p>${form("continue", button("Go on"))}`
+  const rotate = html`<section class="card"><h2>Rotate the secret</h2>${form(
+    "rotate",
+    html`<label>The old secret still signs for<select name="overlap_seconds"><option value="86400">a day</option><option value="3600">an hour</option><option value="604800">a week</option><option value="0">no time: it was leaked</option></select></label>${button("Rotate the secret")}`,
+  )}</section>`
+  return html`<div class="columns even"><div>
+<section class="card"><h2>Try it</h2><p>Sends a test event now.</p>${form("test", button("Send a test event"))}</section>
+<section class="card"><h2>${destination.active ? "Pause" : "Go on"}</h2>${pause}</section>
+${destination.kind === "webhook" ? rotate : ""}
+</div><div>
+<section class="card"><h2>Set the position</h2><p>Ahead to skip an event that the receiver refuses for ever, or back to send events again.</p>${form(
+    "resume",
+    html`<label>Next position to deliver<input name="from" required inputmode="numeric" pattern="[0-9]*" value="${position}"></label>${button("Set the position", "plain")}`,
+  )}</section>
+<section class="card"><h2>Delete</h2>${form(
+    "delete",
+    html`<label class="check"><input type="checkbox" name="sure" value="yes" required> I want to deliver nothing to it any more</label>${button("Delete", "danger")}`,
+  )}</section>
+</div></div>`
+}

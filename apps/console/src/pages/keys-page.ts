@@ -13,22 +13,20 @@ import type { News } from "../news.ts"
 import { address, number, shortTime, time } from "../parts/format.ts"
 import { page } from "../parts/layout.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
-import { clipped, empty, facts, formTokens, heading, newsNotice, notice, table } from "../parts/pieces.ts"
-import { administers, answerForm, formOf, leadTo, show, type Visit } from "../visit.ts"
+import { clipped, empty, facts, formTokens, heading, label, newsNotice, notice, table } from "../parts/pieces.ts"
+import { administers, answerForm, type Field, formOf, leadTo, show, typedNumber, type Visit } from "../visit.ts"
 import { openSession } from "./sign-in-page.ts"
 
 const PATH = "/console/keys"
 
-const stateOf = ({ revoked, expires_at }: ListedKey, now: number): "revoked" | "expired" | "active" =>
-  revoked ? "revoked" : expires_at !== undefined && Date.parse(expires_at) <= now ? "expired" : "active"
-
-const stateLabel = (key: ListedKey): Markup => {
-  const state = stateOf(key, Date.now())
-  return html`<span class="label ${state === "active" ? "good" : "warn"}"><span aria-hidden="true">${state === "active" ? "✓" : "–"}</span> ${state}</span>`
+function stateLabel({ revoked, expires_at }: ListedKey): Markup {
+  if (revoked) return label("warn", "–", "revoked")
+  const isOver = expires_at !== undefined && Date.parse(expires_at) <= Date.now()
+  return isOver ? label("warn", "–", "expired") : label("good", "✓", "active")
 }
 
 const row = (key: ListedKey): Markup =>
-  html`<tr><td><a href="${PATH}/${key.id}">${key.id}</a></td><td class="long">${clipped(key.name)}</td><td>${key.scope}</td><td>${key.tier}</td><td>${stateLabel(key)}</td><td class="figure">${number(key.run_count)}</td><td class="nowrap">${key.last_used_at === null ? html`<span class="quiet">never</span>` : shortTime(key.last_used_at)}</td></tr>`
+  html`<tr><td><a href="${PATH}/${key.id}">${key.id}</a></td><td class="long">${clipped(key.name)}</td><td>${key.scope}</td><td>${key.tier}</td><td>${stateLabel(key)}</td><td class="figure">${number(key.run_count)}</td><td class="nowrap">${shortTime(key.last_used_at)}</td></tr>`
 
 export async function keysPage(visit: Visit): Promise<Response> {
   const { keys } = await visit.api.get("/admin/keys", keyListSchema)
@@ -62,6 +60,8 @@ export async function keyPage(visit: Visit): Promise<Response> {
   return show(visit, { title: `Key ${key.id}`, body })
 }
 
+const by = (actor: string | undefined): string => (actor === undefined ? "" : ` by ${actor}`)
+
 const keyFacts = (key: ListedKey): Markup =>
   facts([
     ["Scope", key.scope],
@@ -70,18 +70,13 @@ const keyFacts = (key: ListedKey): Markup =>
       "Runs",
       html`<a href="${address("/console/runs", { key: key.id })}">${number(key.run_count)}</a> · <a href="${address("/admin/runs/export", { key: key.id })}" download="runseal-key-${key.id}.ndjson">sealed records, for the verifier</a>`,
     ],
-    ["Made", html`${time(key.created_at)}${key.created_by === undefined ? "" : html` by ${key.created_by}`}`],
+    ["Made", html`${time(key.created_at)}${by(key.created_by)}`],
     ["Last used", key.last_used_at === null ? "never" : time(key.last_used_at)],
     ["Secret rotated", key.rotated_at && time(key.rotated_at)],
     ["Old secret works until", key.overlap_until && time(key.overlap_until)],
     ["Expires", key.expires_at && time(key.expires_at)],
-    [
-      "Revoked",
-      key.revoked_at && html`${time(key.revoked_at)}${key.revoked_by === undefined ? "" : html` by ${key.revoked_by}`}`,
-    ],
-    ["Tokens of one run", key.run_token_budget === undefined ? undefined : number(key.run_token_budget)],
-    ["Tokens of a window", key.window_token_budget === undefined ? undefined : number(key.window_token_budget)],
-    ["Requests a minute", key.rate_limit === undefined ? undefined : number(key.rate_limit)],
+    ["Revoked", key.revoked_at && html`${time(key.revoked_at)}${by(key.revoked_by)}`],
+    ...NUMBERS.map(({ name, label: text }) => [text, key[name] === undefined ? "" : number(key[name])] as const),
     ["Reads the runs of", key.reads?.map(one => `key ${one}`).join(", ")],
     ["Shares", key.share === true ? "what it reads" : undefined],
     ["May ask for observed runs", key.observe && "yes"],
@@ -131,8 +126,6 @@ async function ownRotation(visit: Visit, done: RotatedKey): Promise<Response> {
 
 // The forms of a key, and how what was typed in them becomes a request. An empty field means: none, as every key has it.
 
-type Field = (name: string) => string
-
 /** Settings of a key that are whole numbers. */
 const NUMBERS = [
   { name: "run_token_budget", label: "Tokens of one run" },
@@ -140,11 +133,8 @@ const NUMBERS = [
   { name: "rate_limit", label: "Requests a minute" },
 ] as const
 
-const numberInput = (name: string, label: string, value: number | undefined): Markup =>
-  html`<label>${label}<input name="${name}" inputmode="numeric" pattern="[0-9]*" value="${value === undefined ? "" : `${value}`}" placeholder="as every key"></label>`
-
 const settings = (key: Partial<ListedKey>): Markup => html`<div class="fields">
-${NUMBERS.map(({ name, label }) => numberInput(name, label, key[name]))}
+${NUMBERS.map(({ name, label: text }) => html`<label>${text}<input name="${name}" inputmode="numeric" pattern="[0-9]*" value="${key[name] ?? ""}" placeholder="as every key"></label>`)}
 <label>Expires (UTC)<input name="expires_at" type="datetime-local" step="1" value="${key.expires_at?.slice(0, 19) ?? ""}"></label>
 <label class="wide">Notes<input name="notes" value="${verbatim(key.notes ?? "")}" maxlength="2000"></label>
 </div>
@@ -182,25 +172,26 @@ const revokeForm = (
 <label class="check"><input type="checkbox" name="sure" value="yes" required> I want to revoke this key for ever</label>
 <p class="buttons"><button class="danger">Revoke</button></p></form>`
 
-/** What was typed; a number that is none goes on as it is, and the API says what is wrong with it. */
-const typed = (text: string): number | string => (/^\d{1,16}$/.test(text) ? Number(text) : text)
-
 /** A time that was picked has no zone, and is meant in UTC. */
 const utcOf = (text: string): string => {
   const [, minute, second = ":00"] = /^([\d-]{10}T\d\d:\d\d)(:[\d.]+)?$/.exec(text) ?? []
   return minute === undefined ? text : `${minute}${second}Z`
 }
 
-/** @param absent what an empty field becomes: left out of a new key, null to take a setting away */
-function settingsOf(field: Field, absent: null | undefined): object {
-  const made: Record<string, number | string | null> = {}
-  for (const name of [...NUMBERS.map(({ name }) => name), "expires_at", "notes"]) {
-    const text = field(name)
-    if (text !== "") made[name] = name === "notes" ? text : name === "expires_at" ? utcOf(text) : typed(text)
-    else if (absent === null) made[name] = null
-  }
-  return made
-}
+/** How what was typed becomes a setting. */
+const SETTINGS = [
+  ...NUMBERS.map(({ name }) => ({ name, read: typedNumber })),
+  { name: "expires_at", read: utcOf },
+  { name: "notes", read: (text: string) => text },
+]
+
+/** @param absent what an empty field becomes: nothing of a new key, null to take a setting away */
+const settingsOf = (field: Field, absent: readonly null[]): object =>
+  Object.fromEntries(
+    SETTINGS.flatMap(({ name, read }) =>
+      (field(name) === "" ? absent : [read(field(name))]).map(value => [name, value]),
+    ),
+  )
 
 const newKeyRequest = (field: Field): object => ({
   name: field("name"),
@@ -212,16 +203,16 @@ const newKeyRequest = (field: Field): object => ({
     : {
         reads: field("reads")
           .split(/[\s,]+/)
-          .map(typed),
+          .map(typedNumber),
       }),
   ...(field("share") === "" ? {} : { share: true }),
-  ...settingsOf(field, undefined),
+  ...settingsOf(field, []),
   ...(field("observe") === "" ? {} : { observe: true }),
 })
 
 const changeKeyRequest = (field: Field): object => ({
   name: field("name"),
-  ...settingsOf(field, null),
+  ...settingsOf(field, [null]),
   // A box that is not ticked is not sent.
   ...(field("shares") === "" ? {} : { share: field("share") !== "" }),
   observe: field("observe") !== "",

@@ -11,7 +11,7 @@ import { indexAnswerSchema, type ReadyAnswer, readyAnswerSchema } from "@runseal
 import { isRefusal, type Refusal } from "../api.ts"
 import { number, plural, seconds, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
-import { facts, heading, notice, table } from "../parts/pieces.ts"
+import { facts, heading, label, notice, table } from "../parts/pieces.ts"
 import { show, type Visit } from "../visit.ts"
 
 export const witnessesOf = ({ api }: Visit): Promise<WitnessesAnswer> =>
@@ -105,14 +105,14 @@ function witnessList({ witnesses, checkpoint }: WitnessesAnswer, size: number): 
     return html`<p>None signed this log. The operator could show different logs to different people; independent witnesses make that impossible.</p>`
   const behind = checkpoint && size - checkpoint.size
   const rows = witnesses.map(one => {
-    const [tone, sign, state] = !one.asked
-      ? ["warn", "–", "removed"]
+    const state = !one.asked
+      ? label("warn", "–", "removed")
       : one.fault !== undefined
-        ? ["bad", "✗", one.fault]
+        ? label("bad", "✗", one.fault)
         : silentSince(one.cosigned_at)
-          ? ["warn", "–", "silent"]
-          : ["good", "✓", "signs"]
-    return html`<tr><td class="long">${one.name}</td><td><span class="label ${tone}"><span aria-hidden="true">${sign}</span> ${state}</span></td><td class="nowrap">${one.cosigned_at === undefined ? html`<span class="quiet">never</span>` : shortTime(one.cosigned_at)}</td><td class="figure">${one.size === undefined ? "" : number(one.size)}</td></tr>`
+          ? label("warn", "–", "silent")
+          : label("good", "✓", "signs")
+    return html`<tr><td class="long">${one.name}</td><td>${state}</td><td class="nowrap">${shortTime(one.cosigned_at)}</td><td class="figure">${one.size === undefined ? "" : number(one.size)}</td></tr>`
   })
   return html`<p>${
     checkpoint === undefined

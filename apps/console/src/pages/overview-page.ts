@@ -15,13 +15,12 @@ import { indexAnswerSchema, readyAnswerSchema } from "@runseal/core/wire/service
 import { isRefusal, type Refusal } from "../api.ts"
 import { address, compact, number, plural, seconds, shortTime } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
-import { outcomeLabel } from "../parts/outcome.ts"
-import { OUTCOME_NAMES, toneOf } from "../parts/outcome-names.ts"
-import { clipped, empty, heading, meter, notice, refused, table } from "../parts/pieces.ts"
+import { clipped, empty, heading, meter, notice, outcomeLabel, refused, table } from "../parts/pieces.ts"
+import { OUTCOME_NAMES, toneOf } from "../parts/run-words.ts"
 import { filterOf, knownFilters, seesAll, show, type Visit } from "../visit.ts"
 import { shareOf } from "./budgets-page.ts"
 import { witnessesOf } from "./log-page.ts"
-import { findRuns, type RunsFound } from "./run-source.ts"
+import { findRuns, type RunsFound } from "./run-lists.ts"
 
 /** Runs that are listed as the latest. */
 const LATEST = 8

@@ -12,8 +12,7 @@ import { PERMIT_STATES } from "@runseal/core/wire/permit-requests"
 import { isRefusal, type Refusal } from "../api.ts"
 import { address, number, shortHash, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
-import { marksOf } from "../parts/outcome-names.ts"
-import { clipped, empty, facts, heading, named, refused, table } from "../parts/pieces.ts"
+import { clipped, empty, facts, heading, label, marked, named, refused, table } from "../parts/pieces.ts"
 import { filterOf, knownFilters, numberOf, seesAll, show, type Visit } from "../visit.ts"
 import { ownPage } from "./own-pages.ts"
 
@@ -22,14 +21,14 @@ const PAGE_SIZE = 50
 
 type State = PermitSummary["state"]
 /** That a permit is closed says nothing of its act, which may have failed. */
-const TONES: Readonly<Record<State, string>> = { open: "info", closed: "info", ended: "warn", refused: "warn" }
+const TONES: Readonly<Record<State, "info" | "warn">> = { open: "info", closed: "info", ended: "warn", refused: "warn" }
 const SIGNS: Readonly<Record<State, string>> = { open: "○", closed: "●", ended: "–", refused: "■" }
 
 /** Permits of open mode belong to no key. */
 const keyName = (id: number): string => (id === 0 ? "none" : `${id}`)
 
 export const permitLabel = ({ state, ...closed }: Pick<PermitSummary, "state" | "closing_outcome">): Markup =>
-  html`<span class="labels"><span class="label ${TONES[state]}"><span aria-hidden="true">${SIGNS[state]}</span> ${state}</span>${marksOf(closed).map(mark => html` <span class="label ${mark.tone}">${mark.text}</span>`)}</span>`
+  marked(label(TONES[state], SIGNS[state], state), closed)
 
 type Found = { readonly permits: readonly (PermitSummary & { readonly key_id?: number })[]; readonly next?: string }
 

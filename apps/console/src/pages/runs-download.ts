@@ -3,8 +3,7 @@ import { stream } from "hono/streaming"
 import { ApiRefusal, isRefusal } from "../api.ts"
 import { address } from "../parts/format.ts"
 import type { Visit } from "../visit.ts"
-import { readView, viewParameters } from "./run-filters.ts"
-import { findRuns, type ListedRun } from "./run-source.ts"
+import { findRuns, type ListedRun, readView, viewParameters } from "./run-lists.ts"
 
 /** Runs of one file; its last line says where the next one is, if there are more. */
 const MAX_RUNS = 50_000

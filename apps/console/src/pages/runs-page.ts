@@ -2,16 +2,20 @@
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { type UsageAnswer, usageAnswerSchema } from "@runseal/core/wire/admin-answers"
 import { isRefusal } from "../api.ts"
-import { duration } from "../parts/duration.ts"
 import { address, number, plural, shortTime } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
-import { outcomeLabel } from "../parts/outcome.ts"
-import { OUTCOME_NAMES } from "../parts/outcome-names.ts"
-import { clipped, empty, heading, refused, table } from "../parts/pieces.ts"
-import { whyOf } from "../parts/why.ts"
+import { clipped, empty, heading, outcomeLabel, refused, table } from "../parts/pieces.ts"
+import { duration, OUTCOME_NAMES, whyOf } from "../parts/run-words.ts"
 import { seesAll, show, type Visit } from "../visit.ts"
-import { type RunView, readView, TEXT_FILTERS, viewParameters } from "./run-filters.ts"
-import { findRuns, type ListedRun, type RunsFound } from "./run-source.ts"
+import {
+  findRuns,
+  type ListedRun,
+  type RunsFound,
+  type RunView,
+  readView,
+  TEXT_FILTERS,
+  viewParameters,
+} from "./run-lists.ts"
 
 const PATH = "/console/runs"
 const PAGE_SIZE = 50

@@ -15,9 +15,11 @@ export const plural = (count: number, one: string, many: string = `${one}s`): st
 export const time = (text: string): Markup =>
   html`<time datetime="${text}">${text.slice(0, 19).replace("T", " ")}<span class="zone"> UTC</span></time>`
 
-/** The same to the minute, for lists. */
-export const shortTime = (text: string): Markup =>
-  html`<time datetime="${text}" title="${text}">${text.slice(0, 16).replace("T", " ")}</time>`
+/** The same to the minute, for lists. @param text absent for what never was */
+export const shortTime = (text: string | null | undefined): Markup =>
+  text === null || text === undefined
+    ? html`<span class="quiet">never</span>`
+    : html`<time datetime="${text}" title="${text}">${text.slice(0, 16).replace("T", " ")}</time>`
 
 /** The beginning of a hash; the whole is in its title. */
 export const shortHash = (hash: string): Markup =>

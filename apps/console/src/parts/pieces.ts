@@ -1,10 +1,11 @@
 /** Pieces that several pages have: headings, lists of facts, notices, tables, empty states. */
 import type { JsonValue } from "@runseal/canonical"
+import type { RunSummary } from "@runseal/core/wire/run-summaries"
 import type { Refusal } from "../api.ts"
 import type { News } from "../news.ts"
 import { number } from "./format.ts"
 import { html, type Markup } from "./markup.ts"
-import { wordsOf } from "./words.ts"
+import { marksOf, OUTCOME_NAMES, SIGNS, toneOf, wordsOf } from "./run-words.ts"
 
 /** The heading of a page, with what it says below it and what can be done beside it. */
 export const heading = (title: string, lead?: Markup | string, actions?: Markup): Markup => html`<div class="heading">
@@ -35,6 +36,19 @@ export const newsNotice = ({ tone, text, link, secret }: News): Markup =>
       ? html`<p>${text}${link === undefined ? "" : html` <a href="${link}">${link}</a>`}</p>`
       : html`<p><strong>${text}</strong> It is shown this once; copy it now.</p><p><code class="secret">${secret}</code></p>`,
   )
+
+/** A state in a word, with a sign: colour is not all that tells one from another. */
+export const label = (tone: "good" | "warn" | "bad" | "info", sign: string, text: string): Markup =>
+  html`<span class="label ${tone}"><span aria-hidden="true">${sign}</span> ${text}</span>`
+
+/** The state of a run or permit, with what it alone would not say. */
+export const marked = (state: Markup, of: Parameters<typeof marksOf>[0]): Markup =>
+  html`<span class="labels">${state}${marksOf(of).map(mark => html` <span class="label ${mark.tone}">${mark.text}</span>`)}</span>`
+
+export const outcomeLabel = (run: Pick<RunSummary, "outcome_kind" | "enforcement" | "closing_outcome">): Markup => {
+  const tone = toneOf(run.outcome_kind)
+  return marked(label(tone, SIGNS[tone], OUTCOME_NAMES[run.outcome_kind]), run)
+}
 
 /** A table that scrolls by itself on a narrow screen, and can be reached by keyboard to do so. */
 export const table = (caption: string, columns: readonly string[], rows: readonly Markup[], className = ""): Markup =>

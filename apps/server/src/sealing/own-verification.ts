@@ -1,11 +1,12 @@
 /** The verification of what this process seals, before it is stored and after: threads, alarm, and the duty that a start takes over. Decision 0155. */
 
+import { readFileSync, renameSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import { keepSignatures } from "../keys/made-signatures.ts"
-import { openVerifiedHeads, type VerifiedHeads } from "../keys/verified-heads.ts"
 import type { Database } from "../store/driver/database.ts"
 import { readEntries, readHead } from "../store/tables/log-store.ts"
 import {
@@ -178,4 +179,46 @@ function joined(times: readonly number[]): readonly Span[] {
     else spans.push({ from, to })
   }
   return spans
+}
+
+// Sizes of the log at which a process stopped in order, or a start had verified what a crash had left: nothing before these was put off. A
+// file beside the keys, since a crash must leave it behind. Losing it costs one more verification. Decision 0155.
+
+const VERIFIED_HEADS = "verified-heads"
+/** The largest are stored. */
+const MAX_SIZES = 64
+const LINE = /^\d{1,16}$/
+
+type VerifiedHeads = {
+  readonly has: (size: number) => boolean
+  /** A failure of the file system is ignored: the next start then verifies once more. */
+  readonly add: (sizes: readonly number[]) => void
+}
+
+/** @param directory of the keys */
+function openVerifiedHeads(directory: string): VerifiedHeads {
+  const path = join(directory, VERIFIED_HEADS)
+  const read = (): readonly number[] => {
+    try {
+      return readFileSync(path, "latin1")
+        .split("\n")
+        .filter(line => LINE.test(line))
+        .map(Number)
+    } catch {
+      return []
+    }
+  }
+  return {
+    has: size => read().includes(size),
+    add: sizes => {
+      if (sizes.every(size => size <= 1)) return
+      const all = [...new Set([...read(), ...sizes])].sort((a, b) => a - b).slice(-MAX_SIZES)
+      try {
+        writeFileSync(`${path}.tmp`, `${all.join("\n")}\n`, { mode: 0o600 })
+        renameSync(`${path}.tmp`, path)
+      } catch {
+        // The next start verifies once more.
+      }
+    },
+  }
 }

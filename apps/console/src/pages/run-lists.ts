@@ -1,6 +1,14 @@
-/** The filters of a list of runs. They are in the address, so that a bookmark is a saved view. */
+/**
+ * Lists of runs: their filters, which are in the address, so that a bookmark is a saved view; and where they come from. A customer searches its own
+ * runs, everybody else those of the deployment.
+ */
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import { adminRunsPageSchema } from "@runseal/core/wire/admin-answers"
+import { type RunSummary, runsPageSchema } from "@runseal/core/wire/run-summaries"
+import { isRefusal, type Refusal } from "../api.ts"
+import { address } from "../parts/format.ts"
 import { filterOf, knownFilters, numberOf, seesAll, type Visit } from "../visit.ts"
+import { ownPage } from "./own-pages.ts"
 
 /** Filters that the API has, with what people call them; most used first. */
 export const TEXT_FILTERS = [
@@ -53,3 +61,47 @@ export const viewParameters = ({ status, key, texts }: RunView): Readonly<Record
   status,
   key,
 })
+
+export type ListedRun = RunSummary & { readonly key_id?: number }
+
+export type RunsFound = {
+  readonly runs: readonly ListedRun[]
+  /** `before` of the next page; absent from the last. */
+  readonly next?: string
+  /** All that were found, where the API counts them. */
+  readonly total?: number
+}
+
+/** A page of a view. @param limit 1 to 500. @param total of the page before, if it was read just now */
+export async function findRuns(
+  visit: Visit,
+  view: RunView,
+  limit: number,
+  total?: number,
+): Promise<RunsFound | Refusal> {
+  return seesAll(visit) ? await ofDeployment(visit, view, limit) : await ofCustomer(visit, view, limit, total)
+}
+
+async function ofDeployment({ api }: Visit, view: RunView, limit: number): Promise<RunsFound | Refusal> {
+  const path = address("/admin/runs", { ...viewParameters(view), before: view.before, limit })
+  const found = await api.ask(path, adminRunsPageSchema)
+  if (isRefusal(found)) return found
+  return { runs: found.runs, ...(found.next === undefined ? {} : { next: `${found.next}` }) }
+}
+
+async function ofCustomer(
+  { api }: Visit,
+  view: RunView,
+  limit: number,
+  total: number | undefined,
+): Promise<RunsFound | Refusal> {
+  const place = { before: view.before, limit, ...(total === undefined ? {} : { total }) }
+  const found = await ownPage(place, async (offset, some) => {
+    const path = address("/runs/search", { ...viewParameters(view), limit: some, offset })
+    const page = await api.ask(path, runsPageSchema)
+    return isRefusal(page) ? page : { total: page.total, rows: page.runs }
+  })
+  if (isRefusal(found)) return found
+  const { rows, ...counted } = found
+  return { runs: rows, ...counted }
+}

@@ -1,6 +1,52 @@
-/** Why a run ended as it did, as a list says it, on the server and in islands alike: plain words, and the name that records have for it. */
+/** A run in the words, signs and colours of lists and charts, on the server and in islands alike. */
+import type { NewsTone } from "@runseal/core/presentation/account"
 import type { PepgReasonCode } from "@runseal/core/vocabulary/decision-codes"
+import { OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { ReviewReasonCode } from "@runseal/core/vocabulary/review-codes"
+
+/** Short names, for lists and charts. The whole sentence is in `OUTCOMES`. */
+export const OUTCOME_NAMES: Readonly<Record<OutcomeKind, string>> = {
+  ok: "Passed",
+  pepg_deny: "Denied",
+  ccv_halt: "Run budget",
+  macc_halt: "Window budget",
+  aivp_t4_halt: "Review",
+  attestation_gap: "Not attested",
+  stage_error: "Failed",
+}
+
+const TONES = { attestation: "good", refusal: "warn", diagnosis: "bad" } as const satisfies Record<string, NewsTone>
+
+export const toneOf = (kind: OutcomeKind): NewsTone => TONES[OUTCOMES[kind].words.standing]
+
+/** What a list says of a run beside its outcome, which alone would say too much. */
+export function marksOf(run: {
+  readonly enforcement?: unknown
+  readonly closing_outcome?: unknown
+}): readonly { readonly text: string; readonly tone: "info" | "bad" }[] {
+  return [
+    ...(run.enforcement === undefined ? [] : [{ text: "only observed", tone: "info" } as const]),
+    ...(run.closing_outcome === "failed" ? [{ text: "act failed", tone: "bad" } as const] : []),
+  ]
+}
+
+/** The sign before an outcome, so that colour is not the only difference. */
+export const SIGNS: Readonly<Record<NewsTone, string>> = { good: "✓", warn: "■", bad: "✗" }
+
+/** How long something took. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${milliseconds} ms`
+  const seconds = milliseconds / 1000
+  return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds / 60)} min`
+}
+
+/** A name ends a word with one of these; a word without an end is broken after 24 characters. */
+const WORD = /.{1,24}?(?:[-/_.:@\s]+|$)|.{24}/gsu
+
+/** The words of a name such as `mcp/filesystem/read_text_file`, each with the sign behind it; together they are the name. */
+export const wordsOf = (name: string): readonly string[] => name.match(WORD) ?? []
+
+// Why a run ended as it did: plain words, and the name that records have for it.
 
 /** Reasons with which a gate lets a run pass. */
 type Passing = "RULE_ALLOWED" | "REVIEW_DISABLED" | "NO_AI_OUTPUT" | "NO_FINDINGS" | "ACCEPTABLE"
