@@ -155,10 +155,10 @@ describe("an administrator", () => {
   })
 
   test("tries a policy, puts it in force, and reads which were", async () => {
-    expect(await admin.tryPolicy(NO_SPENDING, { last: 2 })).toMatchObject({ judged: 2, changed: 0 })
-    const loaded = await admin.loadPolicy(NO_SPENDING)
+    expect(await admin.tryPolicy({ policy: NO_SPENDING, last: 2 })).toMatchObject({ judged: 2, changed: 0 })
+    const loaded = await admin.loadPolicy({ policy: NO_SPENDING })
     expect(loaded).toMatchObject({ changed: true, version: 2, policy_id: "no-spending", loaded_by: "api-key-1" })
-    expect(await admin.loadPolicy(NO_SPENDING)).toMatchObject({ changed: false, version: 2 })
+    expect(await admin.loadPolicy({ policy: NO_SPENDING })).toMatchObject({ changed: false, version: 2 })
     expect((await admin.policies({ limit: 1 })).policies).toMatchObject([{ version: 2 }])
     expect((await admin.policies({ before: 2 })).policies).toMatchObject([{ version: 1, source: "built-in" }])
     expect(await admin.policyVersion(1)).toMatchObject({ version: 1, source: "built-in" })
@@ -174,7 +174,7 @@ describe("an administrator", () => {
     const rotated = await admin.rotateKey(id, { overlap_seconds: 60 })
     expect(rotated.secret).not.toBe(secret)
     expect(rotated).toHaveProperty("overlap_until")
-    expect(await admin.claimRuns(id)).toMatchObject({ key_id: id, runs: 1 })
+    expect(await admin.claimRuns({ key_id: id })).toMatchObject({ key_id: id, runs: 1 })
     await expect(admin.changeKey(0, {})).rejects.toBeInstanceOf(InvalidArgumentError)
   })
 
@@ -205,7 +205,7 @@ describe("an administrator", () => {
     expect((await admin.changeDestination(id, { active: false })).destination).toMatchObject({ id, active: false })
     expect((await admin.listDestinations()).destinations).toMatchObject([{ id, outcomes: ["pepg_deny"] }])
     expect((await admin.rotateDestinationSecret(id)).secret).not.toBe(secret)
-    expect(await admin.resumeDestination(id, 0)).toEqual({ ok: true, id, position: 0 })
+    expect(await admin.resumeDestination(id, { from: 0 })).toEqual({ ok: true, id, position: 0 })
     expect((await admin.deliveries()).deliveries).toMatchObject([{ id, active: false, position: 0 }])
     for (let attempt = 0; attempt < 2; attempt++)
       expect(await admin.deleteDestination(id)).toEqual({ ok: true, id, deleted: true })
@@ -269,7 +269,7 @@ describe("what takes an Idempotency-Key", () => {
     "POST /admin/destinations": options => admin.createDestination({ url: "https://one.example/" }, options),
     "PATCH /admin/destinations/{id}": options => admin.changeDestination(destinationId, { active: false }, options),
     "POST /admin/destinations/{id}/rotate": options => admin.rotateDestinationSecret(destinationId, {}, options),
-    "POST /admin/destinations/{id}/resume": options => admin.resumeDestination(destinationId, 0, options),
+    "POST /admin/destinations/{id}/resume": options => admin.resumeDestination(destinationId, { from: 0 }, options),
     "DELETE /admin/destinations/{id}": options => admin.deleteDestination(destinationId, options),
   }
 

@@ -1,11 +1,13 @@
 /** Figures that are counted from the sources of the repository: lines, rooms, imports, names, and in how many files a fact is written. */
 
 import { posix } from "node:path"
+import { ENDPOINTS } from "@runseal/api/endpoints"
+import { ARTIFACT_ANSWERS } from "@runseal/core/wire/run-summaries"
 import { roomOf } from "../../../tools/src/rooms/check-rooms.ts"
 import { circlesOf, type ImportGraph, importGraph } from "../../../tools/src/rooms/import-circles.ts"
 import { readText, repositoryPaths } from "../../../tools/src/rooms/repository-files.ts"
 import { server } from "../../../tools/src/rooms/rooms.ts"
-import { isTest, isWithin, type SourceFile, sourceFile } from "../../../tools/src/rooms/source-file.ts"
+import { isTest, type SourceFile, sourceFile } from "../../../tools/src/rooms/source-file.ts"
 
 export type Figure = {
   readonly name: string
@@ -16,8 +18,8 @@ export type Figure = {
 }
 
 const SOURCE = /\.(?:ts|mts|cts|js|mjs|cjs|tsx|jsx)$/
-/** Where each endpoint has its row. */
-const ENDPOINTS = "libs/api/src/endpoints"
+/** Rows that are made of other rows. */
+const PARTS = /^admin_(?:verify_run|artifacts|report|run_statement)$/
 /** Sentences longer than this, in characters, are two. */
 const SENTENCE_MAX = 300
 /** Kinds of sealed documents whose names mean nothing else, as words. */
@@ -111,8 +113,10 @@ function twiceExported(product: readonly SourceFile[]): readonly string[] {
 
 /** In how many files of the product, the Python client and the pages each endpoint and each kind of document is written. */
 function copies(sources: readonly SourceFile[], paths: readonly string[]): readonly Figure[] {
-  const rows = sources.filter(({ path }) => isWithin(path, ENDPOINTS))
-  const ids = rows.flatMap(({ text }) => [...text.matchAll(/^\s+id: "(\w+)"/gm)].map(([, id]) => id ?? ""))
+  // The name of an artifact means the sealed document too, and what is read of any key's run is named after what its own key reads.
+  const ids = ENDPOINTS.map(({ id }) => id).filter(
+    id => !Object.keys(ARTIFACT_ANSWERS).some(key => id.endsWith(key)) && !PARTS.test(id),
+  )
   const texts = [
     ...sources.filter(({ path }) => isProduct(path)).map(({ text }) => text),
     ...paths.filter(path => /^(?:docs|python\/src)\/.*\.(?:md|py)$/.test(path)).map(path => readText(path)),

@@ -1,7 +1,11 @@
-/** An endpoint as the OpenAPI document describes it: what it takes, and every status it can answer. */
+/**
+ * An endpoint, in two parts: its route, which is what server and clients act by, and its description, which the OpenAPI document has
+ * besides. A client takes the routes alone, so that no summary and no example is in its bundle.
+ */
 import { ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
 import { errorAnswer, errorAnswerSchema } from "@runseal/core/wire/service-answers"
-import type { BaseIssue, BaseSchema } from "valibot"
+import type { BaseIssue, BaseSchema, GenericSchema } from "valibot"
+import { BODY_MAX_BYTES } from "./body-bounds.ts"
 import type { QuerySchema } from "./queries.ts"
 
 export type AnySchema = BaseSchema<unknown, unknown, BaseIssue<unknown>>
@@ -41,21 +45,21 @@ export type Answer = {
 }
 
 export type PathParameter = {
-  readonly schema: object
+  /** An integer with its bounds, or a text, perhaps with a pattern. */
+  readonly schema:
+    | { readonly type: "integer"; readonly minimum: number; readonly maximum: number }
+    | { readonly type: "string"; readonly pattern?: string }
   readonly description: string
   readonly example: string | number
   /** Its values may hold slashes, which OpenAPI's templates cannot say. */
   readonly many_segments?: true
 }
 
-export type Endpoint = {
+/** What server and clients act by. Its identifier is its name in the table. */
+export type Route = {
   readonly method: "get" | "post" | "patch" | "delete"
   /** With `{name}` for a parameter. */
-  readonly path: string
-  readonly id: string
-  readonly tag: string
-  readonly summary: string
-  readonly description?: string
+  readonly path: `/${string}`
   readonly access: Access
   /** The limit a request counts against: by key, or by address where the endpoint is public. Readers that are auditors share one. */
   readonly limit?: LimitName
@@ -65,23 +69,104 @@ export type Endpoint = {
   readonly idempotent?: true
   /** Takes an idempotency key that is used up: a later request under it is refused. */
   readonly once?: true
+  /** Is no GET and may be sent again without an idempotency key: a second request has no effect that the first did not have. */
+  readonly repeatable?: true
   readonly path_parameters?: Readonly<Record<string, PathParameter>>
   readonly query?: QuerySchema<unknown>
+  readonly body?: AnySchema
+  /** Largest body, in bytes; absent: BODY_MAX_BYTES. */
+  readonly max_bytes?: number
+  /** Shapes of the answers that are JSON, and the media types of others, by status. */
+  readonly answers: Readonly<Partial<Record<number, AnySchema | MediaType>>>
+  /** Its answer is a sealed document, or holds one: a client keeps its text to the letter, so that it can be verified offline. */
+  readonly sealed?: true
+  /** Ignores query parameters that it does not have. */
+  readonly any_parameters?: true
+}
+export type Routes = Readonly<Record<string, Route>>
+
+/** A schema as a row holds it: known by what it accepts, and not by how it is built. */
+export function shape<Value>(schema: QuerySchema<Value>): QuerySchema<Value>
+export function shape<Value>(schema: GenericSchema<unknown, Value>): GenericSchema<unknown, Value>
+export function shape(schema: GenericSchema): GenericSchema {
+  return schema
+}
+/** A schema of what clients read in their own way: its shape is not written out in the types of a row. */
+export const opaque = (schema: AnySchema): AnySchema => schema
+type MediaType = `${string}/${string}`
+
+/** What the OpenAPI document says of an endpoint besides its route. */
+export type Description = {
+  /** Absent: that of its group. */
+  readonly tag?: string
+  readonly summary: string
+  readonly description?: string
   readonly body?: {
-    readonly schema: AnySchema
-    readonly max_bytes: number
+    /** Where the document describes more of a body than its endpoint judges by itself. */
+    readonly schema?: AnySchema
     readonly example?: object
     /** Instead of one: several by name, with what each shows. */
     readonly examples?: Examples
   }
-  readonly answers: Readonly<Partial<Record<number, Answer>>>
+  /** In words, by status; and what an answer has besides its shape. */
+  readonly answers: Readonly<Partial<Record<number, string | Answer>>>
   /** Answered from memory, by code that cannot fail: no status 500. */
   readonly unfailing?: true
-  /** Ignores query parameters that it does not have. */
-  readonly any_parameters?: true
   /** Refusals beside those that follow from access, limit, parameters and body. */
   readonly refusals?: readonly RefusalStatus[]
 }
+
+/** A route with its description. */
+export type Endpoint = Omit<Route, "path" | "body" | "max_bytes" | "answers"> &
+  Omit<Description, "tag" | "body" | "answers"> & {
+    readonly id: string
+    readonly tag: string
+    readonly path: string
+    readonly body?: NonNullable<Description["body"]> & { readonly schema: AnySchema; readonly max_bytes: number }
+    readonly answers: Readonly<Partial<Record<number, Answer>>>
+  }
+
+/**
+ * The endpoints of a group of routes, in their order.
+ * @param descriptions a function, so that a bundler leaves them out where nobody asks for endpoints
+ * @throws Error for a route without a description
+ */
+export function described<Group extends Routes>(
+  tag: string,
+  routes: Group,
+  descriptions: () => { readonly [Id in keyof Group]: Description },
+): readonly Endpoint[] {
+  const all: Readonly<Record<string, Description>> = descriptions()
+  return Object.entries(routes).map(([id, { body, max_bytes = BODY_MAX_BYTES, answers, ...route }]) => {
+    const found = all[id]
+    if (found === undefined) throw new Error(`the endpoint ${id} has no description`)
+    const { body: documented, answers: words, ...description } = found
+    return {
+      tag,
+      ...route,
+      ...description,
+      id,
+      ...(body === undefined ? {} : { body: { schema: body, max_bytes, ...documented } }),
+      answers: answersOf(answers, words),
+    }
+  })
+}
+
+function answersOf(shapes: Route["answers"], words: Description["answers"]): Endpoint["answers"] {
+  const statuses = [...new Set([...Object.keys(shapes), ...Object.keys(words)])].map(Number)
+  return Object.fromEntries(
+    statuses.map(status => {
+      const [shape, phrase = ""] = [shapes[status], words[status]]
+      const answer = typeof phrase === "string" ? { description: phrase } : phrase
+      return [status, shape === undefined ? answer : { content: contentOf(shape), ...answer }]
+    }),
+  )
+}
+
+const contentOf = (shape: AnySchema | MediaType): NonNullable<Answer["content"]> =>
+  typeof shape === "string"
+    ? { type: shape, ...(shape.startsWith("text/") ? {} : { binary: true }) }
+    : { type: JSON_TYPE, schema: shape }
 
 /** Whether an endpoint refuses query parameters that it does not have. */
 export function refusesUnknown({ answers, any_parameters }: Pick<Endpoint, "answers" | "any_parameters">): boolean {
@@ -90,17 +175,13 @@ export function refusesUnknown({ answers, any_parameters }: Pick<Endpoint, "answ
 
 const JSON_TYPE = "application/json"
 
+/** An answer that is a page. */
+export const page = (description: string): Answer => ({ description, content: { type: "text/html" } })
+
 /** An answer of one JSON document. */
 export const json = (schema: AnySchema, description: string, headers?: Answer["headers"]): Answer => ({
   description,
   content: { type: JSON_TYPE, schema },
-  ...(headers === undefined ? {} : { headers }),
-})
-
-/** An answer that is not JSON. */
-export const bytes = (type: string, description: string, headers?: Answer["headers"]): Answer => ({
-  description,
-  content: { type, ...(type.startsWith("text/") ? {} : { binary: true }) },
   ...(headers === undefined ? {} : { headers }),
 })
 
@@ -117,8 +198,8 @@ export const refusal = (description: string, codes: readonly ErrorCode[], header
 const EXAMPLE_REQUEST_ID = "8e03978e-40d5-43dd-bc93-6894a57f9324"
 
 const MAX_ID = Number.MAX_SAFE_INTEGER
-export const RUN_ID: PathParameter = {
+export const RUN_ID = {
   schema: { type: "integer", minimum: 1, maximum: MAX_ID },
   description: "Run identifier.",
   example: 1,
-}
+} as const satisfies PathParameter

@@ -5,8 +5,8 @@ import { DEPLOYMENT_ENDPOINTS } from "./endpoints/deployment-endpoints.ts"
 import { EVENT_ENDPOINTS } from "./endpoints/events-endpoints.ts"
 import { EXECUTE_ENDPOINTS } from "./endpoints/execute-endpoints.ts"
 import { HOOK_ENDPOINTS } from "./endpoints/hooks-endpoints.ts"
-import { KEY_ENDPOINTS } from "./endpoints/keys-endpoints.ts"
-import { LOG_ENDPOINTS } from "./endpoints/log-endpoints.ts"
+import { KEY_ENDPOINTS, PUBLISHED_ENDPOINTS, SHARED_ENDPOINTS } from "./endpoints/keys-endpoints.ts"
+import { LOG_ENDPOINTS, TRUST_ENDPOINTS } from "./endpoints/log-endpoints.ts"
 import { PERMIT_ENDPOINTS } from "./endpoints/permits-endpoints.ts"
 import { POLICY_ENDPOINTS } from "./endpoints/policies-endpoints.ts"
 import { RUN_ENDPOINTS } from "./endpoints/runs-endpoints.ts"
@@ -22,11 +22,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...RUN_ENDPOINTS,
   ...ATTESTATION_ENDPOINTS,
   ...KEY_ENDPOINTS,
+  ...SHARED_ENDPOINTS,
+  ...PUBLISHED_ENDPOINTS,
   ...POLICY_ENDPOINTS,
   ...DEPLOYMENT_ENDPOINTS,
   ...TRACE_ENDPOINTS,
   ...SESSION_ENDPOINTS,
   ...EVENT_ENDPOINTS,
   ...LOG_ENDPOINTS,
+  ...TRUST_ENDPOINTS,
   ...SERVICE_ENDPOINTS,
 ]

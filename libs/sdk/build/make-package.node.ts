@@ -1,7 +1,7 @@
 /**
  * Completes the folder that is published, `npm publish libs/sdk/dist/package`. The workspace's own exports are sources, which
  * Node does not run under node_modules, and npm overrides no exports on publishing; so the package is made beside them: the
- * bundles, which esbuild wrote there, the declarations of all it takes from permit, core, log and canonical, and the licences of what is
+ * bundles, which esbuild wrote there, the declarations of all it takes from api, permit, core, log and canonical, and the licences of what is
  * bundled. It depends on nothing.
  *
  *   node make-package.node.ts <folder> <esbuild's metafile>
@@ -61,7 +61,7 @@ copyFileSync(join(ROOT, "docs/sdk.md"), join(published, "README.md"))
 
 /** Writes the declarations of every library into a temporary folder, so that a type check that runs meanwhile keeps its `dist/types`. */
 function declare(folder: string): void {
-  const files = globSync("libs/{canonical,log,core,permit,sdk}/src/**/*.ts", { cwd: ROOT }).filter(
+  const files = globSync("libs/{api,canonical,log,core,permit,sdk}/src/**/*.ts", { cwd: ROOT }).filter(
     path => !/\.test\.ts$/.test(path),
   )
   // `npm run check` judges the types.
@@ -106,7 +106,7 @@ function targetOf(module: string, specifier: string): string {
   if (specifier.startsWith("#")) return importTarget(module, specifier)
   if (specifier === "@runseal/canonical") return "canonical/index"
   if (specifier === "@runseal/permit") return "permit/index"
-  if (/^@runseal\/(?:core|log)\//.test(specifier)) return specifier.slice("@runseal/".length)
+  if (/^@runseal\/(?:api|core|log)\//.test(specifier)) return specifier.slice("@runseal/".length)
   if (specifier === "valibot") return specifier
   throw new Error(`${module} names ${specifier}, which is not published with it.`)
 }

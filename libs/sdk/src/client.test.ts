@@ -259,6 +259,6 @@ test("bundle asks for the form that is wanted, gives its text as received, and r
   }
   service.asked.splice(0)
   const wrong: object = { form: "lean" }
-  await expect(client.bundle(1, wrong)).rejects.toThrow("A bundle's form is one of sealed, full.")
+  await expect(client.bundle(1, wrong)).rejects.toThrow("form must be one of sealed, full.")
   expect(service.asked).toEqual([])
 })

@@ -11,8 +11,7 @@ const FIRST_BUFFER_BYTES = 65_536
 export type Call = {
   /** Path with its query, percent-encoded; begins with a slash. */
   readonly path: string
-  /** Without one, GET, or POST when there is a body. */
-  readonly method?: "POST" | "PATCH" | "DELETE"
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE"
   /** JSON text. */
   readonly body?: string
   /** Whether a retry is safe. */
@@ -36,11 +35,9 @@ export type Reply = {
 
 /** Method and address of a call, as errors show them: without the token of a publication, which gives access to a record. */
 export const shownCall = ({ baseUrl }: Settings, call: Call): { readonly method: string; readonly url: string } => ({
-  method: methodOf(call),
+  method: call.method,
   url: baseUrl + call.path.replace(/^(\/public\/runs\/)[0-9a-f]+/, "$1{token}"),
 })
-
-const methodOf = ({ method, body }: Call): string => method ?? (body === undefined ? "GET" : "POST")
 
 /** @throws NetworkError, ProtocolError for a redirect or an answer that is too large */
 export async function exchange(settings: Settings, call: Call, signal: AbortSignal): Promise<Reply> {
@@ -74,7 +71,7 @@ async function reached<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const requestInit = ({ apiKey }: Settings, call: Call, signal: AbortSignal): RequestInit => ({
-  method: methodOf(call),
+  method: call.method,
   headers: {
     accept: "application/json",
     ...(call.body === undefined ? {} : { "content-type": "application/json" }),

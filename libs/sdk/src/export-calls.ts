@@ -1,12 +1,14 @@
 /** Exports, line by line as they arrive. docs/api.md, "GET /runs/export" and "The deployment". */
+import type { Route } from "@runseal/api/endpoint"
 import { concatBytes, utf8Decode } from "@runseal/canonical"
-import { query } from "./calls.ts"
+import { callTo } from "./calls.ts"
 import { addCall, NetworkError, ProtocolError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
-import { type Call, openAnswer, readReply, shownCall } from "./exchange.ts"
+import { ROUTES } from "./endpoint-calls.ts"
+import { openAnswer, readReply, shownCall } from "./exchange.ts"
 import type { RunFilters } from "./list-pages.ts"
 import { refusal } from "./read-reply.ts"
-import { type CallOptions, integerWithin, readLimits, type Settings } from "./settings.ts"
+import { type CallOptions, readLimits, type Settings } from "./settings.ts"
 
 /** When the records were admitted, a `Date` or RFC 3339, both ends included; absent: unbounded. */
 export type ExportRange = Pick<RunFilters, "from" | "to"> & {
@@ -38,25 +40,25 @@ const NEWLINE = 0x0a
 const PARTS_MAX = 1024
 
 export const exportCalls = (settings: Settings): ExportCalls => ({
-  exportRuns: async function* ({ from, to, tenant } = {}, options) {
-    yield* exported(settings, `/runs/export${given({ from, to, tenant })}`, options)
+  exportRuns: async function* (range, options) {
+    yield* exported(settings, ROUTES.export_runs, range, options)
   },
-  exportRunsOf: async function* (keyId, { from, to } = {}, options) {
-    const key = integerWithin("The key id", keyId, 0, Number.MAX_SAFE_INTEGER)
-    yield* exported(settings, `/admin/runs/export${given({ key, from, to })}`, options)
+  exportRunsOf: async function* (key, range, options) {
+    yield* exported(settings, ROUTES.admin_export_runs, { key, ...range }, options)
   },
-  exportAdminEvents: async function* ({ from, to } = {}, options) {
-    yield* exported(settings, `/admin/audit/export${given({ from, to })}`, options)
+  exportAdminEvents: async function* (range, options) {
+    yield* exported(settings, ROUTES.export_admin_events, range, options)
   },
 })
 
-/** A query string; none without a parameter. @throws InvalidArgumentError */
-const given = (parameters: Parameters<typeof query>[0]): string =>
-  Object.values(parameters).every(value => value === undefined) ? "" : query(parameters)
-
-async function* exported(settings: Settings, path: string, options: ExportOptions = {}): AsyncGenerator<string> {
+async function* exported(
+  settings: Settings,
+  route: Route,
+  query: Readonly<Record<string, unknown>> | undefined,
+  options: ExportOptions = {},
+): AsyncGenerator<string> {
   const { timeoutMs } = readLimits(options, settings)
-  const call: Call = { path, repeatable: false }
+  const call = callTo(settings, route, { query })
   const over = new AbortController()
   const within = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
     withDeadline(settings.sleep, timeoutMs, options.signal, work)

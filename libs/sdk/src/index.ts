@@ -110,10 +110,8 @@ export {
   remoteKeys,
   verifyPermit,
 } from "@runseal/permit"
-export type { Administration } from "./administration.ts"
-export type { AttestArguments, AttestationCalls } from "./attestation-calls.ts"
 export { type Breaker, type Fail, failOf, type Mode, ServiceAwayError } from "./breaker.ts"
-export { type Client, createClient } from "./client.ts"
+export { type AttestArguments, type Client, createClient, type OfAnyKey, type VersionAnswer } from "./client.ts"
 export {
   AbortedError,
   BadRequestError,
@@ -134,8 +132,7 @@ export {
   UnavailableError,
   UnsupportedOperationError,
 } from "./client-errors.ts"
-export type { DeploymentCalls, OfAnyKey } from "./deployment-calls.ts"
-export type { EventCalls } from "./event-calls.ts"
+export type { CallOf, EndpointCalls } from "./endpoint-calls.ts"
 export type {
   Approver,
   AttestedContext,
@@ -179,7 +176,6 @@ export type { Acted, ActivePermit, ActOptions, GuardOptions, PermittedActs, Perm
 export type { Fetch, Platform } from "./platform.ts"
 export type { Received } from "./read-reply.ts"
 export { parseRetryAfter } from "./retry.ts"
-export type { VersionAnswer } from "./run-answers.ts"
 export type { BundleOptions, ReportOptions, RunReads } from "./run-reads.ts"
 export {
   type Called,

@@ -1,11 +1,12 @@
 /** Shapes of core/wire for a reader of later releases: less strict. */
 import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
 import { servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
-import { listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
+import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
 import { openingSchema } from "@runseal/core/artifacts/opening"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
+import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import * as v from "valibot"
 
 /** Sealed documents have one fixed shape: an unknown or missing member is an error. */
@@ -14,10 +15,12 @@ const SEALED: ReadonlySet<unknown> = new Set([
   partialManifestSchema,
   allowTokenSchema,
   servedReceiptAnchorSchema,
+  attestationAnswerSchema,
   listedAttestationSchema,
   openingSchema,
   permitEndSchema,
   adminEventSchema,
+  dsseEnvelopeSchema,
   ...Object.values(RECEIPT_SCHEMAS),
 ])
 

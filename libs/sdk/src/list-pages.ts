@@ -1,4 +1,5 @@
 /** Lists that are fetched page by page. docs/api.md, "GET /runs"; attestations are listed the same way. */
+import type { Route } from "@runseal/api/endpoint"
 import type { ListedAttestation } from "@runseal/core/artifacts/attestation-answer"
 import type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
 import {
@@ -8,8 +9,12 @@ import {
   type RunsPage,
   type RunFilters as WireFilters,
 } from "@runseal/core/wire/run-summaries"
+import type * as v from "valibot"
+import { as, callTo } from "./calls.ts"
+import type { Call } from "./exchange.ts"
 import type { TimeInput } from "./execute-arguments.ts"
-import { type CallOptions, integerWithin } from "./settings.ts"
+import { type CallOptions, integerWithin, type Settings } from "./settings.ts"
+import type { Send } from "./transport.ts"
 
 /** Bounds of a list; the signal, timeout and deadline apply to each page. */
 export type PageOptions = CallOptions & {
@@ -51,6 +56,23 @@ export const ATTESTATION_LISTING: Listing<AttestationsPage, ListedAttestation> =
 }
 
 type FetchPage<Page> = (limit: number, offset: number) => Promise<Page>
+
+/**
+ * The list of an endpoint.
+ * @param filters beside limit and offset
+ * @throws InvalidArgumentError at once, also for a filter that the endpoint does not take
+ */
+export function listOf<Page extends { readonly total: number }, Item>(
+  { send, settings }: { readonly send: Send; readonly settings: Settings },
+  route: Route,
+  page: v.GenericSchema<unknown, Page>,
+  listing: Listing<Page, Item>,
+  { filters = {}, ...options }: PageOptions & { readonly filters?: Readonly<Record<string, unknown>> },
+): List<Page, Item> {
+  const callFor = (place: object): Call => callTo(settings, route, { query: { ...filters, ...place } })
+  callFor({})
+  return listItems(listing, (limit, offset) => send(callFor({ limit, offset }), as(page), options), options)
+}
 
 /** @throws InvalidArgumentError */
 export function listItems<Page extends { readonly total: number }, Item>(

@@ -6,21 +6,19 @@ import {
   type PermitRecord,
   type PermitSummary,
   type PermitsPage,
-  permitRecordSchema,
   permitsPageSchema,
   type RedeemPermitAnswer,
-  redeemPermitAnswerSchema,
 } from "@runseal/core/wire/permit-answers"
-import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
+import type { PermitState } from "@runseal/core/wire/permit-requests"
 import { type Fail, meansAway } from "./breaker.ts"
-import { as, onceCall, permitPath, query } from "./calls.ts"
-import { HttpStatusError, InvalidArgumentError, ProtocolError } from "./client-errors.ts"
+import { callTo } from "./calls.ts"
+import { HttpStatusError, ProtocolError } from "./client-errors.ts"
+import { methodOf, ROUTES } from "./endpoint-calls.ts"
 import type { Call, Reply } from "./exchange.ts"
 import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
 import { lenient } from "./lenient.ts"
-import { type List, listItems, type PageOptions } from "./list-pages.ts"
+import { type List, listOf, type PageOptions } from "./list-pages.ts"
 import type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
-import { jsonText } from "./plain-json.ts"
 import { whileIdle } from "./platform.ts"
 import { okAnswer } from "./read-reply.ts"
 import { isTransient } from "./retry.ts"
@@ -78,9 +76,10 @@ const LISTING = { items: (page: PermitsPage) => page.permits, id: (permit: Permi
 
 export function permitCalls(send: Send, settings: Settings): PermitCalls {
   const sendLater = lateCloses(send)
+  const redeem = methodOf(send, settings, ROUTES.redeem_permit)
   return {
     open: async (request, { fail, ...options } = {}) => {
-      const call = onceCall(settings, "/permits", jsonText(request), options)
+      const call = callTo(settings, ROUTES.open_permit, { body: request }, options)
       if (fail === undefined) return await send(call, readOpening, options)
       const { signal } = options
       return await settings.breaker.decision(fail, waitMs =>
@@ -89,7 +88,7 @@ export function permitCalls(send: Send, settings: Settings): PermitCalls {
     },
     close: async (permitId, closing, { fail, resend = false, ...options } = {}) => {
       const once = { ...options, idempotencyKey: options.idempotencyKey ?? permitId }
-      const call = onceCall(settings, `${permitPath(permitId)}/close`, jsonText(closing), once)
+      const call = callTo(settings, ROUTES.close_permit, { place: [permitId], body: closing }, once)
       const within = (waitMs: number): Promise<ExecuteResult> =>
         send({ ...call, awaited: true }, readExecuteResult, { ...options, timeoutMs: waitMs, deadlineMs: waitMs })
       const sending = fail === "open" ? settings.breaker.decision(fail, within) : send(call, readExecuteResult, options)
@@ -98,19 +97,10 @@ export function permitCalls(send: Send, settings: Settings): PermitCalls {
         throw error
       })
     },
-    redeem: async (permitId, permit, options) => {
-      const call = { path: `${permitPath(permitId)}/redeem`, body: jsonText({ permit }), repeatable: false }
-      return await send({ ...call, public: true }, as(redeemPermitAnswerSchema), options)
-    },
-    get: async (permitId, options) =>
-      await send({ path: permitPath(permitId), repeatable: true }, as(permitRecordSchema), options),
-    list: ({ state, ...options } = {}) => {
-      if (state !== undefined && !PERMIT_STATES.includes(state))
-        throw new InvalidArgumentError(`A permit's state is one of ${PERMIT_STATES.join(", ")}.`)
-      const page = (limit: number, offset: number): Promise<PermitsPage> =>
-        send({ path: `/permits${query({ state, limit, offset })}`, repeatable: true }, as(permitsPageSchema), options)
-      return listItems(LISTING, page, options)
-    },
+    redeem: async (permitId, permit, options) => await redeem(permitId, { permit }, options),
+    get: methodOf(send, settings, ROUTES.permit),
+    list: ({ state, ...options } = {}) =>
+      listOf({ send, settings }, ROUTES.permits, permitsPageSchema, LISTING, { ...options, filters: { state } }),
   }
 }
 

@@ -1,27 +1,23 @@
 /** What is read of one run: its check, its sealed documents, its report. docs/api.md, "GET /runs/{id}" and what follows. */
 import type { JsonObject } from "@runseal/canonical"
-import { type ArtifactKey, OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
+import type { ArtifactKey } from "@runseal/core/vocabulary/outcomes"
 import {
   ARTIFACT_ANSWERS,
   type ArtifactAnswers,
-  BUNDLE_ADDITIONS,
-  BUNDLE_FORMS,
   type BundleAddition,
   type BundleForm,
-  REPORT_FORMATS,
   type ReportFormat,
   type VerifyAnswer,
 } from "@runseal/core/wire/run-summaries"
-import { type DsseEnvelope, dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
-import type * as v from "valibot"
-import { as, query, received } from "./calls.ts"
+import type { DsseEnvelope } from "@runseal/log/entries/dsse"
+import * as v from "valibot"
+import { as, callTo, received } from "./calls.ts"
 import { InvalidArgumentError } from "./client-errors.ts"
-import type { Reply } from "./exchange.ts"
-import { lenient } from "./lenient.ts"
+import { methodOf, ROUTES } from "./endpoint-calls.ts"
 import { writeFile } from "./local-files.ts"
 import { okObject, okPdf, type Received } from "./read-reply.ts"
-import { verifyAnswerSchema } from "./run-answers.ts"
-import type { CallOptions } from "./settings.ts"
+import type { CallOptions, Settings } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
 /** `form` is sealed by default. */
@@ -51,31 +47,23 @@ export type RunReads = {
   readonly saveReport: (runId: number, file: string, options?: ReportOptions) => Promise<void>
 }
 
-/** Name of a run's statement under its path. */
-export const STATEMENT_FILE = "statement.intoto.json"
-
-/** @param pathOf path of a run. It throws InvalidArgumentError for what is no run's id */
-export function runReads(send: Send, pathOf: (runId: number) => string): RunReads {
-  const get = <T>(path: string, read: (reply: Reply) => T, call?: CallOptions): Promise<T> =>
-    send({ path, repeatable: true }, read, call)
-  const report: RunReads["report"] = async (runId, { format, ...call } = {}) => {
-    if (format !== undefined && !REPORT_FORMATS.includes(format))
-      throw new InvalidArgumentError(`A report's format is one of ${REPORT_FORMATS.join(", ")}.`)
-    return await get(`${pathOf(runId)}/report.pdf${format === undefined ? "" : query({ format })}`, okPdf, call)
-  }
+/** @param scope before the identifiers of the rows: none for the runs of the calling key, `admin_` for those of any key */
+export function runReads(send: Send, settings: Settings, scope: "" | "admin_"): RunReads {
+  const report: RunReads["report"] = async (runId, { format, ...call } = {}) =>
+    await send(callTo(settings, ROUTES[`${scope}report`], { place: [runId], query: { format } }), okPdf, call)
   return {
-    verifyRun: async (runId, call) => await get(`${pathOf(runId)}/verify`, as(verifyAnswerSchema), call),
-    artifact: async (runId, key, call) =>
-      await get(`${pathOf(runId)}/${artifactPath(key)}`, received(lenient(ARTIFACTS[key])), call),
-    bundle: async (runId, { form, with: addition, ...call } = {}) => {
-      if (form !== undefined && !BUNDLE_FORMS.includes(form))
-        throw new InvalidArgumentError(`A bundle's form is one of ${BUNDLE_FORMS.join(", ")}.`)
-      if (addition !== undefined && !BUNDLE_ADDITIONS.includes(addition))
-        throw new InvalidArgumentError(`A bundle is asked for with ${BUNDLE_ADDITIONS.join(", ")}, or with nothing.`)
-      return await get(`${pathOf(runId)}/artifacts${query({ form, with: addition })}`, okObject, call)
+    verifyRun: async (runId, call) =>
+      await send(callTo(settings, ROUTES[`${scope}verify_run`], { place: [runId] }), as(verifyAnswerSchema), call),
+    artifact: async (runId, key, call) => {
+      if (!Object.hasOwn(ARTIFACT_ANSWERS, key)) throw new InvalidArgumentError("There is no such artifact.")
+      const answer: v.GenericSchema<unknown, ArtifactAnswers[typeof key]> = ARTIFACTS[key]
+      return await send(callTo(settings, ROUTES[`${scope}${key}`], { place: [runId] }), received(answer), call)
     },
-    statement: async (runId, call) =>
-      await get(`${pathOf(runId)}/${STATEMENT_FILE}`, received(dsseEnvelopeSchema), call),
+    bundle: async (runId, { form, with: addition, ...call } = {}) => {
+      const sent = { place: [runId], query: { form, with: addition } }
+      return await send(callTo(settings, ROUTES[`${scope}artifacts`], sent), okObject, call)
+    },
+    statement: methodOf(send, settings, ROUTES[`${scope}run_statement`]),
     report,
     saveReport: async (runId, file, call) => await writeFile(file, await report(runId, call)),
   }
@@ -83,10 +71,24 @@ export function runReads(send: Send, pathOf: (runId: number) => string): RunRead
 
 const ARTIFACTS: { readonly [Key in ArtifactKey]: v.GenericSchema<unknown, ArtifactAnswers[Key]> } = ARTIFACT_ANSWERS
 
-/** The last part of an artifact's path. @throws InvalidArgumentError for a name that is no artifact's */
-function artifactPath(key: ArtifactKey): string {
-  const kind = OUTCOME_KINDS.find(candidate => OUTCOMES[candidate].artifact?.key === key)
-  const path = kind && OUTCOMES[kind].artifact?.path
-  if (path === undefined) throw new InvalidArgumentError("There is no such artifact.")
-  return path
-}
+/** Members of this answer may be absent or null; null becomes absent. */
+const withoutNulls = (answer: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(answer).filter(([, value]) => value !== null))
+
+const text = v.string()
+const opt = v.exactOptional
+const verifyAnswerSchema: v.GenericSchema<unknown, VerifyAnswer> = v.pipe(
+  jsonObjectSchema,
+  v.transform(withoutNulls),
+  v.object({
+    ok: v.literal(true),
+    verified: v.boolean(),
+    manifest_hash: text,
+    recomputed_hash: opt(text),
+    verification_at: opt(text),
+    verification_kind: opt(v.picklist(["manifest-self-seal", "receipt-self-seal"])),
+    formula_version: opt(text),
+    dcae_engine_hint: opt(v.object({ available_at: text, engine_version: text })),
+    reason: opt(text),
+  }),
+)

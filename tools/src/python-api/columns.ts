@@ -165,23 +165,6 @@ export const IDEMPOTENCY_KEYS: Readonly<Record<string, string>> = {
   close_permit: 'f"close-{permit_id}"',
 }
 
-/** What may be sent again without a key, besides every GET: a second request has no effect that the first did not have. */
-export const REPEATABLE: ReadonlySet<string> = new Set([
-  "verify_determinism",
-  "dcae_verify",
-  "change_key",
-  "revoke_key",
-  "claim_runs",
-  "publish_run",
-  "unpublish_run",
-  "revoke_share",
-  "load_policy",
-  "try_policy",
-  "change_destination",
-  "delete_destination",
-  "resume_destination",
-])
-
 /** Headers that a caller gives, as arguments. */
 export const HEADER_ARGUMENTS: Readonly<Record<string, { readonly name: string; readonly header: string }>> = {
   close_session: { name: "csrf_token", header: "X-CSRF-Token" },

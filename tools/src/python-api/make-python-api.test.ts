@@ -2,15 +2,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { ENDPOINTS, SCHEMAS } from "./api-document.ts"
-import {
-  DOCUMENTS,
-  HEADER_ARGUMENTS,
-  IDEMPOTENCY_KEYS,
-  METHOD_NAMES,
-  NO_METHOD,
-  REPEATABLE,
-  SECRETS,
-} from "./columns.ts"
+import { DOCUMENTS, HEADER_ARGUMENTS, IDEMPOTENCY_KEYS, METHOD_NAMES, NO_METHOD, SECRETS } from "./columns.ts"
 import { madeFiles, PYTHON_API } from "./make-python-api.ts"
 
 test("the types and calls of the Python client are those of the OpenAPI document: node tools/src/python-api/make-python-api.ts", () => {
@@ -24,7 +16,7 @@ test("what the columns name is in the document", () => {
   const operations = new Set(ENDPOINTS.map(({ operation }) => operation.operationId))
   const named = [METHOD_NAMES, NO_METHOD, IDEMPOTENCY_KEYS, HEADER_ARGUMENTS].flatMap(Object.keys)
   // The endpoints of a run's artifacts are one method.
-  expect([...named, ...REPEATABLE].filter(id => !operations.has(id))).toEqual(["admin_artifact"])
+  expect(named.filter(id => !operations.has(id))).toEqual(["admin_artifact"])
   expect([...DOCUMENTS, ...Object.keys(SECRETS)].filter(name => SCHEMAS[name] === undefined)).toEqual([])
 })
 

@@ -1,5 +1,6 @@
 /** The calls of the Python client: what each takes, what it sends, and the methods of both clients. */
 
+import { ENDPOINTS as ROWS } from "@runseal/api/endpoints"
 import {
   answerOf,
   bodyOf,
@@ -10,15 +11,7 @@ import {
   resolved,
   type Schema,
 } from "./api-document.ts"
-import {
-  DOCUMENTS,
-  HEADER_ARGUMENTS,
-  IDEMPOTENCY_KEYS,
-  METHOD_NAMES,
-  NO_METHOD,
-  REPEATABLE,
-  WHOLE_REQUESTS,
-} from "./columns.ts"
+import { DOCUMENTS, HEADER_ARGUMENTS, IDEMPOTENCY_KEYS, METHOD_NAMES, NO_METHOD, WHOLE_REQUESTS } from "./columns.ts"
 import { type PythonTypes, pythonName, pythonTypes } from "./python-types.ts"
 
 type Argument = { readonly name: string; readonly type: string; readonly value?: string }
@@ -124,7 +117,7 @@ function methodOf({ method, path, operation }: Endpoint, answers: PythonTypes, r
       ...(keyed ? [`idempotency_key=${keyText(IDEMPOTENCY_KEYS[id])}`] : []),
       ...(header === undefined ? [] : [`headers={"${header.header}": ${header.name}}`]),
       ...asPage,
-      ...(REPEATABLE.has(id) ? ["again=True"] : []),
+      ...(ROWS.find(row => row.id === id)?.repeatable === true ? ["again=True"] : []),
     ],
     ...pagesOf(query, answer.schema, answers),
     lines: answer.type === "application/x-ndjson",

@@ -103,7 +103,7 @@ export const ROOMS: readonly Room[] = [
 
   // Their tests judge the records that core's own fixtures seal.
   { path: PERMIT, enters: LIBS, testsEnter: ["libs/core/test", EXECUTOR] },
-  { path: SDK, enters: [...LIBS, PERMIT], testsEnter: ["libs/core/test"] },
+  { path: SDK, enters: [...LIBS, API, PERMIT], testsEnter: ["libs/core/test"] },
   // The service decides by it, and verifiers decide again.
   { path: POLICY, enters: LIBS },
   { path: "apps/verifier-cli", enters: [...LIBS, POLICY], testsEnter: ["libs/core/test", "libs/log/test"] },

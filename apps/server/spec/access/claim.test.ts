@@ -119,8 +119,11 @@ eachDatabase("the runs of open mode", open => {
           apiKey: secret,
           fetch: (url, init) => service().request(url.slice(baseUrl.length), init),
         })
-      expect(await clientOf(admin).claimRuns(acme.id)).toMatchObject({ key_id: acme.id, runs: 3 })
-      await expect(clientOf(admin).claimRuns(other.id)).rejects.toMatchObject({ status: 409, code: "already_claimed" })
+      expect(await clientOf(admin).claimRuns({ key_id: acme.id })).toMatchObject({ key_id: acme.id, runs: 3 })
+      await expect(clientOf(admin).claimRuns({ key_id: other.id })).rejects.toMatchObject({
+        status: 409,
+        code: "already_claimed",
+      })
       const client = clientOf(acme)
       const denied: number[] = []
       for await (const { id } of client.search({ error_stage: "PEPG", from: "2026-05-04" })) denied.push(id)

@@ -11,7 +11,7 @@ import {
   usageAnswerSchema,
 } from "@runseal/core/wire/admin-answers"
 import { overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
-import { bytes, type Endpoint, json, type PathParameter, RUN_ID } from "../endpoint.ts"
+import { type Description, described, type Route, type Routes, RUN_ID, shape } from "../endpoint.ts"
 import {
   adminPermitsQuerySchema,
   adminRunsQuerySchema,
@@ -22,123 +22,154 @@ import {
   publishedQuerySchema,
 } from "../queries.ts"
 import { PERMIT_ID } from "./permits-endpoints.ts"
-import { RUN_ENDPOINTS } from "./runs-endpoints.ts"
+import { partDescriptions, RUN_PART_ROUTES } from "./runs-endpoints.ts"
 
-const READ = { method: "get", tag: "The deployment", access: "reader" } as const
-const ONE = { ...READ, refusals: [404] } as const
-const ORDINAL: PathParameter = { ...RUN_ID, description: "Ordinal of the event." }
+const READ = { method: "get", access: "reader" } as const
 
-/** What is read of one run beside its record: the same as its key reads. */
-const PARTS: readonly Endpoint[] = RUN_ENDPOINTS.filter(({ path }) => path.startsWith("/runs/{id}/")).map(
-  ({ limit: _, refusals: _refusals, ...operation }) => ({
-    ...operation,
-    ...ONE,
-    path: `/admin${operation.path}`,
-    id: `admin_${operation.id}`,
-  }),
-)
+/** The same endpoint for the runs and permits that the caller reads of all keys. */
+const ofAnyKey = <Own extends Route>({ limit: _, ...route }: Own) =>
+  ({ ...route, path: `/admin${route.path}`, access: "reader" }) as const
 
-export const DEPLOYMENT_ENDPOINTS: readonly Endpoint[] = [
-  {
+export const DEPLOYMENT_ROUTES = {
+  admin_runs: {
     ...READ,
     path: "/admin/runs",
-    id: "admin_runs",
+    query: shape(adminRunsQuerySchema),
+    answers: { 200: shape(adminRunsPageSchema) },
+  },
+  admin_export_runs: {
+    ...READ,
+    path: "/admin/runs/export",
+    query: shape(keyExportQuerySchema),
+    answers: { 200: "application/x-ndjson" },
+  },
+  admin_run: {
+    ...READ,
+    path: "/admin/runs/{id}",
+    path_parameters: { id: RUN_ID },
+    answers: { 200: shape(adminRunRecordSchema) },
+  },
+  admin_verify_run: ofAnyKey(RUN_PART_ROUTES.verify_run),
+  admin_artifacts: ofAnyKey(RUN_PART_ROUTES.artifacts),
+  admin_report: ofAnyKey(RUN_PART_ROUTES.report),
+  admin_run_statement: ofAnyKey(RUN_PART_ROUTES.run_statement),
+  admin_allow_token: ofAnyKey(RUN_PART_ROUTES.allow_token),
+  admin_deny_receipt: ofAnyKey(RUN_PART_ROUTES.deny_receipt),
+  admin_ccv_halt_receipt: ofAnyKey(RUN_PART_ROUTES.ccv_halt_receipt),
+  admin_macc_halt_receipt: ofAnyKey(RUN_PART_ROUTES.macc_halt_receipt),
+  admin_aivp_t4_halt_receipt: ofAnyKey(RUN_PART_ROUTES.aivp_t4_halt_receipt),
+  admin_attestation_gap_receipt: ofAnyKey(RUN_PART_ROUTES.attestation_gap_receipt),
+  admin_permits: {
+    ...READ,
+    path: "/admin/permits",
+    query: shape(adminPermitsQuerySchema),
+    answers: { 200: shape(adminPermitsPageSchema) },
+  },
+  admin_permit: {
+    ...READ,
+    path: "/admin/permits/{id}",
+    path_parameters: { id: PERMIT_ID },
+    answers: { 200: shape(adminPermitRecordSchema) },
+  },
+  published_runs: {
+    ...READ,
+    path: "/admin/published",
+    query: shape(publishedQuerySchema),
+    answers: { 200: shape(publicationsPageSchema) },
+  },
+  usage: { ...READ, path: "/admin/usage", answers: { 200: shape(usageAnswerSchema) } },
+  overview: {
+    ...READ,
+    path: "/admin/overview",
+    query: shape(overviewQuerySchema),
+    answers: { 200: shape(overviewAnswerSchema) },
+  },
+  policy: { ...READ, path: "/admin/policy", answers: { 200: shape(policyInForceSchema) } },
+  admin_events: {
+    ...READ,
+    path: "/admin/audit",
+    query: shape(auditQuerySchema),
+    answers: { 200: shape(eventsPageSchema) },
+  },
+  export_admin_events: {
+    ...READ,
+    path: "/admin/audit/export",
+    query: shape(auditExportQuerySchema),
+    answers: { 200: "application/x-ndjson" },
+  },
+  admin_event: {
+    ...READ,
+    path: "/admin/audit/{ordinal}",
+    path_parameters: { ordinal: { ...RUN_ID, description: "Ordinal of the event." } },
+    answers: { 200: shape(adminEventSchema) },
+    sealed: true,
+  },
+} as const satisfies Routes
+
+const TAG = "The deployment"
+const partOfAnyKey = (part: keyof typeof RUN_PART_ROUTES): Description => ({ ...partDescriptions()[part], tag: TAG })
+
+export const DEPLOYMENT_ENDPOINTS = /* @__PURE__ */ described(TAG, DEPLOYMENT_ROUTES, () => ({
+  admin_runs: {
     summary: "The runs of all keys that match every filter, newest first",
     description:
       "For admin keys and auditors, as the next ones; an auditor of named keys sees theirs. Paged by the run's number: `next` of a page is `before` of the next one.",
-    query: adminRunsQuerySchema,
-    answers: { 200: json(adminRunsPageSchema, "A page of run summaries.") },
+    answers: { 200: "A page of run summaries." },
   },
-  {
-    ...ONE,
-    path: "/admin/runs/export",
-    id: "admin_export_runs",
+  admin_export_runs: {
     summary: "The records of one key, oldest first, with a statement that proves them complete",
-    query: keyExportQuerySchema,
     refusals: [404, 406],
-    answers: { 200: bytes("application/x-ndjson", "As GET /runs/export answers that key.") },
+    answers: { 200: "As GET /runs/export answers that key." },
   },
-  {
-    ...ONE,
-    path: "/admin/runs/{id}",
-    id: "admin_run",
+  admin_run: {
     summary: "The record of a run of any key",
-    path_parameters: { id: RUN_ID },
-    answers: { 200: json(adminRunRecordSchema, "The record, and the key that made it.") },
+    refusals: [404],
+    answers: { 200: "The record, and the key that made it." },
   },
-  ...PARTS,
-  {
-    ...READ,
-    path: "/admin/permits",
-    id: "admin_permits",
-    summary: "The permits of all keys, newest first",
-    query: adminPermitsQuerySchema,
-    answers: { 200: json(adminPermitsPageSchema, "A page of permits.") },
-  },
-  {
-    ...ONE,
-    path: "/admin/permits/{id}",
-    id: "admin_permit",
+  admin_verify_run: partOfAnyKey("verify_run"),
+  admin_artifacts: partOfAnyKey("artifacts"),
+  admin_report: partOfAnyKey("report"),
+  admin_run_statement: partOfAnyKey("run_statement"),
+  admin_allow_token: partOfAnyKey("allow_token"),
+  admin_deny_receipt: partOfAnyKey("deny_receipt"),
+  admin_ccv_halt_receipt: partOfAnyKey("ccv_halt_receipt"),
+  admin_macc_halt_receipt: partOfAnyKey("macc_halt_receipt"),
+  admin_aivp_t4_halt_receipt: partOfAnyKey("aivp_t4_halt_receipt"),
+  admin_attestation_gap_receipt: partOfAnyKey("attestation_gap_receipt"),
+  admin_permits: { summary: "The permits of all keys, newest first", answers: { 200: "A page of permits." } },
+  admin_permit: {
     summary: "A permit of any key, with its sealed documents",
-    path_parameters: { id: PERMIT_ID },
-    answers: { 200: json(adminPermitRecordSchema, "The permit, and the key that asked for it.") },
+    refusals: [404],
+    answers: { 200: "The permit, and the key that asked for it." },
   },
-  {
-    ...READ,
-    path: "/admin/published",
-    id: "published_runs",
-    summary: "What is published, the newest run first",
-    query: publishedQuerySchema,
-    answers: { 200: json(publicationsPageSchema, "A page of publications.") },
-  },
-  {
-    ...READ,
-    path: "/admin/usage",
-    id: "usage",
+  published_runs: { summary: "What is published, the newest run first", answers: { 200: "A page of publications." } },
+  usage: {
     summary: "What every key has used: runs by outcome, tokens, its budget window, its trial",
-    answers: { 200: json(usageAnswerSchema, "The keys, oldest first, behind open mode if runs were made in it.") },
+    answers: { 200: "The keys, oldest first, behind open mode if runs were made in it." },
   },
-  {
-    ...READ,
-    path: "/admin/overview",
-    id: "overview",
+  overview: {
     summary: "Runs by outcome over time, what denied them, and how the log grew",
     description:
       "Of the keys that the caller reads; the log is that of all keys. Steps begin at multiples of their length, in UTC.",
-    query: overviewQuerySchema,
-    answers: { 200: json(overviewAnswerSchema, "The steps, oldest first.") },
+    answers: { 200: "The steps, oldest first." },
   },
-  {
-    ...READ,
-    path: "/admin/policy",
-    id: "policy",
+  policy: {
     summary: "The policy in force, and the library of signatures",
-    answers: { 200: json(policyInForceSchema, "What this process decides by, and since when.") },
+    answers: { 200: "What this process decides by, and since when." },
   },
-  {
-    ...READ,
-    path: "/admin/audit",
-    id: "admin_events",
+  admin_events: {
     summary: "What administrators did, newest first",
     description: "For admin keys, and for auditors who read all keys.",
-    query: auditQuerySchema,
-    answers: { 200: json(eventsPageSchema, "A page of events.") },
+    answers: { 200: "A page of events." },
   },
-  {
-    ...READ,
-    path: "/admin/audit/export",
-    id: "export_admin_events",
+  export_admin_events: {
     summary: "All admin events, oldest first, with a statement that proves them complete",
-    query: auditExportQuerySchema,
     refusals: [406],
-    answers: { 200: bytes("application/x-ndjson", "The statement and the events, one JSON document a line.") },
+    answers: { 200: "The statement and the events, one JSON document a line." },
   },
-  {
-    ...ONE,
-    path: "/admin/audit/{ordinal}",
-    id: "admin_event",
+  admin_event: {
     summary: "A sealed admin event, which verifies by itself",
-    path_parameters: { ordinal: ORDINAL },
-    answers: { 200: json(adminEventSchema, "The document. 404 also until it is sealed.") },
+    refusals: [404],
+    answers: { 200: "The document. 404 also until it is sealed." },
   },
-]
+}))

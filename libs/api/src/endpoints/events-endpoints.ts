@@ -15,116 +15,132 @@ import {
   rotateDestinationRequestSchema,
   rotatedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
-import { BODY_MAX_BYTES } from "../body-bounds.ts"
-import { bytes, type Endpoint, json, RUN_ID } from "../endpoint.ts"
+import { described, type Routes, RUN_ID, shape } from "../endpoint.ts"
 import { eventsQuerySchema } from "../queries.ts"
 
-const ADMIN = { tag: "Events", access: "admin" } as const
-const READER = { ...ADMIN, access: "reader" } as const
-const path_parameters = { id: { ...RUN_ID, description: "Destination identifier." } }
-const max_bytes = BODY_MAX_BYTES
+const ADMIN = { access: "admin" } as const
+const ONE = { ...ADMIN, path_parameters: { id: { ...RUN_ID, description: "Destination identifier." } } } as const
 
-export const EVENT_ENDPOINTS: readonly Endpoint[] = [
-  {
-    ...READER,
+export const EVENT_ROUTES = {
+  events: {
     method: "get",
     path: "/admin/events",
-    id: "events",
+    access: "reader",
+    query: shape(eventsQuerySchema),
+    answers: { 200: "*/*" },
+  },
+  create_destination: {
+    ...ADMIN,
+    method: "post",
+    path: "/admin/destinations",
+    once: true,
+    body: shape(createDestinationRequestSchema),
+    answers: { 201: shape(createdDestinationSchema) },
+  },
+  list_destinations: {
+    ...ADMIN,
+    method: "get",
+    path: "/admin/destinations",
+    answers: { 200: shape(destinationListSchema) },
+  },
+  change_destination: {
+    ...ONE,
+    method: "patch",
+    path: "/admin/destinations/{id}",
+    once: true,
+    repeatable: true,
+    body: shape(changeDestinationRequestSchema),
+    answers: { 200: shape(changedDestinationSchema) },
+  },
+  delete_destination: {
+    ...ONE,
+    method: "delete",
+    path: "/admin/destinations/{id}",
+    once: true,
+    repeatable: true,
+    answers: { 200: shape(deletedDestinationSchema) },
+  },
+  rotate_destination_secret: {
+    ...ONE,
+    method: "post",
+    path: "/admin/destinations/{id}/rotate",
+    once: true,
+    body: shape(rotateDestinationRequestSchema),
+    answers: { 200: shape(rotatedDestinationSchema) },
+  },
+  test_destination: {
+    ...ONE,
+    method: "post",
+    path: "/admin/destinations/{id}/test",
+    answers: { 200: shape(testedDestinationSchema) },
+  },
+  resume_destination: {
+    ...ONE,
+    method: "post",
+    path: "/admin/destinations/{id}/resume",
+    once: true,
+    repeatable: true,
+    body: shape(resumeDestinationRequestSchema),
+    answers: { 200: shape(resumedDestinationSchema) },
+  },
+  deliveries: {
+    method: "get",
+    path: "/admin/deliveries",
+    access: "reader",
+    answers: { 200: shape(deliveryListSchema) },
+  },
+} as const satisfies Routes
+
+export const EVENT_ENDPOINTS = /* @__PURE__ */ described("Events", EVENT_ROUTES, () => ({
+  events: {
     summary: "What was sealed, as events in the order of the log",
     description:
       "Of all callers; for admin keys, and for auditors who read all keys. The position of the last line is the next `after`; no line: there is nothing new.",
-    query: eventsQuerySchema,
-    answers: { 200: bytes("*/*", "One event a line: application/x-ndjson, or text/plain where the format is cef.") },
+    answers: { 200: "One event a line: application/x-ndjson, or text/plain where the format is cef." },
   },
-  {
-    ...ADMIN,
-    method: "post",
-    path: "/admin/destinations",
-    id: "create_destination",
-    once: true,
+  create_destination: {
     summary: "Deliver events to a receiver",
     description:
       "A webhook, or a receiver of syslog messages over TCP or TLS. By an admin key alone: in open mode 403.",
-    body: {
-      schema: createDestinationRequestSchema,
-      max_bytes,
-      example: { url: "https://siem.example/hooks/runseal", outcomes: ["pepg_deny"] },
-    },
-    answers: { 201: json(createdDestinationSchema, "The destination. Its secret is shown here and nowhere else.") },
+    body: { example: { url: "https://siem.example/hooks/runseal", outcomes: ["pepg_deny"] } },
+    answers: { 201: "The destination. Its secret is shown here and nowhere else." },
     refusals: [409],
   },
-  {
-    ...ADMIN,
-    method: "get",
-    path: "/admin/destinations",
-    id: "list_destinations",
+  list_destinations: {
     summary: "Every destination, without secrets",
-    answers: { 200: json(destinationListSchema, "The destinations, oldest first.") },
+    answers: { 200: "The destinations, oldest first." },
   },
-  {
-    ...ADMIN,
-    method: "patch",
-    path: "/admin/destinations/{id}",
-    id: "change_destination",
-    once: true,
+  change_destination: {
     summary: "Change a destination",
-    path_parameters,
-    body: { schema: changeDestinationRequestSchema, max_bytes, example: { active: false } },
-    answers: { 200: json(changedDestinationSchema, "As it is from now on.") },
+    body: { example: { active: false } },
+    answers: { 200: "As it is from now on." },
     refusals: [404],
   },
-  {
-    ...ADMIN,
-    method: "delete",
-    path: "/admin/destinations/{id}",
-    id: "delete_destination",
-    once: true,
+  delete_destination: {
     summary: "Deliver no more to a destination",
-    path_parameters,
-    answers: { 200: json(deletedDestinationSchema, "Deleted.") },
+    answers: { 200: "Deleted." },
     refusals: [404],
   },
-  {
-    ...ADMIN,
-    method: "post",
-    path: "/admin/destinations/{id}/rotate",
-    id: "rotate_destination_secret",
-    once: true,
+  rotate_destination_secret: {
     summary: "Give a webhook another secret",
-    path_parameters,
-    body: { schema: rotateDestinationRequestSchema, max_bytes, example: { overlap_seconds: 3600 } },
-    answers: { 200: json(rotatedDestinationSchema, "Until `previous_until` the secret before signs too.") },
+    body: { example: { overlap_seconds: 3600 } },
+    answers: { 200: "Until `previous_until` the secret before signs too." },
     refusals: [404],
   },
-  {
-    ...ADMIN,
-    method: "post",
-    path: "/admin/destinations/{id}/test",
-    id: "test_destination",
+  test_destination: {
     summary: "Send a test event now",
-    path_parameters,
-    answers: { 200: json(testedDestinationSchema, "Whether the receiver took it.") },
+    answers: { 200: "Whether the receiver took it." },
     refusals: [404],
   },
-  {
-    ...ADMIN,
-    method: "post",
-    path: "/admin/destinations/{id}/resume",
-    id: "resume_destination",
-    once: true,
+  resume_destination: {
     summary: "Set the next position to deliver",
-    path_parameters,
-    body: { schema: resumeDestinationRequestSchema, max_bytes, example: { from: 0 } },
-    answers: { 200: json(resumedDestinationSchema, "The position: at most the end of the log.") },
+    body: { example: { from: 0 } },
+    answers: { 200: "The position: at most the end of the log." },
     refusals: [404],
   },
-  {
-    ...READER,
-    method: "get",
-    path: "/admin/deliveries",
-    id: "deliveries",
+  deliveries: {
     summary: "How far each delivery is",
     description: "For admin keys, and for auditors who read all keys.",
-    answers: { 200: json(deliveryListSchema, "Position, backlog, lag and failures of each destination.") },
+    answers: { 200: "Position, backlog, lag and failures of each destination." },
   },
-]
+}))

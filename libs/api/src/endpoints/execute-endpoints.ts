@@ -1,42 +1,39 @@
 /** Executing, rehearsing, and the verifier over HTTP. */
-import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
-import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
-import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
-import { exportStatementSchema } from "@runseal/core/artifacts/export-statement"
-import { openingSchema } from "@runseal/core/artifacts/opening"
-import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
+import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
 import { executeAnswerSchema, failedAnswerSchema, refusedAnswerSchema } from "@runseal/core/wire/execute-answers"
 import { executeRequestSchema } from "@runseal/core/wire/execute-request"
-import { ARTIFACT_ANSWERS, dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
-import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
-import * as v from "valibot"
-import { BODY_MAX_BYTES, DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
-import { type Endpoint, json } from "../endpoint.ts"
+import { dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
+import { DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
+import { documentSchema } from "../documented-schemas.ts"
+import { described, opaque, type Routes, shape } from "../endpoint.ts"
 
-const EXECUTE = { method: "post", tag: "Runs", access: "key", limit: "shared" } as const
+const EXECUTE = { method: "post", access: "key", limit: "shared" } as const
 
-const { allow_token: _token, ...RECEIPT_ANSWERS } = ARTIFACT_ANSWERS
-/** Every kind of document, as `readDocument` knows them. */
-const anyDocumentSchema = v.union([
-  sealedBundleSchema,
-  bundleSchema,
-  ...Object.values(RECEIPT_ANSWERS),
-  attestationAnswerSchema,
-  listedAttestationSchema,
-  openingSchema,
-  /** The answer on a permit that has not ended. */
-  v.looseObject({ permit_id: v.unknown(), opening: openingSchema, end: v.exactOptional(v.never()) }),
-  permitEndSchema,
-  adminEventSchema,
-  exportStatementSchema,
-  dsseEnvelopeSchema,
-])
-export const documentSchema = v.pipe(
-  anyDocumentSchema,
-  v.description(
-    "A document of this service. Any other document is a 400; one that does not verify is a 200 with that verdict.",
-  ),
-)
+export const EXECUTE_ROUTES = {
+  execute: {
+    ...EXECUTE,
+    path: "/execute",
+    idempotent: true,
+    body: shape(executeRequestSchema),
+    answers: { 200: opaque(executeAnswerSchema), 422: opaque(refusedAnswerSchema), 500: opaque(failedAnswerSchema) },
+  },
+  verify_determinism: {
+    ...EXECUTE,
+    path: "/execute/verify-determinism",
+    repeatable: true,
+    body: shape(executeRequestSchema),
+    answers: { 200: shape(determinismAnswerSchema) },
+  },
+  dcae_verify: {
+    ...EXECUTE,
+    path: "/dcae/verify",
+    auditors: true,
+    repeatable: true,
+    body: shape(jsonObjectSchema),
+    max_bytes: DOCUMENT_MAX_BYTES,
+    answers: { 200: shape(dcaeAnswerSchema) },
+  },
+} as const satisfies Routes
 
 /** A request that is admitted. */
 export const EXAMPLE_REQUEST = {
@@ -51,7 +48,7 @@ export const EXAMPLE_REQUEST = {
 const costing = (total_tokens: number) => ({ request_substance: { cost: { total_tokens } } })
 
 /** A request for each outcome, the last two with options of the service that are not the default; a test sends them. */
-const EXAMPLES = {
+const examples = () => ({
   ok: { summary: "ok: admitted, checked and sealed", value: EXAMPLE_REQUEST },
   pepg_deny: {
     summary: "pepg_deny: a signature of malicious code matches",
@@ -81,52 +78,30 @@ const EXAMPLES = {
     summary: "stage_error: where the reviewer of AI output cannot be reached, a request with one",
     value: { ...EXAMPLE_REQUEST, ai_output_text: "Welcome, Ada." },
   },
-}
+})
 
-const body = { schema: executeRequestSchema, max_bytes: BODY_MAX_BYTES, examples: EXAMPLES }
-
-export const EXECUTE_ENDPOINTS: readonly Endpoint[] = [
-  {
-    ...EXECUTE,
-    path: "/execute",
-    id: "execute",
+export const EXECUTE_ENDPOINTS = /* @__PURE__ */ described("Runs", EXECUTE_ROUTES, () => ({
+  execute: {
     summary: "Run a payload through all nine stages and seal the result",
     description:
       "The stages decide, check, seal and anchor; the service does not run the caller's program. Answered when the record is durable. After a 503, or when the connection breaks, a run may exist; an acknowledged one always does. With an idempotency key the request may be sent again: it gets that run's answer, or makes the one run.",
-    idempotent: true,
-    body,
+    body: { examples: examples() },
     answers: {
-      200: json(
-        executeAnswerSchema,
-        "An ok run, with its manifest and allow token; or any other run that was observed and not enforced.",
-      ),
-      422: json(refusedAnswerSchema, "A run that was denied, halted or not admitted, with its sealed receipt."),
-      500: json(
-        failedAnswerSchema,
-        "A run that failed in a stage and is recorded, or a fault of the server, which names a request id.",
-      ),
+      200: "An ok run, with its manifest and allow token; or any other run that was observed and not enforced.",
+      422: "A run that was denied, halted or not admitted, with its sealed receipt.",
+      500: "A run that failed in a stage and is recorded, or a fault of the server, which names a request id.",
     },
   },
-  {
-    ...EXECUTE,
-    path: "/execute/verify-determinism",
-    id: "verify_determinism",
+  verify_determinism: {
     summary: "Run the same input twice under one clock and nonce",
     description: "Nothing is stored, charged or anchored.",
-    body,
-    answers: { 200: json(determinismAnswerSchema, "Whether both runs sealed the same hash.") },
+    body: { examples: examples() },
+    answers: { 200: "Whether both runs sealed the same hash." },
   },
-  {
-    ...EXECUTE,
-    path: "/dcae/verify",
-    id: "dcae_verify",
-    auditors: true,
+  dcae_verify: {
     summary: "Verify a document with the server's own keys",
     description: "A document of any kind. A convenience, not third-party evidence.",
-    body: {
-      schema: documentSchema,
-      max_bytes: DOCUMENT_MAX_BYTES,
-    },
-    answers: { 200: json(dcaeAnswerSchema, "The verifier's report.") },
+    body: { schema: documentSchema },
+    answers: { 200: "The verifier's report." },
   },
-]
+}))

@@ -1,15 +1,20 @@
 /** Hooks of agents. docs/doors/README.md. */
-import {
-  claudeCodeHookAnswerSchema,
-  claudeCodeHookSchema,
-  type HookSettings,
-  hookQuerySchema,
-} from "@runseal/core/wire/hook-requests"
+import { claudeCodeHookAnswerSchema, claudeCodeHookSchema, hookQuerySchema } from "@runseal/core/wire/hook-requests"
 import { DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
-import { type Endpoint, json } from "../endpoint.ts"
-import type { QuerySchema } from "../queries.ts"
+import { described, type Routes, shape } from "../endpoint.ts"
 
-const query: QuerySchema<HookSettings> = hookQuerySchema
+export const HOOK_ROUTES = {
+  hook_claude_code: {
+    method: "post",
+    path: "/hooks/claude-code",
+    access: "key",
+    limit: "permits",
+    query: shape(hookQuerySchema),
+    body: shape(claudeCodeHookSchema),
+    max_bytes: DOCUMENT_MAX_BYTES,
+    answers: { 200: shape(claudeCodeHookAnswerSchema) },
+  },
+} as const satisfies Routes
 
 const CALL = {
   session_id: "6a0f2b6e-1d7c-4a55-9a53-0d6f3c2b8f10",
@@ -18,21 +23,12 @@ const CALL = {
   tool_input: { command: "ls" },
 }
 
-export const HOOK_ENDPOINTS: readonly Endpoint[] = [
-  {
-    tag: "Hooks",
-    access: "key",
-    limit: "permits",
-    method: "post",
-    path: "/hooks/claude-code",
-    id: "hook_claude_code",
+export const HOOK_ENDPOINTS = /* @__PURE__ */ described("Hooks", HOOK_ROUTES, () => ({
+  hook_claude_code: {
     summary: "Hooks of Claude Code: a permit before each call of a tool, its close after it",
     description:
       "Takes every event of Claude Code. PreToolUse asks for a permit; PostToolUse, PostToolUseFailure and PermissionDenied close it. Other events are accepted, and nothing is sealed of them. The requests for permits count against the key's own limits. A refusal is 200 with the decision in Claude Code's words; what could not be sealed is the service's own refusal. With fail=open, a body that cannot be read is 200 with a denial.",
-    query,
     body: {
-      schema: claudeCodeHookSchema,
-      max_bytes: DOCUMENT_MAX_BYTES,
       examples: {
         before: { summary: "before a call", value: { hook_event_name: "PreToolUse", ...CALL } },
         after: {
@@ -42,8 +38,6 @@ export const HOOK_ENDPOINTS: readonly Endpoint[] = [
       },
     },
     refusals: [403, 409],
-    answers: {
-      200: json(claudeCodeHookAnswerSchema, "What Claude Code is to do; without members, what it would do anyway."),
-    },
+    answers: { 200: "What Claude Code is to do; without members, what it would do anyway." },
   },
-]
+}))

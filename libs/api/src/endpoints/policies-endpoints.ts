@@ -1,5 +1,4 @@
 /** Policies: history, loading, dry run. */
-import { policyDocumentSchema } from "@runseal/core/wire/policy-document-schema"
 import {
   dryRunAnswerSchema,
   dryRunRequestSchema,
@@ -8,19 +7,44 @@ import {
   loadPolicyRequestSchema,
   policiesPageSchema,
 } from "@runseal/core/wire/policy-requests"
-import * as v from "valibot"
-import { BODY_MAX_BYTES } from "../body-bounds.ts"
-import { type Endpoint, json, type PathParameter, RUN_ID } from "../endpoint.ts"
+import { dryRunSchema, loadPolicySchema } from "../documented-schemas.ts"
+import { described, type Routes, RUN_ID, shape } from "../endpoint.ts"
 import { policiesQuerySchema } from "../queries.ts"
 
-/** Conditions are Cedar expressions over `context`. */
-const policy = policyDocumentSchema
-export const loadPolicySchema = v.strictObject({ ...loadPolicyRequestSchema.entries, policy })
-export const dryRunSchema = v.strictObject({ ...dryRunRequestSchema.entries, policy })
+const READ = { method: "get", access: "reader" } as const
+const VERSION = { ...RUN_ID, description: "Version of a policy, from 1 on." } as const
 
-const ADMIN = { tag: "Policies", access: "admin" } as const
-const READER = { ...ADMIN, access: "reader" } as const
-const VERSION: PathParameter = { ...RUN_ID, description: "Version of a policy, from 1 on." }
+export const POLICY_ROUTES = {
+  list_policies: {
+    ...READ,
+    path: "/admin/policies",
+    query: shape(policiesQuerySchema),
+    answers: { 200: shape(policiesPageSchema) },
+  },
+  policy_version: {
+    ...READ,
+    path: "/admin/policies/{version}",
+    path_parameters: { version: VERSION },
+    answers: { 200: shape(foundPolicySchema) },
+  },
+  load_policy: {
+    method: "post",
+    path: "/admin/policies",
+    access: "admin",
+    repeatable: true,
+    body: shape(loadPolicyRequestSchema),
+    answers: { 200: shape(loadedPolicySchema), 201: shape(loadedPolicySchema) },
+  },
+  try_policy: {
+    method: "post",
+    path: "/admin/policies/dry-run",
+    access: "admin",
+    repeatable: true,
+    body: shape(dryRunRequestSchema),
+    answers: { 200: shape(dryRunAnswerSchema) },
+  },
+} as const satisfies Routes
+
 const POLICY = {
   policy_id: "regulated-payments",
   policy_name: "Regulated payments",
@@ -51,60 +75,31 @@ const POLICY = {
   ],
 }
 
-export const POLICY_ENDPOINTS: readonly Endpoint[] = [
-  {
-    ...READER,
-    method: "get",
-    path: "/admin/policies",
-    id: "list_policies",
+export const POLICY_ENDPOINTS = /* @__PURE__ */ described("Policies", POLICY_ROUTES, () => ({
+  list_policies: {
     summary: "Every policy that was in force, newest first",
     description: "For admin keys, and for auditors who read all keys.",
-    query: policiesQuerySchema,
-    answers: { 200: json(policiesPageSchema, "A page of policies. The first of all is the one in force.") },
+    answers: { 200: "A page of policies. The first of all is the one in force." },
   },
-  {
-    ...READER,
-    method: "get",
-    path: "/admin/policies/{version}",
-    id: "policy_version",
+  policy_version: {
     summary: "One policy that was in force",
     description:
       "For admin keys, and for auditors who read all keys. Saved as a file it is what `verifier --decided-by` takes.",
     refusals: [404],
-    path_parameters: { version: VERSION },
-    answers: { 200: json(foundPolicySchema, "The policy with its hash. 404 for a version that there is not.") },
+    answers: { 200: "The policy with its hash. 404 for a version that there is not." },
   },
-  {
-    ...ADMIN,
-    method: "post",
-    path: "/admin/policies",
-    id: "load_policy",
+  load_policy: {
     summary: "Put a policy in force, without a restart",
     description:
       "Every process of this deployment decides by it within two seconds. An administrative event says who loaded it.",
-    body: {
-      schema: loadPolicySchema,
-      max_bytes: BODY_MAX_BYTES,
-      example: { policy: POLICY },
-    },
-    answers: {
-      200: json(loadedPolicySchema, "This document was in force already."),
-      201: json(loadedPolicySchema, "The policy is in force."),
-    },
+    body: { schema: loadPolicySchema, example: { policy: POLICY } },
+    answers: { 200: "This document was in force already.", 201: "The policy is in force." },
   },
-  {
-    ...ADMIN,
-    method: "post",
-    path: "/admin/policies/dry-run",
-    id: "try_policy",
+  try_policy: {
     summary: "Hold a policy against the newest runs",
     description:
       "Changes nothing. Both policies judge what the records of the runs declare; 503 while another dry run is under way.",
-    body: {
-      schema: dryRunSchema,
-      max_bytes: BODY_MAX_BYTES,
-      example: { policy: POLICY, last: 100 },
-    },
-    answers: { 200: json(dryRunAnswerSchema, "What would change, by rule and by run.") },
+    body: { schema: dryRunSchema, example: { policy: POLICY, last: 100 } },
+    answers: { 200: "What would change, by rule and by run." },
   },
-]
+}))

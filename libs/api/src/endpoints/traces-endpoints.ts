@@ -1,7 +1,7 @@
 /** The receiver of OpenTelemetry. docs/doors/opentelemetry.md. */
 import * as v from "valibot"
 import { DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
-import { type Endpoint, json } from "../endpoint.ts"
+import { described, type Routes, shape } from "../endpoint.ts"
 
 /** As OTLP defines it; unknown members are skipped. */
 export const tracesRequestSchema = v.looseObject({})
@@ -15,19 +15,25 @@ export const tracesAnswerSchema = v.strictObject({
   ),
 })
 
-export const TRACE_ENDPOINTS: readonly Endpoint[] = [
-  {
-    tag: "OpenTelemetry",
-    access: "key",
-    limit: "shared",
+export const TRACE_ROUTES = {
+  export_traces: {
     method: "post",
     path: "/v1/traces",
-    id: "export_traces",
+    access: "key",
+    limit: "shared",
+    body: shape(tracesRequestSchema),
+    max_bytes: DOCUMENT_MAX_BYTES,
+    answers: { 200: shape(tracesAnswerSchema) },
+  },
+} as const satisfies Routes
+
+export const TRACE_ENDPOINTS = /* @__PURE__ */ described("OpenTelemetry", TRACE_ROUTES, () => ({
+  export_traces: {
     summary: "Spans of OpenTelemetry: those of models and tools become observed runs",
     description:
       "OTLP over HTTP, in protobuf (`application/x-protobuf`) or JSON, compressed with gzip, zstd, deflate or not, answered in the same encoding. A span is sealed once, by its trace id and span id, within 24 hours. Spans that are none of GenAI are accepted and not sealed. 429 and 503 are for the whole request: send it again.",
-    body: { schema: tracesRequestSchema, max_bytes: DOCUMENT_MAX_BYTES, example: { resourceSpans: [] } },
+    body: { example: { resourceSpans: [] } },
     refusals: [403],
-    answers: { 200: json(tracesAnswerSchema, "Every span was taken but those that it counts as rejected.") },
+    answers: { 200: "Every span was taken but those that it counts as rejected." },
   },
-]
+}))
