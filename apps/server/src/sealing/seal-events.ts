@@ -1,10 +1,14 @@
 /** Admin events on their way into the log. docs/formats.md section 7.10. */
-import { type AdminEventBody, type EventFacts, eventFactsSchema } from "@runseal/core/artifacts/admin-event"
+import {
+  ADMIN_EVENT_KIND,
+  type AdminEventBody,
+  type EventFacts,
+  eventFactsSchema,
+} from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { ADMIN_EVENT_FORM } from "@runseal/core/formulas/chain-forms"
 import type { TenantHead } from "@runseal/core/seal/tenant-chain"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
-import { ADMIN_EVENT_KIND } from "@runseal/core/vocabulary/versions"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { DEPLOYMENT_OWNER, type DueEventRow, factsOfRow } from "../store/tables/admin-events.ts"
 import type { OpenItem } from "./batch.ts"

@@ -6,9 +6,19 @@ import { canonicalize } from "@runseal/canonical"
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
 import { clockSchema, DEPLOYMENT_TENANT, lineSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
-import { ADMIN_EVENT_KIND } from "../vocabulary/versions.ts"
-import { adminEventLeafSchema } from "./anchor.ts"
+import { chainPlace } from "./anchor.ts"
 import { jsonObjectSchema } from "./json-object-schema.ts"
+
+export const ADMIN_EVENT_KIND = "vfa.admin_event.v1"
+export const ADMIN_EVENT_LEAF_VERSION = "vfa.admin_event_leaf.v1"
+
+export const adminEventLeafSchema = v.strictObject({
+  leaf_version: v.literal(ADMIN_EVENT_LEAF_VERSION),
+  event_hash: sha256Schema,
+  ...chainPlace,
+})
+/** Anchors an action of an administrator in the deployment's own chain. */
+export type AdminEventLeaf = Shape<typeof adminEventLeafSchema>
 
 /** Longest `before` or `after`, in UTF-16 units of its RFC 8785 text: an event holds settings, and long texts only by their hashes. */
 export const EVENT_STATE_MAX_LENGTH = 8192

@@ -20,14 +20,11 @@ import {
   sha256Schema,
 } from "../vocabulary/scalars.ts"
 import {
-  ADMIN_EVENT_LEAF_VERSION,
   ATTESTATION_LEAF_VERSION,
   COMPLETE_RECORD_LEAF_VERSION,
   EXPORT_STATEMENT_LEAF_VERSION,
   GENESIS_LEAF_VERSION,
   KEY_CHANGE_LEAF_VERSION,
-  OPENING_LEAF_VERSION,
-  PERMIT_END_LEAF_VERSION,
   PRE_ANCHOR_LEAF_VERSIONS,
   RECEIPT_LEAF_VERSIONS,
   REDEMPTION_LEAF_VERSION,
@@ -96,7 +93,7 @@ export const receiptLeafSchema = v.variant("leaf_version", [
 export type ReceiptLeaf = Shape<typeof receiptLeafSchema>
 
 /** The place of a document in its tenant's chain. */
-const chainPlace = {
+export const chainPlace = {
   tenant_commitment: sha256Schema,
   /** 1, 2, 3 … within the tenant, without a gap. */
   tenant_ordinal: ordinalSchema,
@@ -116,15 +113,6 @@ export const completeRecordLeafSchema = v.strictObject({
 /** Anchors one whole record in its tenant's chain. It has exactly one of the three record hashes. */
 export type CompleteRecordLeaf = Shape<typeof completeRecordLeafSchema>
 
-export const openingLeafSchema = v.strictObject({
-  leaf_version: v.literal(OPENING_LEAF_VERSION),
-  permit_id: permitIdSchema,
-  opening_hash: sha256Schema,
-  ...chainPlace,
-})
-/** Anchors one opening in its tenant's chain, before the act. */
-export type OpeningLeaf = Shape<typeof openingLeafSchema>
-
 export const redemptionLeafSchema = v.strictObject({
   leaf_version: v.literal(REDEMPTION_LEAF_VERSION),
   permit_id: permitIdSchema,
@@ -133,24 +121,9 @@ export const redemptionLeafSchema = v.strictObject({
 /** Anchors the redemption of a permit. It is a leaf alone: the document that closes or ends the permit has its entry. */
 export type RedemptionLeaf = Shape<typeof redemptionLeafSchema>
 
-export const permitEndLeafSchema = v.strictObject({
-  leaf_version: v.literal(PERMIT_END_LEAF_VERSION),
-  end_hash: sha256Schema,
-  ...chainPlace,
-})
-/** Anchors the end of openings that were not closed. */
-export type PermitEndLeaf = Shape<typeof permitEndLeafSchema>
-
-export const adminEventLeafSchema = v.strictObject({
-  leaf_version: v.literal(ADMIN_EVENT_LEAF_VERSION),
-  event_hash: sha256Schema,
-  ...chainPlace,
-})
-/** Anchors an action of an administrator in the deployment's own chain. */
-export type AdminEventLeaf = Shape<typeof adminEventLeafSchema>
-
-/** The leaves that take a place in a tenant's chain. */
-export type ChainLeaf = CompleteRecordLeaf | OpeningLeaf | PermitEndLeaf | AdminEventLeaf
+const chainLeafSchema = v.object({ leaf_version: nonEmptySchema, ...chainPlace })
+/** The members of every leaf that takes a place in a tenant's chain. Each kind of document has its own beside them. */
+export type ChainLeaf = Shape<typeof chainLeafSchema>
 
 /** Longest subject reference of an attestation, in UTF-16 units. */
 export const SUBJECT_REF_MAX_LENGTH = 512
@@ -232,10 +205,8 @@ export type Leaf =
   | PreAnchorLeaf
   | ReceiptLeaf
   | CompleteRecordLeaf
-  | OpeningLeaf
+  | ChainLeaf
   | RedemptionLeaf
-  | PermitEndLeaf
-  | AdminEventLeaf
   | AttestationLeaf
   | ExportStatementLeaf
   | GenesisLeaf

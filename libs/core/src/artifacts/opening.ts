@@ -13,10 +13,21 @@ import {
   sha256Schema,
   tenantIdSchema,
 } from "../vocabulary/scalars.ts"
-import { OPENING_KIND } from "../vocabulary/versions.ts"
-import { openingLeafSchema } from "./anchor.ts"
+import { chainPlace } from "./anchor.ts"
 import { allowTokenSchema } from "./sealed-artifacts.ts"
 import { budgetWindowSchema, SEALED_SCHEMAS } from "./sealed-sections.ts"
+
+export const OPENING_KIND = "vfa.opening.v1"
+export const OPENING_LEAF_VERSION = "vfa.opening_leaf.v1"
+
+export const openingLeafSchema = v.strictObject({
+  leaf_version: v.literal(OPENING_LEAF_VERSION),
+  permit_id: permitIdSchema,
+  opening_hash: sha256Schema,
+  ...chainPlace,
+})
+/** Anchors one opening in its tenant's chain, before the act. */
+export type OpeningLeaf = Shape<typeof openingLeafSchema>
 
 /** Longest name of who is to act, in UTF-16 units. */
 export const AUDIENCE_MAX_LENGTH = 256

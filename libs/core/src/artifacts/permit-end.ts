@@ -13,9 +13,19 @@ import {
   sha256Schema,
   tenantIdSchema,
 } from "../vocabulary/scalars.ts"
-import { PERMIT_END_KIND } from "../vocabulary/versions.ts"
-import { permitEndLeafSchema } from "./anchor.ts"
+import { chainPlace } from "./anchor.ts"
 import { type Redemption, redemptionSchema } from "./permit-sections.ts"
+
+export const PERMIT_END_KIND = "vfa.permit_end.v1"
+export const PERMIT_END_LEAF_VERSION = "vfa.permit_end_leaf.v1"
+
+export const permitEndLeafSchema = v.strictObject({
+  leaf_version: v.literal(PERMIT_END_LEAF_VERSION),
+  end_hash: sha256Schema,
+  ...chainPlace,
+})
+/** Anchors the end of openings that were not closed. */
+export type PermitEndLeaf = Shape<typeof permitEndLeafSchema>
 
 /** Openings that one document ends. */
 export const ENDED_OPENINGS_MAX = 256

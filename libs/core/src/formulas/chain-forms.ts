@@ -3,11 +3,20 @@
  * row a kind. docs/formats.md sections 7.8, 7.9 and 7.10.
  */
 import { digest } from "@runseal/canonical"
-import type { AdminEvent, AdminEventBody } from "../artifacts/admin-event.ts"
-import type { AdminEventLeaf, Anchor, ChainLeaf, OpeningLeaf, PermitEndLeaf } from "../artifacts/anchor.ts"
-import type { Opening, OpeningBody } from "../artifacts/opening.ts"
-import type { PermitEnd, PermitEndBody } from "../artifacts/permit-end.ts"
-import { ADMIN_EVENT_LEAF_VERSION, OPENING_LEAF_VERSION, PERMIT_END_LEAF_VERSION } from "../vocabulary/versions.ts"
+import {
+  ADMIN_EVENT_LEAF_VERSION,
+  type AdminEvent,
+  type AdminEventBody,
+  type AdminEventLeaf,
+} from "../artifacts/admin-event.ts"
+import type { Anchor, ChainLeaf } from "../artifacts/anchor.ts"
+import { OPENING_LEAF_VERSION, type Opening, type OpeningBody, type OpeningLeaf } from "../artifacts/opening.ts"
+import {
+  PERMIT_END_LEAF_VERSION,
+  type PermitEnd,
+  type PermitEndBody,
+  type PermitEndLeaf,
+} from "../artifacts/permit-end.ts"
 import { type ChainPlace, sectionHashes } from "./leaves.ts"
 
 /** @typeParam Body the document before its own hash and anchor */

@@ -12,7 +12,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Anchor, Leaf, ReceiptLeaf } from "../artifacts/anchor.ts"
 import type { Receipt } from "../artifacts/sealed-artifacts.ts"
 import { leafBytes, receiptLeaf } from "../formulas/leaves.ts"
-import { isSameJson } from "../vocabulary/json-members.ts"
+import { isSameJson, textMember } from "../vocabulary/json-members.ts"
 import { clockSeconds, LOG_TIME_TOLERANCE_SECONDS } from "../vocabulary/scalars.ts"
 import { collectFindings, type Examination, type PassedChecks } from "./examination.ts"
 import { absent, type CheckId } from "./report.ts"
@@ -156,8 +156,9 @@ export function logTimeProblems(leaf: Leaf, logTime: number, clock: string | und
     problems.push(
       `the entry was logged ${apart} s from the record's clock; ${LOG_TIME_TOLERANCE_SECONDS} s are allowed`,
     )
-  if (leaf.leaf_version === "vfa.leaf.v7") {
-    const [start, end] = leaf.anchoring_window.split("/").map(text => clockSeconds(text.replace(/Z$/, ".000Z")))
+  const window = leaf.leaf_version === "vfa.leaf.v7" ? textMember(leaf, "anchoring_window") : undefined
+  if (window !== undefined) {
+    const [start, end] = window.split("/").map(text => clockSeconds(text.replace(/Z$/, ".000Z")))
     const inside = start !== undefined && end !== undefined && logTime >= start && logTime <= end
     if (!inside) problems.push("the entry was logged outside the sealed anchoring window")
   }

@@ -1,10 +1,9 @@
 /** Verifies an action of an administrator. docs/formats.md section 7.10. */
 import { canonicalize } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { type AdminEvent, adminEventSchema } from "../artifacts/admin-event.ts"
+import { ADMIN_EVENT_KIND, type AdminEvent, adminEventSchema } from "../artifacts/admin-event.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
 import { ADMIN_EVENT_FORM } from "../formulas/chain-forms.ts"
-import { ADMIN_EVENT_KIND } from "../vocabulary/versions.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import type { SlottedAnchor } from "./anchor-slots.ts"
 import { brokenRules } from "./contradictions.ts"

@@ -5,6 +5,7 @@ import { shown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import {
   CLOSE_SECONDS_MAX,
   CLOSE_SECONDS_MIN,
+  OPENING_KIND,
   type Opening,
   openingSchema,
   REDEEMED_VALID_SECONDS_MAX,
@@ -15,7 +16,6 @@ import { OPENING_FORM } from "../formulas/chain-forms.ts"
 import { permitId } from "../formulas/moment.ts"
 import { isObject, member } from "../vocabulary/json-members.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
-import { OPENING_KIND } from "../vocabulary/versions.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import type { SlottedAnchor } from "./anchor-slots.ts"
 import { movementRule } from "./budgets.ts"

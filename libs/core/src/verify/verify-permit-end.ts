@@ -7,13 +7,13 @@ import { parseExact } from "../artifacts/parse-exact.ts"
 import {
   type EndedOpening,
   movedBy,
+  PERMIT_END_KIND,
   type PermitEnd,
   permitEndSchema,
   redemptionOf,
   reservedBy,
 } from "../artifacts/permit-end.ts"
 import { PERMIT_END_FORM } from "../formulas/chain-forms.ts"
-import { PERMIT_END_KIND } from "../vocabulary/versions.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import type { SlottedAnchor } from "./anchor-slots.ts"
 import { isBudgetWindow } from "./budgets.ts"

@@ -13,12 +13,6 @@ export const DERIVATIONS = ["vfa.derivation.v2"] as const
 export type Derivation = (typeof DERIVATIONS)[number]
 /** First line of an export: what the lines after it must be. */
 export const EXPORT_KIND = "vfa.export.v2"
-/** The document of an act that was permitted before it is done. */
-export const OPENING_KIND = "vfa.opening.v1"
-/** The document of permits that ended without a close. */
-export const PERMIT_END_KIND = "vfa.permit_end.v1"
-/** The document of an action of an administrator. */
-export const ADMIN_EVENT_KIND = "vfa.admin_event.v1"
 /** in-toto's Statement v1, the payload of the envelope around a run statement. */
 export const IN_TOTO_STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 /** in-toto's media type of a Statement within a DSSE envelope. */
@@ -52,9 +46,6 @@ export type ReceiptLeafVersion = (typeof RECEIPT_LEAF_VERSIONS)[number]
 export const COMPLETE_RECORD_LEAF_VERSION = "vfa.complete_record.v1"
 export const ATTESTATION_LEAF_VERSION = "vfa.attestation.v1"
 export const EXPORT_STATEMENT_LEAF_VERSION = "vfa.export_statement.v2"
-export const OPENING_LEAF_VERSION = "vfa.opening_leaf.v1"
 export const REDEMPTION_LEAF_VERSION = "vfa.redemption_leaf.v1"
-export const PERMIT_END_LEAF_VERSION = "vfa.permit_end_leaf.v1"
-export const ADMIN_EVENT_LEAF_VERSION = "vfa.admin_event_leaf.v1"
 export const GENESIS_LEAF_VERSION = "vfa.genesis.v1"
 export const KEY_CHANGE_LEAF_VERSION = "vfa.key_change.v1"

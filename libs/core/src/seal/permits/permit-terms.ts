@@ -1,11 +1,10 @@
 /** What a permit is asked for, and the times that follow from its admission. */
-import type { OpeningSections } from "../../artifacts/opening.ts"
+import { OPENING_KIND, type OpeningSections } from "../../artifacts/opening.ts"
 import type { AllowToken } from "../../artifacts/sealed-artifacts.ts"
 import type { BudgetWindow, EnvelopeSection } from "../../artifacts/sealed-sections.ts"
 import type { Sections } from "../../artifacts/sections.ts"
 import { permitId } from "../../formulas/moment.ts"
 import { clockMillis } from "../../vocabulary/scalars.ts"
-import { OPENING_KIND } from "../../vocabulary/versions.ts"
 import type { DraftFacts, PermitTerms, Spending } from "../draft.ts"
 import type { OpeningDraft } from "./pending.ts"
 

@@ -4,10 +4,9 @@
  */
 
 import type { RedemptionLeaf } from "../../artifacts/anchor.ts"
-import type { EndReason, PermitEndBody } from "../../artifacts/permit-end.ts"
+import { type EndReason, PERMIT_END_KIND, type PermitEndBody } from "../../artifacts/permit-end.ts"
 import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
 import { redemptionLeaf } from "../../formulas/permit.ts"
-import { PERMIT_END_KIND } from "../../vocabulary/versions.ts"
 import type { Tenant } from "../../wire/submission.ts"
 import type { Draft } from "../draft.ts"
 import { type PendingClose, type PendingOpening, settleClose, settleOpening } from "../pipeline.ts"
