@@ -1,7 +1,7 @@
 /** An event as its receiver reads it: in the format that the destination has, on one line. */
 import { cefLine } from "@runseal/core/event-forms/cef-line"
 import { ocsfEvent } from "@runseal/core/event-forms/ocsf-event"
-import { type Sender, type SentEvent, weightOf } from "@runseal/core/event-forms/sent-event"
+import { accountOf, type Sender, type SentEvent } from "@runseal/core/event-forms/sent-event"
 import { asciiJson, syslogMessage } from "@runseal/core/event-forms/syslog-message"
 import type { EventFormat } from "@runseal/core/wire/event-messages"
 
@@ -29,5 +29,5 @@ export function syslogOf(event: SentEvent, format: EventFormat, sender: Sender):
   const body = bodyOf(event, format, sender)
   const text = format === "cef" ? body : asciiJson(body)
   const { timestamp, type } = event
-  return syslogMessage({ weight: weightOf(event), timestamp, origin: sender.log_origin, type, text })
+  return syslogMessage({ weight: accountOf(event).weight, timestamp, origin: sender.log_origin, type, text })
 }

@@ -1,13 +1,5 @@
 /** An event as a line of the Common Event Format (ArcSight, version 0). */
-import {
-  decisionOf,
-  documentHash,
-  type Sender,
-  type SentEvent,
-  sentenceOf,
-  type Weight,
-  weightOf,
-} from "./sent-event.ts"
+import { accountOf, type EventAccount, type Sender, type SentEvent, type Weight } from "./sent-event.ts"
 
 const SEVERITIES: Readonly<Record<Weight, number>> = { informational: 1, low: 3, medium: 6, high: 8 }
 
@@ -34,57 +26,53 @@ const headerText = (text: string): string => text.replaceAll(CONTROL, " ").repla
 const valueText = (value: string | number): string =>
   `${value}`.replaceAll(/[\\=]/g, "\\$&").replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll(CONTROL, " ")
 
-function customOf(event: SentEvent): Readonly<Partial<Record<Custom, Value>>> {
+function customOf(event: SentEvent, { asked, hash }: EventAccount): Readonly<Partial<Record<Custom, Value>>> {
   if (event.type === "test") return {}
-  const { data } = event
   return {
-    ...("route_id" in data
-      ? { cs1: data.route_id, cs2: data.program_id, cs3: data.policy_hash, cs4: data.rule_id, cs6: data.permit_id }
-      : {}),
-    cs5: documentHash(event),
-    ...("run_id" in data ? { cn1: data.run_id } : {}),
+    ...(asked === undefined
+      ? {}
+      : {
+          cs1: asked.route_id,
+          cs2: asked.program_id,
+          cs3: asked.policy_hash,
+          cs4: asked.rule_id,
+          cs6: asked.permit_id,
+        }),
+    cs5: hash,
+    ...(asked !== undefined && "run_id" in asked ? { cn1: asked.run_id } : {}),
     cn2: event.position,
-    cn3: data.tenant_ordinal,
+    cn3: event.data.tenant_ordinal,
   }
 }
 
-function namedOf(event: SentEvent, logOrigin: string): Readonly<Record<string, Value>> {
-  const shared = { rt: Date.parse(event.timestamp), externalId: event.id, deviceExternalId: logOrigin }
-  switch (event.type) {
-    case "test":
-      return shared
-    case "admin.event": {
-      const { actor, action, subject } = event.data
-      return { ...shared, suser: actor, act: action, msg: `${subject.kind} ${subject.id}` }
-    }
-    case "permit.ended":
-      return { ...shared, suser: event.data.tenant_id, reason: event.data.reason, cnt: event.data.permits.length }
-    case "permit.opened":
-    case "permit.closed":
-    case "run.sealed": {
-      const outcome = "outcome" in event.data ? event.data.outcome : undefined
-      const { tenant_id, reason_code } = event.data
-      return { ...shared, suser: tenant_id, act: decisionOf(event), outcome, reason: reason_code }
-    }
+/** An event of no act tells its subjects: what an administrator changed, or how many permits ended. */
+function namedOf(event: SentEvent, account: EventAccount, logOrigin: string): Readonly<Record<string, Value>> {
+  const { who, operation, decision, outcome, reason, resources = [] } = account
+  const [first] = resources
+  return {
+    rt: Date.parse(event.timestamp),
+    externalId: event.id,
+    deviceExternalId: logOrigin,
+    suser: who.role === "service" ? undefined : who.name,
+    act: who.role === "administrator" ? operation : decision,
+    outcome,
+    reason,
+    msg: who.role === "administrator" && first !== undefined ? `${first.type} ${first.uid}` : undefined,
+    cnt: first?.type === "permit" ? resources.length : undefined,
   }
 }
 
 /** One line, without a line break at its end. */
 export function cefLine(event: SentEvent, { log_origin, version }: Sender): string {
-  const header = [
-    "CEF:0",
-    "Runseal",
-    "Runseal",
-    version,
-    event.type,
-    sentenceOf(event),
-    `${SEVERITIES[weightOf(event)]}`,
-  ]
+  const account = accountOf(event)
+  const header = ["CEF:0", "Runseal", "Runseal", version, event.type, account.sentence, `${SEVERITIES[account.weight]}`]
   const labels: Readonly<Record<string, string>> = LABELS
-  const fields = Object.entries({ ...namedOf(event, log_origin), ...customOf(event) }).flatMap(([key, value]) => {
-    if (value === undefined) return []
-    const label = labels[key]
-    return [`${key}=${valueText(value)}`, ...(label === undefined ? [] : [`${key}Label=${label}`])]
-  })
+  const fields = Object.entries({ ...namedOf(event, account, log_origin), ...customOf(event, account) }).flatMap(
+    ([key, value]) => {
+      if (value === undefined) return []
+      const label = labels[key]
+      return [`${key}=${valueText(value)}`, ...(label === undefined ? [] : [`${key}Label=${label}`])]
+    },
+  )
   return `${header.map(headerText).join("|")}|${fields.join(" ")}`
 }

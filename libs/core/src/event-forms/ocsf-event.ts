@@ -3,24 +3,14 @@
  * too, under the names of docs/events.md. https://schema.ocsf.io/1.8.0/classes/api_activity
  */
 import type { JsonObject } from "@runseal/canonical"
-import {
-  type Decision,
-  decisionOf,
-  type Sender,
-  type SentEvent,
-  sentenceOf,
-  type Weight,
-  weightOf,
-} from "./sent-event.ts"
+import { accountOf, type Decision, type EventAccount, type Sender, type SentEvent, type Weight } from "./sent-event.ts"
 
 const OCSF_VERSION = "1.8.0"
 const CLASS = { category_uid: 6, category_name: "Application Activity", class_uid: 6003, class_name: "API Activity" }
 
-type Activity = { readonly id: number; readonly name: string; readonly operation: string }
-const CREATE = { id: 1, name: "Create" }
-const UPDATE = { id: 3, name: "Update" }
 /** `activity_name` of another activity is its name in the source. */
 const OTHER = 99
+const ACTIVITIES = { create: { id: 1, name: "Create" }, update: { id: 3, name: "Update" } } as const
 
 const SEVERITIES: Readonly<Record<Weight, JsonObject>> = {
   informational: { severity_id: 1, severity: "Informational" },
@@ -36,85 +26,45 @@ const DECISIONS: Readonly<Record<Decision, JsonObject>> = {
 const SUCCESS = { status_id: 1, status: "Success" }
 const FAILURE = { status_id: 2, status: "Failure" }
 /** `type_id` of a user, and `ai_role_id` of a message. */
-const SERVICE_USER = { type_id: 4, type: "Service" }
-const ADMIN_USER = { type_id: 2, type: "Admin" }
+const USERS = { tenant: { type_id: 4, type: "Service" }, administrator: { type_id: 2, type: "Admin" } } as const
 const AGENT = { ai_role_id: 4, ai_role: "Agent" }
 
-function activityOf(event: SentEvent): Activity {
-  switch (event.type) {
-    case "run.sealed":
-      return { ...CREATE, operation: "execute" }
-    case "permit.opened":
-      return { ...CREATE, operation: "permit.open" }
-    case "permit.closed":
-      return { ...UPDATE, operation: "permit.close" }
-    case "permit.ended":
-      return { ...UPDATE, operation: "permit.end" }
-    case "admin.event":
-      return { id: OTHER, name: event.data.action, operation: event.data.action }
-    case "test":
-      return { id: OTHER, name: "test", operation: "test" }
-  }
-}
-
 /** Who asked, for what, and what came of it: of each type of event what it knows. */
-function subjectOf(event: SentEvent): JsonObject {
-  switch (event.type) {
-    case "run.sealed":
-    case "permit.closed":
-    case "permit.opened": {
-      const { data } = event
-      const { tenant_id, program_id, route_id, policy_hash } = data
-      const uid = "run_id" in data ? `${data.run_id}` : data.permit_id
-      const outcome = "outcome" in data ? { status_code: data.outcome } : {}
-      const message_context = { ...AGENT, application: { uid: program_id } }
-      return {
-        ...calledBy(tenant_id, { user: { uid: tenant_id, ...SERVICE_USER }, app_uid: program_id }),
-        ...(data.permit_id === undefined
-          ? { message_context }
-          : { message_context: { ...message_context, uid: data.permit_id } }),
-        resources: [{ type: "route", uid: route_id }],
-        ...(policy_hash === undefined ? {} : { policy: { uid: policy_hash } }),
-        ...outcome,
-        ...(data.reason_code === undefined ? {} : { status_detail: data.reason_code }),
-        ...("duration_us" in data ? { duration: Math.floor(data.duration_us / 1000) } : {}),
-        ...apiOf(event, { request: { uid } }),
-      }
-    }
-    case "permit.ended":
-      return {
-        ...calledBy(event.data.tenant_id, { user: { uid: event.data.tenant_id, ...SERVICE_USER } }),
-        resources: event.data.permits.map(({ permit_id }) => ({ type: "permit", uid: permit_id })),
-        status_detail: event.data.reason,
-        ...apiOf(event),
-      }
-    case "admin.event": {
-      const { actor, subject } = event.data
-      return {
-        ...calledBy(actor, { user: { uid: actor, ...ADMIN_USER } }),
-        resources: [{ type: subject.kind, uid: subject.id }],
-        ...apiOf(event),
-      }
-    }
-    case "test":
-      return { ...calledBy("runseal", { app_name: "runseal" }), ...apiOf(event) }
+function subjectOf({ who, operation, resources, asked, outcome, reason }: EventAccount): JsonObject {
+  return {
+    actor:
+      who.role === "service"
+        ? { app_name: who.name }
+        : {
+            user: { uid: who.name, ...USERS[who.role] },
+            ...(asked === undefined ? {} : { app_uid: asked.program_id }),
+          },
+    // The class asks for the caller's place in the network, which no sealed document holds: the caller's name is given instead.
+    src_endpoint: { name: who.name },
+    ...(asked === undefined ? {} : { message_context: messageOf(asked) }),
+    ...(resources === undefined ? {} : { resources }),
+    ...(asked?.policy_hash === undefined ? {} : { policy: { uid: asked.policy_hash } }),
+    ...(outcome === undefined ? {} : { status_code: outcome }),
+    ...(reason === undefined ? {} : { status_detail: reason }),
+    ...(asked !== undefined && "duration_us" in asked ? { duration: Math.floor(asked.duration_us / 1000) } : {}),
+    api: {
+      operation,
+      service: { name: "Runseal" },
+      ...(asked === undefined ? {} : { request: { uid: "run_id" in asked ? `${asked.run_id}` : asked.permit_id } }),
+    },
   }
 }
 
-/** The class asks for the caller's place in the network, which no sealed document holds: the caller's name is given instead. */
-const calledBy = (name: string, actor: JsonObject): JsonObject => ({ actor, src_endpoint: { name } })
-const apiOf = (event: SentEvent, more: JsonObject = {}): JsonObject => ({
-  api: { operation: activityOf(event).operation, service: { name: "Runseal" }, ...more },
+const messageOf = ({ program_id, permit_id }: NonNullable<EventAccount["asked"]>): JsonObject => ({
+  ...AGENT,
+  application: { uid: program_id },
+  ...(permit_id === undefined ? {} : { uid: permit_id }),
 })
 
-function statusOf(event: SentEvent): JsonObject {
-  const failed = "outcome" in event.data && (event.data.outcome !== "ok" || event.data.act_outcome === "failed")
-  return failed || event.type === "permit.ended" ? FAILURE : SUCCESS
-}
-
 export function ocsfEvent(event: SentEvent, { log_origin, version }: Sender): JsonObject {
-  const { id, name } = activityOf(event)
-  const decision = decisionOf(event)
+  const account = accountOf(event)
+  const { activity, decision, operation } = account
+  const { id, name } = activity === "other" ? { id: OTHER, name: operation } : ACTIVITIES[activity]
   return {
     ...CLASS,
     activity_id: id,
@@ -122,10 +72,10 @@ export function ocsfEvent(event: SentEvent, { log_origin, version }: Sender): Js
     type_uid: CLASS.class_uid * 100 + id,
     type_name: `${CLASS.class_name}: ${id === OTHER ? "Other" : name}`,
     time: Date.parse(event.timestamp),
-    ...SEVERITIES[weightOf(event)],
-    ...statusOf(event),
+    ...SEVERITIES[account.weight],
+    ...(account.failed ? FAILURE : SUCCESS),
     ...(decision === undefined ? {} : DECISIONS[decision]),
-    message: sentenceOf(event),
+    message: account.sentence,
     metadata: {
       version: OCSF_VERSION,
       profiles: ["ai_operation", "security_control"],
@@ -136,7 +86,7 @@ export function ocsfEvent(event: SentEvent, { log_origin, version }: Sender): Js
       original_time: event.timestamp,
       ...("position" in event ? { sequence: event.position, tenant_uid: event.data.tenant_id } : {}),
     },
-    ...subjectOf(event),
+    ...subjectOf(account),
     unmapped: { ...event.data, ...("position" in event ? { position: event.position } : {}) },
   }
 }

@@ -24,63 +24,116 @@ export type Weight = "informational" | "low" | "medium" | "high"
 /** What the service decided of an act. `observed`: it would have been refused, and nothing was stopped. */
 export type Decision = "allowed" | "denied" | "observed"
 
-/** @returns undefined for an event that decided nothing, and for a run in which a stage failed */
-export function decisionOf(event: SentEvent): Decision | undefined {
-  if (event.type === "permit.opened") return "allowed"
-  if (!("outcome" in event.data) || event.data.outcome === "stage_error") return undefined
-  if (event.data.outcome === "ok") return "allowed"
-  return event.data.enforcement === undefined ? "denied" : "observed"
+/** What every form says of an event: one case of `accountOf` a type. A member is absent where the type has nothing of it. */
+export type EventAccount = {
+  readonly weight: Weight
+  /** One sentence for people. */
+  readonly sentence: string
+  /** Digest of the sealed document. */
+  readonly hash?: string
+  readonly activity: "create" | "update" | "other"
+  /** `permit.open`; of an administrator the action. */
+  readonly operation: string
+  readonly failed: boolean
+  readonly who: { readonly name: string; readonly role: "tenant" | "administrator" | "service" }
+  /** Absent for a run in which a stage failed. */
+  readonly decision?: Decision
+  readonly outcome?: string
+  readonly reason?: string
+  /** What the event is about. */
+  readonly resources?: readonly { readonly type: string; readonly uid: string }[]
+  /** The act that was asked for. */
+  readonly asked?: Asked
 }
+type RunEvent = Extract<SealedEvent, { type: "run.sealed" | "permit.closed" }>
+type Asked = RunEvent["data"] | Extract<SealedEvent, { type: "permit.opened" }>["data"]
 
-export function weightOf(event: SentEvent): Weight {
+export function accountOf(event: SentEvent): EventAccount {
   switch (event.type) {
     case "run.sealed":
+      return { ...runAccount(event, "Run"), activity: "create", operation: "execute" }
     case "permit.closed":
-      if (event.data.outcome === "stage_error") return "high"
-      if (event.data.outcome !== "ok") return "medium"
-      return event.data.act_outcome === "failed" ? "low" : "informational"
-    case "permit.ended":
-    case "admin.event":
-      return "low"
+      return { ...runAccount(event, "Permitted run"), activity: "update", operation: "permit.close" }
     case "permit.opened":
-    case "test":
-      return "informational"
-  }
-}
-
-/** Digest of the sealed document; undefined for a test. */
-export function documentHash(event: SentEvent): string | undefined {
-  switch (event.type) {
-    case "run.sealed":
-    case "permit.closed":
-      return event.data.bundle_hash
-    case "permit.opened":
-      return event.data.opening_hash
-    case "permit.ended":
-      return event.data.end_hash
-    case "admin.event":
-      return event.data.event_hash
-    case "test":
-      return undefined
-  }
-}
-
-/** One sentence for people. */
-export function sentenceOf(event: SentEvent): string {
-  switch (event.type) {
-    case "run.sealed":
-    case "permit.closed": {
-      const what = event.type === "run.sealed" ? "Run" : "Permitted run"
-      const observed = decisionOf(event) === "observed" ? " (observed: nothing was stopped)" : ""
-      return `${what} ${event.data.run_id} ended as ${event.data.outcome}${observed}`
+      return {
+        ...askedFor(event.data),
+        weight: "informational",
+        sentence: "Permit opened",
+        hash: event.data.opening_hash,
+        activity: "create",
+        operation: "permit.open",
+        failed: false,
+        decision: "allowed",
+      }
+    case "permit.ended": {
+      const { tenant_id, reason, permits, end_hash } = event.data
+      return {
+        weight: "low",
+        sentence: `Permits ended without a close: ${reason}`,
+        hash: end_hash,
+        activity: "update",
+        operation: "permit.end",
+        failed: true,
+        who: { name: tenant_id, role: "tenant" },
+        reason,
+        resources: permits.map(({ permit_id }) => ({ type: "permit", uid: permit_id })),
+      }
     }
-    case "permit.opened":
-      return "Permit opened"
-    case "permit.ended":
-      return `Permits ended without a close: ${event.data.reason}`
-    case "admin.event":
-      return `Administrator: ${event.data.action}`
+    case "admin.event": {
+      const { actor, action, subject, event_hash } = event.data
+      return {
+        weight: "low",
+        sentence: `Administrator: ${action}`,
+        hash: event_hash,
+        activity: "other",
+        operation: action,
+        failed: false,
+        who: { name: actor, role: "administrator" },
+        resources: [{ type: subject.kind, uid: subject.id }],
+      }
+    }
     case "test":
-      return "Test of a destination"
+      return {
+        weight: "informational",
+        sentence: "Test of a destination",
+        activity: "other",
+        operation: "test",
+        failed: false,
+        who: { name: "runseal", role: "service" },
+      }
   }
+}
+
+function runAccount({ data }: RunEvent, what: string): Omit<EventAccount, "activity" | "operation"> {
+  const { run_id, outcome, act_outcome, bundle_hash } = data
+  const decision = decisionOf(data)
+  const observed = decision === "observed" ? " (observed: nothing was stopped)" : ""
+  return {
+    ...askedFor(data),
+    weight: weightOf(data),
+    sentence: `${what} ${run_id} ended as ${outcome}${observed}`,
+    hash: bundle_hash,
+    failed: outcome !== "ok" || act_outcome === "failed",
+    ...(decision === undefined ? {} : { decision }),
+    outcome,
+  }
+}
+
+const askedFor = (asked: Asked): Pick<EventAccount, "who" | "reason" | "resources" | "asked"> => ({
+  who: { name: asked.tenant_id, role: "tenant" },
+  ...(asked.reason_code === undefined ? {} : { reason: asked.reason_code }),
+  resources: [{ type: "route", uid: asked.route_id }],
+  asked,
+})
+
+function decisionOf({ outcome, enforcement }: RunEvent["data"]): Decision | undefined {
+  if (outcome === "stage_error") return undefined
+  if (outcome === "ok") return "allowed"
+  return enforcement === undefined ? "denied" : "observed"
+}
+
+function weightOf({ outcome, act_outcome }: RunEvent["data"]): Weight {
+  if (outcome === "stage_error") return "high"
+  if (outcome !== "ok") return "medium"
+  return act_outcome === "failed" ? "low" : "informational"
 }
