@@ -1,9 +1,9 @@
 /** Why a run was refused, where a person reads of it: the answer, the verifier and the report say the same. docs/api.md, "Explanation". */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { JsonObject } from "@runseal/canonical"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { askTool, hasTool } from "../../../libs/pdf/test/pdf-tools.ts"
 import { ADMIN, mint } from "./harness/key-holders.ts"
 import { numberAt, objectAt, textAt } from "./harness/read-answer.ts"
@@ -12,8 +12,7 @@ import { CASES, type CaseName, SEVEN_STATES_POLICY, STATE_OF, standingSevenState
 import { standingService, type TestService } from "./harness/test-service.ts"
 import { runVerifier } from "./harness/verifier.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-explained-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-explained")
 const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)
 
 /** What the command prints of a document, with the service's keys. */

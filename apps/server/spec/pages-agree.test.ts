@@ -1,10 +1,10 @@
 /** What the command, the console and the report in PDF say of one record: none says more than the record shows, and none contradicts another. */
 import { execFileSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { hasTool } from "../../../libs/pdf/test/pdf-tools.ts"
 import { closed, openedId } from "./harness/asked-permits.ts"
 import { numberAt } from "./harness/read-answer.ts"
@@ -12,7 +12,7 @@ import { request } from "./harness/sample-requests.ts"
 import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { runVerifier } from "./harness/verifier.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-pages-"))
+const folder = testFolder("runseal-pages")
 const { service, runId } = standingSevenStates()
 const attested_context = { actor_id: "agent-7", model_name: "model-a" }
 const ENDINGS = [
@@ -37,7 +37,6 @@ beforeAll(async () => {
   for (const [name, body] of Object.entries(OBSERVED))
     observed.set(name, numberAt((await service().execute(body)).body, "run_id"))
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The texts on a run: of `verifier`, of the console, and of the report where poppler is there. */
 async function textsOf(id: number): Promise<Readonly<Record<"command" | "page" | "report", string>>> {

@@ -1,8 +1,8 @@
 /** `GET /ready` of a service whose key a signer keeps: whether it signs now, found in bounded time and at bounded cost. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { SIGNER_CACHE_MS } from "../src/sealing/signer-ready.ts"
 import { expectRefused } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
@@ -10,7 +10,7 @@ import { type StandInSigner, startSigner } from "./harness/signer.ts"
 import { openService, type TestService } from "./harness/test-service.ts"
 import { until } from "./harness/until.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-signer-ready-"))
+const folder = testFolder("runseal-signer-ready")
 const tokenFile = join(folder, "token")
 let signer: StandInSigner
 let service: TestService
@@ -27,7 +27,6 @@ afterEach(() => {
 afterAll(async () => {
   await service.close()
   await signer.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const ready = () => service.get("/ready")

@@ -1,19 +1,18 @@
 /** Every object that `verifier --json` prints of a service's records fits the schema that `verifier json-schema` prints. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { serve } from "@hono/node-server"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { createApp } from "../src/app.ts"
 import { Ajv2020 } from "./harness/ajv.ts"
 import { CASES, standingSevenStates } from "./harness/seven-states.ts"
 import { runVerifier } from "./harness/verifier.ts"
 
 const { service, runId } = standingSevenStates()
-const folder = mkdtempSync(join(tmpdir(), "runseal-json-schema-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-json-schema")
 let validate: ReturnType<InstanceType<typeof Ajv2020>["compile"]>
 
 beforeAll(async () => {

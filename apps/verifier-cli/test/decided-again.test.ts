@@ -1,6 +1,5 @@
 /** `--decided-by` on files, streams and exports, and on records that an operator retold. docs/verifier.md, "Decided again". */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { digest, type JsonValue } from "@runseal/canonical"
 import { withholdSections } from "@runseal/core/derivation/derive"
@@ -8,19 +7,19 @@ import { leafDigest } from "@runseal/core/formulas/leaves"
 import { CONTEXT_ROWS } from "@runseal/core/formulas/policy-context"
 import { policyPreimage } from "@runseal/policy/load-policy"
 import { parsePolicyDocument } from "@runseal/policy/policy-document"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { asJson, type Json, membersOf } from "../../../libs/core/test/fixtures/json-values.ts"
 import { ROTATION, sealEvent } from "../../../libs/core/test/fixtures/sample-admin-events.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
 import { FULL_DECLARED } from "../../../libs/core/test/fixtures/samples.ts"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { commandLineAnswer } from "../src/command-line.ts"
 import { InputError } from "../src/input-error.ts"
 import { verifyCommand } from "../src/verify-command.ts"
 import { decidedOpening, decidedRun, type Request, type Retold } from "./decided-records.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-decided-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-decided")
 
 const deployment = makeDeployment({ seed: "decided again" })
 const write = (name: string, value: unknown): string => {

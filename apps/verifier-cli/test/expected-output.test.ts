@@ -1,12 +1,12 @@
 /** `--ai-output` on records of outputs that the service had, and of those that it never had. docs/verifier.md, "Expectations". */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { sha256Hex } from "@runseal/canonical"
 import { withholdSections } from "@runseal/core/derivation/derive"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { readExpectations } from "../src/expected-facts.ts"
 
 const OUTPUT = '{"stdout":"the genuine output"}'
@@ -15,8 +15,7 @@ const declared = { request_substance: { output: { hash: sha256Hex(OUTPUT) } } }
 const unseen = sealRun(deployment, { outcome: "ok", minimal: true, declared }).bundle
 const seen = sealRun(deployment, { outcome: "ok", ai_output: OUTPUT }).bundle
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-output-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-output")
 
 async function comparedWith(text: string, document: object) {
   const aiOutput = join(folder, "output")

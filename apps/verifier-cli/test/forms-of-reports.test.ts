@@ -1,18 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canonicalize } from "@runseal/canonical"
 import { clockSeconds } from "@runseal/core/vocabulary/scalars"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { smallPdf } from "../../../libs/core/test/fixtures/small-pdf.ts"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { expandRecord } from "../src/record-forms.ts"
 
 const deployment = makeDeployment()
 const { bundle } = sealRun(deployment, { outcome: "ok" })
 const madeAt = clockSeconds(bundle.run.created_at) ?? 0
-const folder = mkdtempSync(join(tmpdir(), "runseal-forms-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-forms")
 
 function expanded(madeAt: number) {
   const path = join(folder, "report.pdf")

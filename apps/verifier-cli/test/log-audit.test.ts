@@ -1,10 +1,10 @@
 /** `verifier log audit`: a whole log passes, every other is refused, and what was seen once stays true. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { afterAll, beforeEach, describe, expect, test } from "vitest"
+import { beforeEach, describe, expect, test } from "vitest"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { InputError, MissingInput } from "../src/input-error.ts"
 import { type AuditRequest, auditLog, type LogAudit } from "../src/log-audit.ts"
 import type { LogSource } from "../src/log-source.ts"
@@ -12,8 +12,7 @@ import { createProgress } from "../src/progress.ts"
 import { CHECKPOINT_LIMITS, headOf, MAX_SEEN, readSeen, seenPath, storeSeen } from "../src/seen-checkpoints.ts"
 import { type LogOptions, type SmallLog, signedHead, smallLog, witnessKey } from "./small-log.ts"
 
-const root = mkdtempSync(join(tmpdir(), "runseal-audit-"))
-afterAll(() => rmSync(root, { recursive: true }))
+const root = testFolder("runseal-audit")
 let store = ""
 beforeEach(() => {
   store = mkdtempSync(join(root, "store-"))

@@ -1,23 +1,22 @@
 /** `verifier log audit --holds`: a record dated before a tree that lacks it, as this auditor saw or witnesses cosigned it. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdtempSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canonicalize, encodeHex, utf8Encode } from "@runseal/canonical"
 import { signedNote } from "@runseal/log/entries/log-signing"
 import { ed25519Spki, keyIdOfSpki } from "@runseal/log/keys/spki"
 import { formatCheckpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { formatVkey, noteKey } from "@runseal/log/notes/signed-note"
-import { afterAll, beforeEach, describe, expect, test } from "vitest"
+import { beforeEach, describe, expect, test } from "vitest"
 import { genesisLeaf } from "../../../libs/core/src/formulas/leaves.ts"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { memoryLog } from "../../../libs/core/test/fixtures/memory-log.ts"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { auditLog, type LogAudit } from "../src/log-audit.ts"
 import { readDemand } from "../src/log-witnesses.ts"
 import { readSeen } from "../src/seen-checkpoints.ts"
 import { cosigned, filesOf, readFrom, witnessKey } from "./small-log.ts"
 
-const root = mkdtempSync(join(tmpdir(), "runseal-dates-"))
-afterAll(() => rmSync(root, { recursive: true }))
+const root = testFolder("runseal-dates")
 let store = ""
 beforeEach(() => {
   store = mkdtempSync(join(root, "store-"))

@@ -1,19 +1,18 @@
 /** `verifier log audit --witness`: enough of the witnesses that the user named have cosigned a beginning of this log. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdtempSync } from "node:fs"
 import { join } from "node:path"
 import { formatVkey, noteKey, parseVkey } from "@runseal/log/notes/signed-note"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { afterAll, beforeEach, describe, expect, test } from "vitest"
+import { beforeEach, describe, expect, test } from "vitest"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { InputError } from "../src/input-error.ts"
 import { auditLog, type LogAudit } from "../src/log-audit.ts"
 import { readDemand } from "../src/log-witnesses.ts"
 import { readSeen } from "../src/seen-checkpoints.ts"
 import { cosigned, readFrom, type SmallLog, smallLog, witnessedAt, witnessKey } from "./small-log.ts"
 
-const root = mkdtempSync(join(tmpdir(), "runseal-witnesses-"))
-afterAll(() => rmSync(root, { recursive: true }))
+const root = testFolder("runseal-witnesses")
 let store = ""
 beforeEach(() => {
   store = mkdtempSync(join(root, "store-"))

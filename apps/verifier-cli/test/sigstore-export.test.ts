@@ -1,15 +1,14 @@
 /** What `verifier export --sigstore` writes, held against Sigstore's own verifier. */
 import { createPublicKey } from "node:crypto"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { encodeBase64 } from "@runseal/canonical"
 import { keyIdOfSpki, pemToSpki } from "@runseal/log/keys/spki"
 import { bundleFromJSON } from "@sigstore/bundle"
 import { TrustedRoot } from "@sigstore/protobuf-specs"
 import { toSignedEntity, toTrustMaterial, Verifier } from "@sigstore/verify"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { RUN_SAMPLES } from "../../../libs/core/test/fixtures/sample-corpus.ts"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import {
   exportAfterChange,
   exportCorpus,
@@ -21,8 +20,7 @@ import {
   STAMPED_SPOILERS,
 } from "./sigstore-exports.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-export-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-export")
 const exported = await exportCorpus(folder)
 const another = await exportOfAnother(folder)
 const fromOutside = await exportFromOutside(folder)

@@ -1,16 +1,13 @@
 /** What `verifier export --in-toto` writes, held against Sigstore's own verifier. */
 import { createHash, createPublicKey } from "node:crypto"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { bundleFromJSON } from "@sigstore/bundle"
 import { TrustedRoot } from "@sigstore/protobuf-specs"
 import { toSignedEntity, toTrustMaterial, Verifier } from "@sigstore/verify"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { exportStatements, SPOILT_ENVELOPES, type StatementMaterial, statementOfAnother } from "./statement-exports.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-statements-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-statements")
 const exported = await exportStatements(folder)
 const another = await statementOfAnother(folder)
 

@@ -1,16 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { VERDICTS } from "../../../libs/core/src/verify/report.ts"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { parseTrustFile } from "../src/trust-store.ts"
 import { verifyInput } from "../src/verify-text.ts"
 import { writeDocuments } from "./sample-documents.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-documents-"))
+const folder = testFolder("runseal-documents")
 writeDocuments(folder)
-afterAll(() => rmSync(folder, { recursive: true }))
 
 const documents = readdirSync(folder).map(name => ({ name, bytes: readFileSync(join(folder, name)) }))
 const trusts = [parseTrustFile(readFileSync(join(folder, "trust.json")), "trust.json").keys]

@@ -1,5 +1,5 @@
 import { canonicalize } from "@runseal/canonical"
-import { OUTCOMES, RECEIPT_KEYS, RECEIPT_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { Hono } from "hono"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import { API_KEY, executeAnswer, type Service, startService } from "../test/scripted-service.ts"
@@ -9,7 +9,6 @@ import {
   createClient,
   InvalidArgumentError,
   isUnreadable,
-  NotFoundError,
   OUTCOME_KINDS,
   type OutcomeKind,
   UnauthorizedError,
@@ -44,16 +43,6 @@ test.each(OUTCOME_KINDS)("execute gives the outcome %s as a value", async kind =
   expect(await client.execute(request(kind))).toEqual({ outcome_kind: kind, ...(answer.body as object) })
 })
 
-test("the outcome tells the compiler what a result holds", async () => {
-  const results = [await client.execute(request("pepg_deny")), await client.execute(request("ok"))]
-  const hashes = results.map(result => {
-    if (result.outcome_kind === "ok") return result.manifest.ManifestHash
-    return result.outcome_kind === "pepg_deny" ? result.deny_receipt.hash : undefined
-  })
-  const [denied, done] = [service.runs[runOf("pepg_deny") - 1]!.bundle, service.runs[0]!.bundle]
-  expect(hashes).toEqual([denied.deny_receipt?.hash, done.manifest?.ManifestHash])
-})
-
 test("execute sends the request as JSON under the key", async () => {
   await client.execute(request("ok"))
   expect(service.asked).toHaveLength(1)
@@ -77,21 +66,6 @@ test("what the service refuses is an error with its sentence", async () => {
   })
 })
 
-test("verifyRun gives the self-check of a run", async () => {
-  const { ManifestHash: manifest_hash } = service.runs[0]!.bundle.manifest!
-  expect(await client.verifyRun(1)).toEqual({
-    ok: true,
-    verified: true,
-    manifest_hash,
-    recomputed_hash: manifest_hash,
-    verification_at: "2026-01-15T13:00:00.000Z",
-    verification_kind: "manifest-self-seal",
-    formula_version: "manifest.v1",
-    dcae_engine_hint: { available_at: "/dcae/verify", engine_version: "test" },
-  })
-  expect(service.asked[0]).toMatchObject({ method: "GET", path: "/runs/1/verify" })
-})
-
 test("members of a self-check that are null are absent", async () => {
   expect(await client.verifyRun(runOf("stage_error"))).toEqual({
     ok: true,
@@ -110,56 +84,10 @@ test("verify is refused without a call", async () => {
   expect(service.asked).toEqual([])
 })
 
-test("run gives the record with its manifest", async () => {
-  const { bundle } = service.runs[0]!
-  expect(await client.run(1)).toMatchObject({ id: 1, status: "ok", error_stage: "", manifest: bundle.manifest })
-  expect(await client.run(runOf("attestation_gap"))).not.toHaveProperty("manifest")
-})
-
 test.each([0, -1, 1.5, Number.NaN, 2 ** 53])("%s is no run id and nothing is sent", async id => {
   for (const call of [client.run, client.verifyRun, client.bundle, client.statement])
     await expect(call(id)).rejects.toThrow(InvalidArgumentError)
   expect(service.asked).toEqual([])
-})
-
-test.each([...RECEIPT_KEYS])("artifact gives %s as it was received, and it verifies offline", async key => {
-  const { document, text } = await client.artifact(runOf(RECEIPT_KINDS[key]), key)
-  expect(JSON.parse(text)).toEqual(document)
-  expect(document).toEqual(service.runs[document.run_id - 1]?.receipt)
-  const report = verifyBundle(text, [service.deployment.trustDocument])
-  expect(report).toMatchObject({ verdict: VERDICTS.receipt, service: "Example Run Service" })
-})
-
-test("artifact gives the allow token of a run", async () => {
-  const { document } = await client.artifact(1, "allow_token")
-  expect(document).toEqual({ ok: true, run_id: 1, allow_token: service.runs[0]?.bundle.allow_token })
-})
-
-test("an artifact of another state is not found, with the sentence that names both states", async () => {
-  const sentence = "Run 1 ended as ok; this artifact exists only for a run that ended as ccv_halt."
-  await expect(client.artifact(1, "ccv_halt_receipt")).rejects.toMatchObject({
-    name: "NotFoundError",
-    message: new NotFoundError(404, sentence).message,
-  })
-})
-
-test.each(OUTCOME_KINDS)(
-  "the bundle of a run that ended as %s is kept to the letter and verifies offline",
-  async kind => {
-    const { document, text } = await client.bundle(runOf(kind))
-    expect(text).toBe(JSON.stringify(service.runs[runOf(kind) - 1]?.bundle, null, 1))
-    expect(JSON.parse(text)).toEqual(document)
-    const report = verifyBundle(text, [JSON.stringify(service.deployment.trustDocument)])
-    expect(report).toMatchObject({ verdict: VERDICTS.complete, outcome_kind: kind })
-  },
-)
-
-test("a run's statement is signed by the service, and a stage error has none", async () => {
-  const { document, text } = await client.statement(1)
-  expect(document.payloadType).toBe("application/vnd.in-toto+json")
-  const report = verifyBundle(text, [service.deployment.trustDocument])
-  expect(report).toMatchObject({ verdict: VERDICTS.run_statement, run_id: 1 })
-  await expect(client.statement(runOf("stage_error"))).rejects.toThrow(NotFoundError)
 })
 
 test("offline, a changed bundle and an untrusted one fail, and what is no document is unreadable", async () => {
@@ -172,29 +100,6 @@ test("offline, a changed bundle and an untrusted one fail, and what is no docume
 
 test.each(["{", "{}", '{"kind":"vfa.trust.v1"}'])("offline, %s is no trust document to rely on", text => {
   expect(() => verifyBundle("{}", [text])).toThrow(InvalidArgumentError)
-})
-
-test("verifyDeterminism sends the request", async () => {
-  const { manifest } = service.runs[0]!.bundle
-  const sealed = { manifest_hash: manifest?.ManifestHash }
-  const diff = { differs: false, differing_fields: [] }
-  const answer = { ok: true, deterministic: true, first: sealed, second: sealed, diff }
-  expect(await client.verifyDeterminism(request("ok"))).toEqual(answer)
-  expect(service.asked[0]).toMatchObject({ method: "POST", path: "/execute/verify-determinism" })
-})
-
-test("dcaeVerify takes a document as text, to the letter, or parsed", async () => {
-  const { document, text } = await client.bundle(1)
-  for (const given of [text, document])
-    expect(await client.dcaeVerify(given)).toMatchObject({
-      verified: true,
-      verdict: VERDICTS.complete,
-      outcome_kind: "ok",
-      withheld: [],
-      limitations: expect.arrayContaining([expect.objectContaining({ code: "operator_log" })]),
-    })
-  expect(service.asked[1]?.body).toBe(text)
-  await expect(client.dcaeVerify({})).rejects.toThrow(BadRequestError)
 })
 
 test("health, version, checkpoint and trust are read without the key", async () => {

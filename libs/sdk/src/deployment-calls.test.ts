@@ -39,11 +39,17 @@ test("filters and places are sent encoded, and those that are undefined are not"
   ])
 })
 
-test("what is no id is refused, and nothing is sent", async () => {
+test("what is no id or token is refused, and nothing is sent", async () => {
   const { ofAnyKey } = client
   const calls = [ofAnyKey.run(0), ofAnyKey.bundle(1.5), ofAnyKey.report(-1), ofAnyKey.permit("1"), client.adminEvent(0)]
   for (const call of calls) await expect(call).rejects.toThrow(InvalidArgumentError)
   await expect(client.exportRunsOf(-1).next()).rejects.toThrow(InvalidArgumentError)
+  for (const id of [0, -1, 1.5, Number.NaN])
+    for (const call of [client.revokeKey, client.publish, client.unpublish])
+      await expect(call(id)).rejects.toThrow(InvalidArgumentError)
+  for (const token of ["", "A".repeat(32), "../../health", `${"a".repeat(32)}/`])
+    for (const call of [client.publicBundle, client.publicStatement])
+      await expect(call(token)).rejects.toThrow(InvalidArgumentError)
   expect(paths()).toEqual([])
 })
 

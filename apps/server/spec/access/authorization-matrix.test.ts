@@ -3,9 +3,9 @@ import type { JsonObject } from "@runseal/canonical"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { openedId } from "../harness/asked-permits.ts"
-import { ENDPOINTS } from "../harness/described.ts"
+import { ENDPOINTS, endpointOf } from "../harness/described.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
-import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
+import { expectRefused, numberAt, textAt, withoutRequestId } from "../harness/read-answer.ts"
 import { minted } from "../harness/read-tables.ts"
 import { EICAR, request } from "../harness/sample-requests.ts"
 import { standingService, type TestService } from "../harness/test-service.ts"
@@ -13,6 +13,7 @@ import { type Asker, MATRIX, type Row, type Subjects } from "./authorization-mat
 
 const UNKNOWN = `rsk_${"0".repeat(48)}`
 const ROWS = Object.entries(MATRIX)
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE-ME"]
 
 test("there is a row for every operation, and for nothing else", () => {
   const operations = ENDPOINTS.map(({ method, template }) => `${method} ${template}`)
@@ -74,6 +75,7 @@ eachDatabase("locked mode", openDatabase => {
   let subjects: Subjects
   let known: Readonly<Record<Exclude<Asker, "open" | "nobody">, Holder>>
   let nobodies: readonly (readonly [what: string, holder: Holder])[] = []
+  const refusals = new Set<string>()
 
   beforeAll(async () => {
     const { first, ...made } = await madeKeys(service())
@@ -99,14 +101,30 @@ eachDatabase("locked mode", openDatabase => {
     for (const [what, holder] of nobodies) {
       const answer = await ask(holder, name, row, subjects)
       expect(answer.status, what).toBe(row.statuses.nobody)
-      if (row.statuses.nobody === 401) expectRefused(answer, 401)
+      if (row.statuses.nobody !== 401) continue
+      expectRefused(answer, 401)
+      refusals.add(withoutRequestId(`${answer.text}\n${[...answer.headers].join("\n")}`, answer))
     }
+    expect(refusals.size, "one answer for every reason, whatever is asked for").toBeLessThanOrEqual(1)
     expect(await minted(service().db), "nothing is made for nobody").toEqual(before)
     for (const asker of ["owner", "other", "admin", "other_admin", "auditor", "owners_auditor"] as const) {
       const answer = await ask(known[asker], name, row, subjects)
       expect(answer.status, `${asker}: ${answer.text.slice(0, 200)}`).toBe(row.statuses[asker])
       // The console's refusals are pages.
       if (answer.status === 403 && !name.includes(" /console")) expectRefused(answer, 403)
+    }
+  })
+
+  test("every other method of a path is 401 without a key, and 405 where the path is public", async () => {
+    for (const { template } of ENDPOINTS) {
+      const path = template.replaceAll(/\{\w+\}/g, "1")
+      const operations = METHODS.flatMap(method => endpointOf(method, path)?.operation ?? [])
+      const isPublic = operations.some(({ security }) => security.length === 0)
+      for (const method of METHODS.filter(method => endpointOf(method, path) === undefined)) {
+        const answer = await caller(service()).send(method, path)
+        expect([method, path, answer.status]).toEqual([method, path, isPublic ? 405 : 401])
+        expectRefused(answer, answer.status)
+      }
     }
   })
 
@@ -150,6 +168,9 @@ async function withoutAccess(service: TestService, admin: Holder, first: Holder)
   return [
     ["no key", caller(service)],
     ["an empty key", caller(service, "")],
+    ["a blank key", caller(service, " ")],
+    ["what is no key", caller(service, "Bearer x")],
+    ["a key that is much too long", caller(service, "x".repeat(10_000))],
     ["a key that was never made", caller(service, UNKNOWN)],
     ["a key in capitals", caller(service, secret.toUpperCase())],
     ["a key cut short", caller(service, secret.slice(0, -1))],

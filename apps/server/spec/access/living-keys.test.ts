@@ -125,39 +125,16 @@ eachDatabase("keys that live", open => {
   })
 
   describe("an auditor", () => {
-    test("reads runs, exports and permits of all keys, verifies, and does nothing", async () => {
-      const acme = await mint(service(), CUSTOMER, admin)
-      const id = numberAt((await acme.execute(request())).body, "run_id")
-      const auditor = await mint(service(), { name: "audit", scope: "auditor" }, admin)
-      for (const path of ["", "/verify", "/artifacts", "/allow-token", "/report.pdf", "/statement.intoto.json"])
-        expect((await auditor.get(`/admin/runs/${id}${path}`)).status, path).toBe(200)
-      expect((await auditor.get(`/admin/runs/export?key=${acme.id}`)).status).toBe(200)
-      for (const path of ["/audit", "/events", "/deliveries", "/policies"])
-        expect((await auditor.get(`/admin${path}`)).status, path).toBe(200)
-      const bundle = await auditor.get(`/admin/runs/${id}/artifacts`)
-      expect((await auditor.post("/dcae/verify", bundle.body)).body).toMatchObject({ verified: true })
-      expectRefused(await auditor.get(`/runs/${id}`), 404)
-      expectRefused(await auditor.execute(request()), 403, "read_only_key")
-      expectRefused(await auditor.post("/attest", {}), 403, "read_only_key")
-      for (const path of ["/admin/keys", "/admin/runs/1/publish"])
-        expectRefused(await auditor.post(path, CUSTOMER), 403, "admin_key_required")
-      for (const path of ["/keys", "/destinations"])
-        expectRefused(await auditor.get(`/admin${path}`), 403, "admin_key_required")
-    })
-
-    test("of named keys reads theirs alone, and nothing that is of all keys", async () => {
+    test("of named keys reads theirs alone", async () => {
       const [acme, other] = [await mint(service(), CUSTOMER, admin), await mint(service(), CUSTOMER, admin)]
       const own = numberAt((await acme.execute(request())).body, "run_id")
       const foreign = numberAt((await other.execute(request())).body, "run_id")
       const auditor = await mint(service(), { name: "audit", scope: "auditor", reads: [acme.id] }, admin)
       expect((await auditor.get(`/admin/runs/${own}`)).body).toMatchObject({ id: own, key_id: acme.id })
       expectRefused(await auditor.get(`/admin/runs/${foreign}`), 404)
-      expectRefused(await auditor.get(`/admin/runs/export?key=${other.id}`), 404)
       expect(listAt((await auditor.get("/admin/runs")).body, "runs").map(run => objectAt(run).id)).toEqual([own])
       expect(listAt((await auditor.get(`/admin/runs?key=${other.id}`)).body, "runs")).toEqual([])
       expect(listAt((await auditor.get("/admin/usage")).body, "keys")).toHaveLength(1)
-      for (const path of ["audit", "audit/export", "audit/1", "events", "deliveries", "policies", "policies/1"])
-        expectRefused(await auditor.get(`/admin/${path}`), 403, "admin_key_required")
     })
   })
 })

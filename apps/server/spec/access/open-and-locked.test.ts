@@ -3,8 +3,7 @@ import { type JsonObject, parseStrictJson } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
-import { expectRefused, listAt, numberAt, textAt, withoutRequestId } from "../harness/read-answer.ts"
-import { minted } from "../harness/read-tables.ts"
+import { expectRefused, numberAt, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 
@@ -25,18 +24,6 @@ eachDatabase("open mode", open => {
         sections: { request_substance: { origin: { authentication: { method: "anonymous", api_key_id: 0 } } } },
       })
     }
-  })
-
-  test("has no keys to list or revoke", async () => {
-    expect((await anonymous().get("/admin/keys")).body).toEqual({ ok: true, keys: [] })
-    expectRefused(await anonymous().send("DELETE", "/admin/keys/1"), 404)
-  })
-
-  test("has no admin key, and so nobody who publishes or withdraws", async () => {
-    const run = await anonymous().execute(request())
-    for (const verb of ["publish", "unpublish"])
-      for (const id of [numberAt(run.body, "run_id"), 999_999])
-        expectRefused(await anonymous().post(`/admin/runs/${id}/${verb}`), 403)
   })
 
   test("stays open when the first key is asked for wrongly", async () => {
@@ -67,51 +54,12 @@ eachDatabase("the hint of the first key", open => {
 eachDatabase("locked mode", open => {
   const service = standingService(() => ({ open }))
   let admin: Holder
-  const keyed: readonly (readonly [method: string, path: string])[] = [
-    ["POST", "/execute"],
-    ["POST", "/execute/verify-determinism"],
-    ["POST", "/dcae/verify"],
-    ["GET", "/runs"],
-    ["GET", "/runs/1/verify"],
-    ["GET", "/admin/keys"],
-    ["POST", "/admin/keys"],
-    ["DELETE", "/admin/keys/1"],
-    ["POST", "/admin/runs/1/publish"],
-    ["GET", "/no-such-endpoint"],
-  ]
-
   test("begins with the first key, which needs no header", async () => {
     expect((await caller(service()).execute(request())).status).toBe(200)
     admin = await mint(service(), ADMIN)
     expect(admin.id).toBe(1)
     expectRefused(await caller(service()).execute(request()), 401)
     expect((await admin.execute(request())).status).toBe(200)
-  })
-
-  test("refuses a second key without a header, and mints none", async () => {
-    expectRefused(await caller(service()).post("/admin/keys", ADMIN), 401)
-    expect(listAt((await admin.get("/admin/keys")).body, "keys")).toHaveLength(1)
-  })
-
-  test("answers a key that is missing, malformed, unknown or revoked alike, before it reads the request", async () => {
-    const customer = await mint(service(), CUSTOMER, admin)
-    await admin.send("DELETE", `/admin/keys/${customer.id}`)
-    const before = await minted(service().db)
-    const secrets = [undefined, ...MALFORMED, UNKNOWN_SECRET, customer.secret, `${admin.secret}, ${admin.secret}`]
-    const answers = new Set<string>()
-    for (const secret of secrets)
-      for (const [method, path] of keyed) {
-        const answer = await caller(service(), secret).send(method, path)
-        expectRefused(answer, 401)
-        answers.add(withoutRequestId(`${answer.text}\n${[...answer.headers].join("\n")}`, answer))
-      }
-    expect(answers.size, "one answer for all").toBe(1)
-    expect(await minted(service().db)).toEqual(before)
-  })
-
-  test("leaves the public endpoints open", async () => {
-    for (const path of ["/health", "/version", "/log/checkpoint", "/.well-known/runseal-trust.json"])
-      expect((await caller(service(), UNKNOWN_SECRET).get(path)).status, path).toBe(200)
   })
 
   test("stays locked when every key is revoked", async () => {

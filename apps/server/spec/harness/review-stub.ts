@@ -29,11 +29,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
   halt: '{"verdict":"halt","reason":"SECRET_EXPOSED"}',
   defer: '{"verdict":"defer","reason":"UNCERTAIN"}',
   prose: `I would release this. ${REVIEWER_PROSE}`,
-  unknown: '{"verdict":"maybe","reason":"ACCEPTABLE"}',
-  contradiction: '{"verdict":"release","reason":"SECRET_EXPOSED"}',
   chatty: `{"verdict":"release","reason":"ACCEPTABLE","note":"${REVIEWER_PROSE}"}`,
-  twice: '{"verdict":"deny","reason":"HARMFUL_CONTENT","verdict":"release"}',
-  empty: "",
 }
 
 /** The text under review, out of the user message of either wire format. */
@@ -66,10 +62,6 @@ function reply(path: string, verdict: string): JsonValue {
 function answer(path: string, body: JsonValue, response: ServerResponse): void {
   const [word = ""] = textUnderReview(body).split(" ")
   if (word === "silence") return
-  if (word === "hangup") {
-    response.destroy()
-    return
-  }
   const status = word === "forbidden" ? 403 : 200
   const text =
     word === "garbage" ? `<html>${REVIEWER_PROSE}</html>` : JSON.stringify(reply(path, VERDICTS[word] ?? word))

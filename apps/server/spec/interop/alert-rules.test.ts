@@ -1,14 +1,13 @@
 /** The files under deploy/ for Prometheus and Grafana, judged by Prometheus's own program. */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { dashboardQueries, RULES_FILE } from "../harness/watched-metrics.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-rules-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-rules")
 
 const FIRES = fileURLToPath(new URL("runseal-alerts.fires.yaml", import.meta.url))
 const promtool = (...options: readonly string[]) => spawnSync("promtool", options, { encoding: "utf8" })

@@ -4,14 +4,14 @@
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { JsonObject } from "@runseal/canonical"
 import { afterAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { listenOn } from "../harness/raw-socket.ts"
 import { listAt, textAt } from "../harness/read-answer.ts"
 import { openService, type TestService } from "../harness/test-service.ts"
@@ -25,11 +25,10 @@ const PLUGIN = fileURLToPath(new URL("../../../../examples/claude-code-plugin", 
 const ADDRESS = "http://127.0.0.1:8080"
 const TIMEOUT_MS = 120_000
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-claude-"))
+const folder = testFolder("runseal-claude")
 const servers: Server[] = []
 afterAll(() => {
   for (const server of servers) server.close().closeAllConnections()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 type Use = { readonly id: string; readonly name: string; readonly input: JsonObject }

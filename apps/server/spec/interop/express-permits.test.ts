@@ -1,19 +1,17 @@
 /** `@runseal/permit/express` in Express itself, which is installed into a folder of its own; without a package index the tests are skipped and say so. */
 import { execFileSync } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync } from "node:fs"
 import type { RequestListener } from "node:http"
 import { createServer } from "node:http"
 import { createRequire } from "node:module"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { requirePermit } from "@runseal/permit/express"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { ACT, newKey, PAYLOAD, permitNow } from "../../../../libs/permit/test/signed-permits.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-express-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-express")
 
 /** What is used of Express here. */
 type Express = {

@@ -4,14 +4,14 @@
  * tests are skipped and say so.
  */
 import { execFile, execFileSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { promisify } from "node:util"
 import { sha256Hex, utf8Encode } from "@runseal/canonical"
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, endStrays, runToEnd, startChild } from "../harness/child.ts"
 import { textAt } from "../harness/read-answer.ts"
 
@@ -19,7 +19,7 @@ const TIMEOUT_MS = 480_000
 const PAYLOAD = '{"amount":"120.00","to":"DE02"}'
 const PROGRAM = sha256Hex(utf8Encode("treasury agent"))
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-permit-tokens-"))
+const folder = testFolder("runseal-permit-tokens")
 const options = ["--data-dir", join(folder, "data")]
 const python = installPyJwt()
 const absent = "why" in python ? ` (not run: ${python.why})` : ""
@@ -32,7 +32,6 @@ beforeAll(async () => {
 }, TIMEOUT_MS)
 afterAll(async () => {
   await endStrays()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function installPyJwt(): { readonly command: string } | { readonly why: string } {

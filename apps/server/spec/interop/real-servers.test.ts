@@ -6,12 +6,12 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import { type AddressInfo, createServer as createSocket } from "node:net"
-import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { afterAll, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { startChild } from "../harness/child.ts"
 import { listAt, numberAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
@@ -32,13 +32,12 @@ const missing = [
 ]
 const title = missing.length === 0 ? "" : ` (${missing.join(", ")} not found on PATH)`
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-real-"))
+const folder = testFolder("runseal-real")
 const children: ChildProcess[] = []
 const servers: Server[] = []
 afterAll(() => {
   for (const child of children) child.kill("SIGKILL")
   for (const server of servers) server.close().closeAllConnections()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function freePort(): Promise<number> {

@@ -4,14 +4,14 @@
  * without Python, its package index, rsyslogd or its modules the tests are skipped and say so.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { ocsfEvent } from "@runseal/core/event-forms/ocsf-event"
 import { afterAll, describe, expect, test } from "vitest"
 import { hostileRun, SAMPLE_EVENTS, SENDER } from "../../../../libs/core/test/fixtures/sample-events.ts"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { syslogOf } from "../../src/events/event-body.ts"
 import { type Child, endStrays, startChild } from "../harness/child.ts"
 import { at, listAt, numberAt, textAt } from "../harness/read-answer.ts"
@@ -23,12 +23,11 @@ const TIMEOUT_MS = 480_000
 const PACKAGES = ["ocsf-json-schema==1.2.0", "jsonschema==4.26.0", "syslog-rfc5424-parser==0.3.2"]
 const HOSTILE_ROUTE = 'a=b\\c|d"é\r\ne act=denied'
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-siem-"))
+const folder = testFolder("runseal-siem")
 const rsyslogs: ChildProcess[] = []
 afterAll(async () => {
   for (const one of rsyslogs) one.kill("SIGKILL")
   await endStrays()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 type Found = { readonly command: string } | { readonly why: string }

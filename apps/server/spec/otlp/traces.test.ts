@@ -1,9 +1,6 @@
 /** Spans of OpenTelemetry, sent by its own exporters to a real server: docs/doors/opentelemetry.md. */
 import { execFileSync, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
 import { type Attributes, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http"
@@ -12,20 +9,20 @@ import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canon
 import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import { SPANS_MAX } from "@runseal/otlp/otlp-app"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { expectSealed } from "../harness/door-table.ts"
 import { at, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
 import { EICAR } from "../harness/sample-requests.ts"
 import { exportSpans } from "./sent-spans.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-otlp-"))
+const folder = testFolder("runseal-otlp")
 let child: Child
 beforeAll(async () => {
   child = await startChild(["--data-dir", folder])
 })
 afterAll(async () => {
   await child.end("SIGTERM")
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const total = async (query = ""): Promise<number> => numberAt((await child.get(`/runs/search?${query}`)).body, "total")

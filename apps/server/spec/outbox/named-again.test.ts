@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Config, readConfig } from "../../src/options/config.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
 import { testClock } from "../harness/clock.ts"
@@ -18,8 +19,7 @@ retryQuickly()
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)
-const folder = mkdtempSync(join(tmpdir(), "runseal-named-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-named")
 
 const open = (host: string): Promise<TestService> =>
   openService({

@@ -1,8 +1,7 @@
 /** --anchor-mode sync is set on a service that has sealed before: what its answers say of records that the outside log never gets. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import type { Config } from "../../src/options/config.ts"
 import { SYNC_WAIT_MS } from "../../src/outbound/outbox/outbox.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
@@ -16,8 +15,7 @@ import { openService, type TestService } from "../harness/test-service.ts"
 
 const clock = testClock()
 const rekor = await startRekor(clock.nowMs)
-const folder = mkdtempSync(join(tmpdir(), "runseal-before-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-before")
 
 const open = (config: Partial<Config>): Promise<TestService> =>
   openService({

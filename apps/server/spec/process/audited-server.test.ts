@@ -1,12 +1,12 @@
 /** The published log of a real server, audited with the real verifier: over HTTP, and as a copy made as docs/verifier.md says. */
 import { execFile } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import type { JsonValue } from "@runseal/canonical"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { request } from "../harness/sample-requests.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
@@ -19,7 +19,7 @@ const SIZE = 1 + 2 * RUNS + ATTESTATIONS
 const START_DEADLINE_MS = 120_000
 const PAGE = fileURLToPath(new URL("../../../../docs/verifier.md", import.meta.url))
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-log-audit-"))
+const folder = testFolder("runseal-log-audit")
 let server: Child
 
 const post = async (count: number, path: string, body: JsonValue): Promise<void> => {
@@ -48,7 +48,6 @@ beforeAll(async () => {
 }, START_DEADLINE_MS)
 afterAll(async () => {
   await server.end("SIGTERM")
-  rmSync(folder, { recursive: true })
 })
 
 test("a published log is whole, and its copy is too", async () => {

@@ -1,10 +1,10 @@
 /** Backups as docs/keys-and-backups.md says: the newest goes on, an older one is a rollback, and who saw more says so. */
 import { execFile } from "node:child_process"
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { newPostgresUrl, postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { opened } from "../harness/asked-permits.ts"
 import { type Child, runToEnd, startChild } from "../harness/child.ts"
@@ -34,8 +34,7 @@ type Backups = {
   /** Puts a backup in the place of what there is. */
   readonly restore: (name: string) => Promise<void>
 }
-const folder = mkdtempSync(join(tmpdir(), "runseal-backups-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-backups")
 
 const embedded = async (home: string): Promise<Backups> => ({
   options: () => [],

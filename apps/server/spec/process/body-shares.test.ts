@@ -1,17 +1,15 @@
 /** One caller sends as many large bodies as it can, as slowly as it may: others are served beside it, and a body that does not move is ended. */
-import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { expectRefusal, statusesIn } from "../harness/raw-socket.ts"
 import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-body-shares-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-body-shares")
 
 const HEAP_MIB = 256
 const SLOW_BODIES = 44

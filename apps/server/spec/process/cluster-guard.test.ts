@@ -1,19 +1,17 @@
 /** A cluster does not outlive the process that started it, also when that was killed and no handler of its own ran. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { chmodSync, readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
 import { until } from "../harness/until.ts"
 
 const PROGRAM = fileURLToPath(new URL("../database/cluster-program.ts", import.meta.url))
-const parent = mkdtempSync(join(tmpdir(), "runseal-guarded-"))
+const parent = testFolder("runseal-guarded")
 // The server's account goes through it.
 chmodSync(parent, 0o755)
-afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
 function lives(pid: number): boolean {
   try {

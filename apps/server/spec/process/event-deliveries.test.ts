@@ -1,8 +1,7 @@
 /** Real servers that are killed and doubled while they deliver events: nothing is lost, and nothing is sent by two at the same time. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { startReceiver } from "../harness/event-receiver.ts"
@@ -15,8 +14,7 @@ const TIMEOUT_MS = 300_000
 const LARGE_DEADLINE_MS = 60_000
 /** Longest wait of another request meanwhile: some 300 ms where nothing else goes on. */
 const LONGEST_WAIT_MS = 4000
-const folder = mkdtempSync(join(tmpdir(), "runseal-events-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-events")
 
 const ADMIN = { name: "ops", scope: "admin", confirm_admin_scope: true }
 const LOCAL = ["--delivery-network", "127.0.0.1"]

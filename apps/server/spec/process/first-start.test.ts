@@ -1,19 +1,18 @@
 /** First starts of several processes at once, and first starts that are killed: one deployment is born. */
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { parseTrust } from "@runseal/log/trust/trust-document"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { killedWhen, startChild } from "../harness/child.ts"
 import { numberAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { openService } from "../harness/test-service.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-first-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-first")
 
 test("with keys that are there, on an empty database, the process log says that it begins another log", async () => {
   const keysDir = join(folder, "kept")

@@ -2,13 +2,12 @@
  * The keys with which permits are checked, as an executor with jose keeps them, while the service key is changed and revoked with the real
  * commands and the servers run. PostgreSQL, since an embedded database has one process.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { parseStrictJson } from "@runseal/canonical"
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey, jwtVerify } from "jose"
-import { afterAll, afterEach, describe, expect, test } from "vitest"
+import { afterEach, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { AUDIENCE, asking, opened } from "../harness/asked-permits.ts"
 import { type Child, endStrays, runToEnd, startChild } from "../harness/child.ts"
@@ -20,8 +19,7 @@ const KEPT_MS = 20_000
 /** A second look is at a later time than the first. */
 const NEXT_SECOND_MS = 1100
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-permit-keys-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-permit-keys")
 afterEach(endStrays)
 
 /** The keys as an executor keeps them. An unknown key is looked for at once. @param at the server behind the one address that it knows */

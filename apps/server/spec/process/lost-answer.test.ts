@@ -1,9 +1,9 @@
 /** A process that is killed between the commit of a run and its answer: the retry under its idempotency key gets the answer that was lost. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { JsonObject } from "@runseal/canonical"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { expectReplayed, isReplay } from "../harness/keyed.ts"
@@ -11,8 +11,7 @@ import { type Answer, numberAt } from "../harness/read-answer.ts"
 import { request, spending } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-lost-answer-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-lost-answer")
 
 const PRELOAD = new URL("./stopped-heads.ts", import.meta.url).href
 

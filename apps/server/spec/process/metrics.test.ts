@@ -1,14 +1,12 @@
 /** Metrics for Prometheus, on a port of their own. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { EICAR, PROGRAM_ID, request } from "../harness/sample-requests.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-metrics-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-metrics")
 
 const CANARY = "canary-9d21-not-in-a-metric"
 const BASE_URL = "https://attest.example"

@@ -1,14 +1,12 @@
 /** The service under npm: a signal to npm alone leaves no server behind. docs/deployment.md, "As a package". */
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, afterEach, expect, test } from "vitest"
+import { afterEach, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { until } from "../harness/until.ts"
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), "runseal-npm-"))
+const folder = testFolder("runseal-npm")
 
 type UnderNpm = { readonly npm: ChildProcess; readonly server: number }
 const started: ChildProcess[] = []
@@ -17,7 +15,6 @@ afterEach(() => {
   for (const npm of started.splice(0)) npm.kill("SIGKILL")
   for (const server of servers.splice(0)) if (isAlive(server)) process.kill(server, "SIGKILL")
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function isAlive(pid: number): boolean {
   try {

@@ -1,8 +1,8 @@
 /** Real servers that are killed, stopped, changed and doubled: the outside log gets every entry once, in order. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeEach, describe, expect, test } from "vitest"
+import { beforeEach, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { at, listAt, numberAt } from "../harness/read-answer.ts"
@@ -12,8 +12,7 @@ import { until } from "../harness/until.ts"
 import { runVerifier } from "../harness/verifier.ts"
 
 const TIMEOUT_MS = 300_000
-const folder = mkdtempSync(join(tmpdir(), "runseal-outbox-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-outbox")
 const rekor = await startRekor()
 beforeEach(() => rekor.behave())
 

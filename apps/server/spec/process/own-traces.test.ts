@@ -1,11 +1,11 @@
 /** Traces of the service itself, exported to a collector by OTLP. docs/operations.md, "Traces". */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { STAGES } from "@runseal/core/vocabulary/outcomes"
 import { formatVkey, noteKey } from "@runseal/log/notes/signed-note"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { startReceiver } from "../harness/event-receiver.ts"
 import { type CollectedSpan, type Collector, startCollector } from "../harness/otlp-collector.ts"
@@ -13,8 +13,7 @@ import { numberAt, textAt } from "../harness/read-answer.ts"
 import { EICAR, request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-traces-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-traces")
 
 const QUICK = { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_EXPORTER_OTLP_TIMEOUT: "1000" }
 const ADMIN = { name: "ops", scope: "admin", confirm_admin_scope: true }

@@ -1,14 +1,13 @@
 /** Policies in a process: SIGHUP, and the commands that need no database. docs/policy-and-review.md, "Tighten a policy without an accident". */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { runToEnd, startChild } from "../harness/child.ts"
 import { request, spending } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-policy-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-policy")
 const file = (name: string, value: unknown): string => {
   const path = join(folder, name)
   writeFileSync(path, typeof value === "string" || value instanceof Uint8Array ? value : JSON.stringify(value))

@@ -1,20 +1,11 @@
 /** Start-up: what is explained, and what is refused in one sentence. */
 import { generateKeyPairSync, X509Certificate } from "node:crypto"
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pino } from "pino"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { FOR_CODE, testAuthority } from "../../../../libs/core/test/fixtures/authority.ts"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { boot, prepare } from "../../src/boot.ts"
 import { createKeys } from "../../src/keys/key-file.ts"
 import { type Config, readConfig } from "../../src/options/config.ts"
@@ -23,8 +14,7 @@ import { MACHINE_CLOCK } from "../../src/sealing/log-clock.ts"
 import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-options-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-options")
 const dataDir = join(folder, "data")
 
 const OPTIONS = [

@@ -1,8 +1,8 @@
 /** The service key with a signer over HTTP: the real server and commands, a fake signer, records that anybody verifies. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, runToEnd, startChild } from "../harness/child.ts"
 import { expectRefused, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
@@ -12,7 +12,7 @@ import { verifyWithCli } from "../harness/verifier.ts"
 
 const DEADLINE_MS = 480_000
 const COMPLETE = "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
-const folder = mkdtempSync(join(tmpdir(), "runseal-remote-"))
+const folder = testFolder("runseal-remote")
 const tokenFile = join(folder, "token")
 let signer: StandInSigner
 let next: StandInSigner
@@ -25,7 +25,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await signer.close()
   await next.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** The brief report of a run. */

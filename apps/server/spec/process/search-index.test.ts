@@ -1,15 +1,13 @@
 /** docs/operations.md, "Clearing the search index": the command, on the database of a stopped server. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, runToEnd, startChild } from "../harness/child.ts"
 import { caller } from "../harness/key-holders.ts"
 import { numberAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-index-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-index")
 const options = ["--data-dir", join(folder, "data")]
 
 const over = ({ url }: Child) => caller({ request: (path, init) => fetch(url + path, init) })

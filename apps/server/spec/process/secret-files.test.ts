@@ -1,13 +1,12 @@
 /** Secrets by file: `RUNSEAL_DATABASE_URL_FILE` and `RUNSEAL_AIVP_API_KEY_FILE`. docs/operations.md, "Secrets". */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { readSecretFiles, SECRET_VARIABLES } from "../../src/options/secrets.ts"
 import { runToEnd } from "../harness/child.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-secrets-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-secrets")
 const file = (name: string, text: string): string => {
   const path = join(folder, name)
   writeFileSync(path, text)

@@ -1,14 +1,11 @@
 /** Two processes on one PostgreSQL are one service to a caller: together they answer as many requests as one would. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { startChild } from "../harness/child.ts"
 import { expectRefused } from "../harness/read-answer.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-shared-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-shared")
 
 test.skipIf(postgresStart.kind === "absent")(
   `two processes ${postgresTitle}: of 130 requests at once exactly 100 are answered, and a restart begins no new minute`,

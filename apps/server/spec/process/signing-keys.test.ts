@@ -1,10 +1,10 @@
 /** The signing keys over years: changed, listed, revoked, with the real commands, and what the verifier says of records before and after. */
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseStrictJson } from "@runseal/canonical"
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { afterEach, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { createNextKeys } from "../../src/keys/key-file.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
 import { type Child, type Ended, endStrays, killedStart, runToEnd, startChild } from "../harness/child.ts"
@@ -19,8 +19,7 @@ const COMPLETE = "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
 const KEYS = "signing-keys.json"
 const NEXT = "next-signing-keys.json"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-keys-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-keys")
 afterEach(endStrays)
 
 /** Log time is in whole seconds: what comes after this is of a later one. */

@@ -1,18 +1,16 @@
 /** Two hundred bodies of a mebibyte at once, made to take as much memory as they can, against a service with a small heap. */
-import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, request as httpRequest } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { BODY_MAX_BYTES } from "@runseal/api/body-bounds"
 import { countNodes, utf8Encode } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { BODY_MAX_NODES } from "../../src/http/json-body.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { request } from "../harness/sample-requests.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-small-heap-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-small-heap")
 
 const HEAP_MIB = 512
 const BODIES = 200

@@ -1,17 +1,17 @@
 /** What a start checks before it makes anything, and what the commands beside the service never make. */
 import { execFile } from "node:child_process"
-import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync } from "node:fs"
 import { createServer, type Server } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import postgres from "postgres"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { newPostgresUrl, postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-checks-"))
+const folder = testFolder("runseal-checks")
 const NO_DESCRIPTORS = fileURLToPath(new URL("no-descriptors.ts", import.meta.url))
 let holder: Server
 let port = ""
@@ -23,7 +23,6 @@ beforeAll(async () => {
 })
 afterAll(() => {
   holder.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const refused = (stderr: RegExp) => ({ code: 1, stderr: expect.stringMatching(stderr) })

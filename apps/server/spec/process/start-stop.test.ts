@@ -1,9 +1,9 @@
 /** A deployment in its data folder: start, stop, restart, and the starts that must be refused. */
-import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { connect } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { CONNECTION_LIMITS } from "../../src/http/listen.ts"
 import { createKeys } from "../../src/keys/key-file.ts"
 import { type Child, type Ended, runToEnd, startChild } from "../harness/child.ts"
@@ -11,7 +11,7 @@ import { type Answer, numberAt, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { openService } from "../harness/test-service.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-process-"))
+const folder = testFolder("runseal-process")
 const at = (...names: readonly string[]): string => join(folder, ...names)
 /** A deployment with three runs. */
 const BORN = at("born")
@@ -42,7 +42,6 @@ beforeAll(async () => {
 }, STORY_DEADLINE_MS)
 afterAll(async () => {
   await child?.end("SIGKILL")
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const refusedStart = async (options: readonly string[]): Promise<string> => {

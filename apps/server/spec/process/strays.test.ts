@@ -1,12 +1,10 @@
 /** A test that fails between the start of a server and its end leaves none behind. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { endStrays, startChild } from "../harness/child.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-strays-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-strays")
 
 test("servers that nobody ended are killed, and their folder is free for the next test", {
   timeout: 240_000,

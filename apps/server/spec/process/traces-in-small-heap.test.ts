@@ -1,16 +1,14 @@
 /** Requests of OpenTelemetry that take as much memory as they can, many at once, against a service with a small heap. */
-import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, request as httpRequest } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import type { JsonValue } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { TRACES_MAX_BYTES } from "../../src/http/trace-body.ts"
 import { type Child, startChild } from "../harness/child.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-traces-heap-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-traces-heap")
 
 const HEAP_MIB = 128
 const REQUESTS = 15

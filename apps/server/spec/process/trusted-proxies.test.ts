@@ -1,17 +1,15 @@
 /** Who an anonymous caller is, over real sockets: the peer, or as many trusted proxies further as the operator says. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { JsonValue } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, startChild } from "../harness/child.ts"
 import { type Answer, numberAt, readAnswer, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 
 const LIMIT = 12
 const JSON_TYPE = { "Content-Type": "application/json" }
-const folder = mkdtempSync(join(tmpdir(), "runseal-address-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-address")
 
 const SPAN = {
   traceId: "a".repeat(32),

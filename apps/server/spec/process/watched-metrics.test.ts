@@ -1,14 +1,12 @@
 /** The dashboard and the alert rules under deploy/ ask only for what a running server exposes. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { startChild } from "../harness/child.ts"
 import { startRekor } from "../harness/rekor-server.ts"
 import { alertRules, dashboard, dashboardQueries } from "../harness/watched-metrics.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-watched-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-watched")
 
 const rekor = await startRekor()
 /** Names of the metrics, by their kind. */

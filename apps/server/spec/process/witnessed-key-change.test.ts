@@ -1,9 +1,9 @@
 /** The log's keys change under a witness that goes on running: it takes a new checkpoint key from its own operator alone. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseStrictJson } from "@runseal/canonical"
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
+import { afterEach, beforeAll, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, endStrays, runToEnd, startChild } from "../harness/child.ts"
 import { at, listAt, textAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
@@ -20,7 +20,7 @@ import {
 
 const DEADLINE_MS = 240_000
 const NAME = "one.example"
-const folder = mkdtempSync(join(tmpdir(), "runseal-witnessed-change-"))
+const folder = testFolder("runseal-witnessed-change")
 const data = ["--data-dir", join(folder, "data")]
 let witness: ReferenceWitness
 
@@ -31,7 +31,6 @@ beforeAll(async () => {
   witness = await startWitness(folder, NAME, log)
 }, DEADLINE_MS)
 afterEach(endStrays)
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const start = (): Promise<Child> => startChild([...data, "--witness", witness.option])
 const seal = async (server: Child): Promise<void> => {

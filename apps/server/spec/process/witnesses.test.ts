@@ -1,10 +1,10 @@
 /** A server's log, cosigned by real witnesses in spite of others that are down, slow or lie. C2SP tlog-witness. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { ed25519Spki } from "@runseal/log/keys/spki"
 import { formatVkey, noteKey, parseVkey } from "@runseal/log/notes/signed-note"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { readConfig } from "../../src/options/config.ts"
 import { parseWitness, refuseOwnLog } from "../../src/options/witness.ts"
 import { newPostgresUrl, postgresStart, postgresTitle } from "../database/databases.ts"
@@ -23,7 +23,7 @@ import {
 } from "../harness/witnesses.ts"
 
 const SETUP_DEADLINE_MS = 240_000
-const folder = mkdtempSync(join(tmpdir(), "runseal-witnesses-"))
+const folder = testFolder("runseal-witnesses")
 const at = (name: string): string => join(folder, name)
 /** Nobody listens there. */
 const down = {
@@ -75,7 +75,6 @@ beforeAll(async () => {
 }, SETUP_DEADLINE_MS)
 afterAll(async () => {
   await server.end("SIGTERM")
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const audit = (...options: readonly string[]): Promise<Verification> =>

@@ -2,12 +2,12 @@
  * A signer of the service's own that returns a wrong signature: it is found within the bound, and the service is not ready from then on.
  * What a crash left unverified, the next start verifies. Decision 0155.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { utf8Encode } from "@runseal/canonical"
 import { emptyRange } from "@runseal/log/merkle/compact-range"
-import { afterAll, afterEach, expect, test } from "vitest"
+import { afterEach, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { createApp } from "../../src/app.ts"
 import { WATCH } from "../../src/followed-steps.ts"
 import { newEcdsaKey, type OwnEcdsaKey } from "../../src/keys/ecdsa-keys.ts"
@@ -24,8 +24,7 @@ import { readStoredBundle, writeStoredBundle } from "../harness/stored-bundle.ts
 import { openService, type TestService } from "../harness/test-service.ts"
 import { until } from "../harness/until.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-wrong-signatures-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-wrong-signatures")
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close()

@@ -1,18 +1,18 @@
 /** A service key that a remote signer holds: a signature counts once it verifies, and a signer that does not answer costs bounded time. */
 import { createPublicKey, verify } from "node:crypto"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { encodeHex, utf8Encode } from "@runseal/canonical"
 import { isLowS } from "@runseal/log/keys/ecdsa-der"
 import { keyIdOfSpki } from "@runseal/log/keys/spki"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type SignerFault, type StandInSigner, startSigner } from "../../spec/harness/signer.ts"
 import type { RemoteSigner } from "../options/table.ts"
 import { signOne } from "./ecdsa-keys.ts"
 import { fetchPublicKey, MAX_MESSAGES, remoteKey, SIGNER_RETRIES_MAX } from "./remote-signer.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-signer-"))
+const folder = testFolder("runseal-signer")
 const tokenFile = join(folder, "token")
 let standIn: StandInSigner
 let signer: RemoteSigner
@@ -30,7 +30,6 @@ beforeEach(() => {
 })
 afterAll(async () => {
   await standIn.close()
-  rmSync(folder, { recursive: true })
 })
 
 test("its public key is what the signer says", async () => {

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { encodeHex, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { isLowS } from "@runseal/log/keys/ecdsa-der"
 import { verifyEcdsaP256 } from "@runseal/log/keys/signatures.node"
 import { keyIdOfSpki } from "@runseal/log/keys/spki"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { bothDatabases } from "../../spec/database/databases.ts"
 import { type StandInSigner, startSigner } from "../../spec/harness/signer.ts"
 import { newEcdsaKey } from "./ecdsa-keys.ts"
@@ -13,7 +13,7 @@ import { remoteKey, SignerFailure } from "./remote-signer.ts"
 import { openRepeatableSigning } from "./repeatable-signing.ts"
 
 const MESSAGE = utf8Encode("signed attributes")
-const folder = mkdtempSync(join(tmpdir(), "runseal-repeat-"))
+const folder = testFolder("runseal-repeat")
 const tokenFile = join(folder, "token")
 let standIn: StandInSigner
 beforeAll(async () => {
@@ -25,7 +25,6 @@ beforeEach(() => {
 })
 afterAll(async () => {
   await standIn.close()
-  rmSync(folder, { recursive: true })
 })
 const remote = () => {
   const { spki, url } = standIn

@@ -1,13 +1,12 @@
 /** `--config FILE`: the options in YAML, by the names of their flags. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, afterEach, describe, expect, test } from "vitest"
+import { afterEach, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { readConfig } from "./config.ts"
 import { StartupError } from "./startup-error.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-config-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-config")
 const path = join(folder, "runseal.yaml")
 const written = (text: string): readonly string[] => {
   writeFileSync(path, text)

@@ -4,15 +4,15 @@
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { afterAll, expect, onTestFinished, test } from "vitest"
+import { expect, onTestFinished, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 
 const FSCK = "github.com/transparency-dev/tessera/cmd/fsck@v1.0.4"
 const LITEWITNESS = "filippo.io/torchwood/cmd/litewitness@v0.9.0"
@@ -25,8 +25,7 @@ const WITNESS = "lite.example/w1"
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
 const EMPTY_ROOT = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-log-tools-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-log-tools")
 
 const execFileAsync = promisify(execFile)
 const has = (command: string): boolean =>

@@ -3,11 +3,11 @@
  * statements, which no log holds, the program in ../sigstore-go. A tool that is not there is skipped.
  */
 import { execFileSync, spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, writeFileSync } from "node:fs"
 import { delimiter, join } from "node:path"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { RUN_STATEMENT_PREDICATE_TYPE } from "../../../../libs/core/src/vocabulary/versions.ts"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import {
   exportCorpus,
   exportFromOutside,
@@ -43,8 +43,7 @@ const COSIGN_NAMES = ["cosign", "cosign2", "cosign3"]
 const SIGSTORE_GO_NAMES = ["sigstore-go", "sigstore-go-verification"]
 const SIGSTORE_GO_STATEMENT_NAMES = ["sigstore-go-statement"]
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-interop-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-interop")
 
 const found = (names: readonly string[]): readonly string[] => {
   const folders = (process.env.PATH ?? "").split(delimiter)

@@ -1,19 +1,18 @@
 /** The completion scripts in the shells that read them. A shell that is not installed is named, and its tests are skipped. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { isThere } from "../../src/read-input.ts"
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const isInstalled = (program: string): boolean =>
   (process.env.PATH ?? "").split(delimiter).some(folder => isThere(join(folder, program)))
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-completion-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-completion")
 beforeAll(() => {
   for (const shell of ["bash", "zsh", "fish"])
     writeFileSync(join(folder, shell), execFileSync(process.execPath, [MAIN, "completion", shell]))

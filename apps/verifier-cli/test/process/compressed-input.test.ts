@@ -1,24 +1,23 @@
 /** Documents one a line that are compressed: files, standard input and addresses give the answer of the plain text. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { appendFileSync, writeFileSync } from "node:fs"
 import { createServer, type RequestListener } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { gzipSync, zstdCompressSync } from "node:zlib"
 import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { exportText, stateExport } from "../../../../libs/core/test/fixtures/sample-exports.ts"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { EXPANSION_FREE_BYTES } from "../../src/compressed-input.ts"
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const COMPLETE = "COMPLETE CHAIN VERIFIED AND ANCHORED"
 const COMPRESS = { gz: gzipSync, zst: zstdCompressSync } as const
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-compressed-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-compressed")
 
 const deployment = makeDeployment({ seed: "compressed" })
 const tenant = "api-key-5"

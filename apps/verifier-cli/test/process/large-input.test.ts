@@ -1,18 +1,17 @@
 /** What is large is read in bounded memory, whatever its shape, and lines without anything on them cost nothing. */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 /** A sealed record, as one line. */
 const BUNDLE = new URL("../../../../libs/core/vectors/bundles/valid/ok-full.json", import.meta.url)
 const bundle = JSON.stringify(JSON.parse(readFileSync(BUNDLE, "utf8")))
-const folder = mkdtempSync(join(tmpdir(), "runseal-large-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-large")
 
 /** Resident memory of a run of the command at most, in KiB. */
 const MAX_RESIDENT_KIB = 600 * 1024

@@ -1,13 +1,13 @@
 /** `verifier expand` and `verifier withhold` as a user runs them, on the published records of every outcome. */
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { DECLARED_NAMES } from "@runseal/core/artifacts/declared-sections"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
-import { afterAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { parseTrustFile } from "../../src/trust-store.ts"
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
@@ -17,8 +17,7 @@ const TRUST = ["--trust", join(VECTORS, "trust.json")]
 
 const trust = parseTrustFile(readFileSync(join(VECTORS, "trust.json")), "trust.json").keys
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-forms-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = testFolder("runseal-forms")
 
 type Ended = { readonly stdout: string; readonly stderr: string; readonly status: number | null }
 

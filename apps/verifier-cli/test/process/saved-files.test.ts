@@ -1,16 +1,15 @@
 /** Files as editors and Windows PowerShell save them: one byte order mark changes nothing, and UTF-16 is named. Every kind of file that the command reads. */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const VECTORS = fileURLToPath(new URL("../../../../libs/core/vectors/", import.meta.url))
 
-const folder = mkdtempSync(join(tmpdir(), "runseal-saved-"))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = testFolder("runseal-saved")
 
 const run = (words: readonly string[]) => {
   const env = { ...process.env, RUNSEAL_TRUST_DIR: join(folder, "pinned"), XDG_CONFIG_HOME: folder, HOME: folder }

@@ -1,10 +1,10 @@
 /** Runs every transcript. After a wanted change: npm run transcripts -w @runseal/verifier, and read the diff. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { formatTranscript, parseTranscript, runCommand, type Step } from "../command-transcript.ts"
 import { install, PACKAGE } from "../installed.ts"
 import { writeDocuments } from "../sample-documents.ts"
@@ -13,7 +13,7 @@ import { writeLogs } from "../small-log.ts"
 const TRANSCRIPTS = join(PACKAGE, "transcripts")
 const writing = process.env.RUNSEAL_WRITE_TRANSCRIPTS === "1"
 
-const root = mkdtempSync(join(tmpdir(), "runseal-verifier-"))
+const root = testFolder("runseal-verifier")
 const documents = join(root, "documents")
 let server: Server
 let path: string
@@ -26,7 +26,6 @@ beforeAll(async () => {
 })
 afterAll(() => {
   server.close()
-  rmSync(root, { recursive: true })
 })
 
 /** Serves the documents, the trust document at its well-known place, and a redirect to each kind of place. */
