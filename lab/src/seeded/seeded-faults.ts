@@ -174,7 +174,7 @@ const SEAL: readonly Row[] = [
     what: "A key has at most 1,000 open permits (docs/api.md, POST /permits).",
   },
   {
-    file: "head-containment.ts",
+    file: "heads.ts",
     find: "if (roots.get(known.size) !== known.root)",
     replace: "if (known.size > head.size)",
     what: "A log that was forked from one that was acknowledged is never continued (docs/security-model.md).",

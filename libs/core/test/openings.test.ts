@@ -43,7 +43,7 @@ describe("an opening", () => {
     ["valid for a time that no request can ask for", { valid_for_seconds: 0 }],
     ["may be closed for a time that no request can ask for", { close_within_seconds: 119 }],
     ["may be closed for a time that no request can ask for", { close_within_seconds: 86_401 }],
-    ["takes the window to its cap", { window_cap: 2000 }],
+    ["takes the window to its cap", { tenant: "api-key-9", window_cap: 2000 }],
     ["more tokens than one run may use", { run_limit: 1999 }],
     ["declares the cost", { declared: { request_substance: { cost: { total_tokens: 1 } } } }],
     ["of another envelope", { alterBody: body => ({ ...body, permit_id: `pmt-${"0".repeat(32)}` }) }],
