@@ -83,7 +83,8 @@ describe("the document", () => {
     const mount = (...tables: readonly Handlers[]) => mountEndpoints(new Hono(), deps, tables)
     expect(() => mount(handlers)).not.toThrow()
     expect(() => mount(others)).toThrow("the endpoint health has no handler")
-    expect(() => mount(handlers, { invented: handler })).toThrow("handlers without an endpoint: invented")
+    const invented = Object.fromEntries([["invented", handler]])
+    expect(() => mount(handlers, invented)).toThrow("handlers without an endpoint: invented")
   })
 
   test("names each operation once", () => {

@@ -5,7 +5,7 @@ import { openApiDocument } from "@runseal/api/openapi/openapi-document"
 import { Hono } from "hono"
 import * as v from "valibot"
 import { describe, expect, test } from "vitest"
-import { type Handlers, mountEndpoints } from "../src/http/endpoint-routes.ts"
+import { type Handler, mountEndpoints } from "../src/http/endpoint-routes.ts"
 import { HttpError } from "../src/http-error.ts"
 import { ADMIN, CUSTOMER, caller, mint, type RequestTarget } from "./harness/key-holders.ts"
 import { at, objectAt } from "./harness/read-answer.ts"
@@ -31,7 +31,7 @@ const ROWS = [...ENDPOINTS, ...TOYS]
 /** The application with the toys, and with every other endpoint. */
 function withToys(): RequestTarget {
   const app = new Hono()
-  const named = (id: string): Handlers => ({ [id]: c => c.json({ toy: c.req.param("name") ?? "" }) })
+  const named = (id: string): Readonly<Record<string, Handler>> => ({ [id]: c => c.json({ toy: c.req.param("name") ?? "" }) })
   const handlers = ROWS.map(({ id }) => named(id))
   mountEndpoints(app, service().deps, handlers, ROWS)
   app.onError((error, c) => {

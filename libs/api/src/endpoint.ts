@@ -76,6 +76,13 @@ export type Route = {
   readonly body?: AnySchema
   /** Largest body, in bytes; absent: BODY_MAX_BYTES. */
   readonly max_bytes?: number
+  /**
+   * Nulls of its body that say something: those inside its members, or all of them. Absent: a member that is null counts as absent, and so
+   * does one inside another.
+   */
+  readonly nulls?: "inside" | "all"
+  /** Texts of its body are stored as they are: none may hold U+0000. */
+  readonly stored?: true
   /** Shapes of the answers that are JSON, and the media types of others, by status. */
   readonly answers: Readonly<Partial<Record<number, AnySchema | MediaType>>>
   /** Its answer is a sealed document, or holds one: a client keeps its text to the letter, so that it can be verified offline. */
@@ -122,7 +129,13 @@ export type Endpoint = Omit<Route, "path" | "body" | "max_bytes" | "answers"> &
     readonly id: string
     readonly tag: string
     readonly path: string
-    readonly body?: NonNullable<Description["body"]> & { readonly schema: AnySchema; readonly max_bytes: number }
+    readonly body?: NonNullable<Description["body"]> & {
+      /** As the OpenAPI document describes it. */
+      readonly schema: AnySchema
+      /** As the endpoint judges it. */
+      readonly judged: AnySchema
+      readonly max_bytes: number
+    }
     readonly answers: Readonly<Partial<Record<number, Answer>>>
   }
 
@@ -146,7 +159,7 @@ export function described<Group extends Routes>(
       ...route,
       ...description,
       id,
-      ...(body === undefined ? {} : { body: { schema: body, max_bytes, ...documented } }),
+      ...(body === undefined ? {} : { body: { schema: body, judged: body, max_bytes, ...documented } }),
       answers: answersOf(answers, words),
     }
   })

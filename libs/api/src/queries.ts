@@ -192,6 +192,8 @@ export const reportQuerySchema = v.object({
   ),
 })
 
+export type ReportQuery = v.InferOutput<typeof reportQuerySchema>
+
 // The lists over all keys. Each is paged by a key of its rows.
 
 /** Where in the list of all permits a page begins. */

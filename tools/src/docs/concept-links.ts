@@ -21,7 +21,7 @@ const TERMS: readonly (readonly [anchor: string, words: string])[] = [
 
 /** What is no sentence, or is generated, or is a link already: headings, code, generated tables, pictures and links. */
 const NO_PROSE =
-  /^#.*$|^```[\s\S]*?^```$|^<!-- npm run[\s\S]*?: end -->$|^<!--.*-->$|^\| `--.*$|`[^`\n]+`|!?\[(?:[^[\]]|`[^`]*`)*\]\([^)\s]*\)/gm
+  /^#.*$|^```[\s\S]*?^```$|^<!-- (?:npm run|node )[\s\S]*?: end -->$|^<!--.*-->$|^\| `--.*$|`[^`\n]+`|!?\[(?:[^[\]]|`[^`]*`)*\]\([^)\s]*\)/gm
 
 /** The text with everything but sentences blank, in its old length. @param code a term in backticks, which is not blanked */
 const prose = (page: string, code: string): string =>

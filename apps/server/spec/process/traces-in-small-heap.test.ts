@@ -2,10 +2,10 @@
 import { Agent, request as httpRequest } from "node:http"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
+import { DOCUMENT_MAX_BYTES } from "@runseal/api/body-bounds"
 import type { JsonValue } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
-import { TRACES_MAX_BYTES } from "../../src/http/trace-body.ts"
 import { type Child, startChild } from "../harness/child.ts"
 
 const folder = testFolder("runseal-traces-heap")
@@ -74,7 +74,7 @@ describe(`a service with a heap of ${HEAP_MIB} MiB`, () => {
 
   test("seals the large spans of a request that takes all its memory for bodies", async () => {
     const sending = inJson(manyValues())
-    expect(sending.bytes.length).toBeLessThan(TRACES_MAX_BYTES)
+    expect(sending.bytes.length).toBeLessThan(DOCUMENT_MAX_BYTES)
     expect(await send(child.url, sending)).toBe(200)
     expect(await total()).toBe(24)
   })

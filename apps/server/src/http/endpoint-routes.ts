@@ -1,16 +1,63 @@
 /** Binds the table of endpoints: each row is a route, and what comes before its handler follows from the row. */
-import type { Access, Endpoint } from "@runseal/api/endpoint"
-import { ENDPOINTS } from "@runseal/api/endpoints"
+import type { Access, Endpoint, Route } from "@runseal/api/endpoint"
+import { ENDPOINTS, type EndpointTable } from "@runseal/api/endpoints"
+import type { QuerySchema } from "@runseal/api/queries"
+import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context, Hono, MiddlewareHandler } from "hono"
+import type { GenericSchema } from "valibot"
 import type { Deps } from "../deps.ts"
 import { adminOnly, auditorsRead, authenticate, readersOnly } from "./access/authentication.ts"
 import { limitAuditors, limitByAddress, limitRequests } from "./access/rate-limit.ts"
+import { readJsonObject } from "./json-body.ts"
 import { knownParameters } from "./known-parameters.ts"
+import { readQuery } from "./query.ts"
+import { readBody, readBodyWithNulls, readPolicyBody, readStoredBody } from "./request-bodies.ts"
 
-/** Answers the requests to one endpoint. */
-export type Handler = (c: Context) => Response | Promise<Response>
+/**
+ * What a request asks of an endpoint, read by its row when the handler takes it: who may not act at all is refused before the request is
+ * judged.
+ */
+type Asked<Row extends Route> = {
+  /** @throws HttpError 400 naming the parameter, never its value */
+  readonly query: () => Row extends { readonly query: QuerySchema<infer Query> } ? Query : unknown
+  /** @throws HttpError as `readJsonBody`, and 400 naming the field that is wrong, never its value */
+  readonly body: () => Promise<
+    Row extends { readonly body: GenericSchema<unknown, infer Body> } ? Received<Body> : unknown
+  >
+}
+type Received<Body> = {
+  readonly request: Body
+  /** What the answer says of members that were not used. */
+  readonly ignored: ReturnType<typeof ignoredOf>
+}
+
+/** Answers the requests to one endpoint. A handler takes what its own row reads: it is bound to no other. */
+export type Handler<Row extends Route = Route> = {
+  answer(c: Context, asked: Asked<Row>): Response | Promise<Response>
+}["answer"]
 /** By the id of the endpoint. */
-export type Handlers = Readonly<Record<string, Handler>>
+export type Handlers = { readonly [Id in keyof EndpointTable]?: Handler<EndpointTable[Id]> }
+
+function askedOf(c: Context, { query, body, nulls, stored }: Endpoint): Asked<Route> {
+  return {
+    query: () => {
+      if (query === undefined) throw new Error("the row of this endpoint has no query")
+      return readQuery(query, c.req.url)
+    },
+    body: async () => {
+      if (body === undefined) throw new Error("the row of this endpoint has no body")
+      const object = await readJsonObject(c)
+      const request = READERS[stored ? "stored" : (nulls ?? "none")](body.judged, object)
+      return { request, ignored: namesMembers(body.judged) ? ignoredOf(object, body.judged) : {} }
+    },
+  }
+}
+
+const READERS = { none: readBody, inside: readPolicyBody, all: readBodyWithNulls, stored: readStoredBody }
+
+/** Whether a schema is one of an object with named members. */
+const namesMembers = (schema: object): schema is { readonly entries: Readonly<Record<string, unknown>> } =>
+  "entries" in schema
 
 /** What comes before the handler of an endpoint, in this order. */
 const ADMISSION: Readonly<Record<Access, (endpoint: Endpoint, deps: Deps) => readonly MiddlewareHandler[]>> = {
@@ -55,7 +102,7 @@ export function mountEndpoints(
   tables: readonly Handlers[],
   endpoints: readonly Endpoint[] = ENDPOINTS,
 ): void {
-  const named = tables.flatMap(table => Object.entries(table))
+  const named = tables.flatMap(table => Object.entries<Handler>(table))
   const handlers = new Map(named)
   if (handlers.size < named.length) throw new Error("an endpoint has two handlers")
   for (const endpoint of endpoints) {
@@ -63,7 +110,7 @@ export function mountEndpoints(
     if (handler === undefined) throw new Error(`the endpoint ${endpoint.id} has no handler`)
     handlers.delete(endpoint.id)
     const admission = [noteEndpoint(endpoint), ...ADMISSION[endpoint.access](endpoint, deps)]
-    app.on(endpoint.method.toUpperCase(), [routeOf(endpoint)], ...admission, handler)
+    app.on(endpoint.method.toUpperCase(), [routeOf(endpoint)], ...admission, c => handler(c, askedOf(c, endpoint)))
   }
   if (handlers.size > 0) throw new Error(`handlers without an endpoint: ${[...handlers.keys()].join(", ")}`)
 }

@@ -2,15 +2,7 @@
  * Reads the parameters of a query by the schema of its endpoint. A bad value, a parameter given twice and one that the endpoint does not
  * have are each a 400, never silently another value.
  */
-import {
-  endMillis,
-  exportQuerySchema,
-  OPEN_MODE,
-  pageQuerySchema,
-  type QuerySchema,
-  searchQuerySchema,
-  startMillis,
-} from "@runseal/api/queries"
+import { endMillis, type QuerySchema, startMillis } from "@runseal/api/queries"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
 import { issueReason, shownName } from "@runseal/core/artifacts/schema-issue"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
@@ -76,9 +68,12 @@ function decode(text: string): string {
 }
 
 /** `limit` and `offset` of a list. */
-export const readPage = (url: string): Page => asPage(readQuery(pageQuerySchema, url))
-
-export const asPage = ({ limit = PAGE_LIMIT_DEFAULT, offset = 0 }: Partial<Page>): Page => ({ limit, offset })
+export const asPage = ({
+  limit = PAGE_LIMIT_DEFAULT,
+  offset = 0,
+}: {
+  readonly [Name in keyof Page]?: Page[Name] | undefined
+}): Page => ({ limit, offset })
 
 type SearchFilters = {
   readonly manifest_hash_prefix?: string
@@ -98,12 +93,6 @@ type SearchFilters = {
 const TERMS = ["rule_id", "payload_hash", "envelope_id", "actor_id", "model_name", "approver"] as const
 type RunTerm = { readonly field: (typeof TERMS)[number]; readonly value: string }
 
-/** Filters and page of `GET /runs/search`. @throws HttpError 400 */
-export function readSearch(url: string): { readonly filters: SearchFilters; readonly page: Page } {
-  const query = readQuery(searchQuerySchema, url)
-  return { filters: searchFilters(query), page: asPage(query) }
-}
-
 /** The filters of a search, as the store has them. @throws HttpError 400 */
 export function searchFilters(query: RunFilters): SearchFilters {
   const { manifest_hash, program_id, route_id, outcome_kind, error_stage, enforcement, status = outcome_kind } = query
@@ -120,14 +109,6 @@ export function searchFilters(query: RunFilters): SearchFilters {
     ...(terms.length === 0 ? {} : { terms }),
     ...asRange(query),
   }
-}
-
-type Export = { readonly range: Pick<SearchFilters, "from_ms" | "to_ms">; readonly ofOpenMode: boolean }
-
-/** When the records of an export were admitted, and whose they are. */
-export function readExport(url: string): Export {
-  const query = readQuery(exportQuerySchema, url)
-  return { range: asRange(query), ofOpenMode: query.tenant === OPEN_MODE }
 }
 
 /** Both ends are included. @throws HttpError 400 for a range that ends before it starts */

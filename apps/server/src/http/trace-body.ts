@@ -1,14 +1,10 @@
 /** The body of `POST /v1/traces`: protobuf or JSON, plain or compressed, unpacked within the bounds of other large bodies. */
 import { createGunzip, createInflate, createZstdDecompress } from "node:zlib"
-import { DOCUMENT_MAX_BYTES } from "@runseal/api/body-bounds"
 import { concatBytes, countNodes } from "@runseal/canonical"
 import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
 import type { Context } from "hono"
 import { HttpError, unavailable } from "../http-error.ts"
-import { receiveBytes, roomForParsing } from "./json-body.ts"
-
-/** Largest body, as it is sent and as it is unpacked, in bytes. */
-export const TRACES_MAX_BYTES = DOCUMENT_MAX_BYTES
+import { bodyLimits, receiveBytes, roomForParsing } from "./json-body.ts"
 
 /** Most values of a body: it is decoded in one piece, which holds the event loop. */
 const MAX_VALUES = 262_144
@@ -33,8 +29,9 @@ export async function readTraces(
   const decoder = isCoding(coding) ? CODINGS[coding] : undefined
   if (coding !== "identity" && decoder === undefined)
     throw new HttpError("invalid_body", "Content-Encoding must be gzip, zstd or deflate, or absent.")
-  const sent = await receiveBytes(c, TRACES_MAX_BYTES)
-  const bytes = decoder === undefined ? sent : await unpacked(sent, decoder())
+  const { maxBytes } = bodyLimits(c)
+  const sent = await receiveBytes(c, maxBytes)
+  const bytes = decoder === undefined ? sent : await unpacked(sent, decoder(), maxBytes)
   const values = (encoding === "json" ? countNodes : fieldsOf)(bytes, MAX_VALUES + 1)
   if (values > MAX_VALUES) throw refuseTraces(`The body has more than ${MAX_VALUES} values and keys.`)
   await roomForParsing(c, bytes, values)
@@ -45,21 +42,22 @@ export async function readTraces(
 const CODINGS = { gzip: createGunzip, zstd: createZstdDecompress, deflate: createInflate }
 const isCoding = (coding: string): coding is keyof typeof CODINGS => Object.hasOwn(CODINGS, coding)
 
-async function unpacked(sent: Uint8Array, decoder: Decoder): Promise<Uint8Array> {
+/** @param maxBytes also of what is unpacked */
+async function unpacked(sent: Uint8Array, decoder: Decoder, maxBytes: number): Promise<Uint8Array> {
   decoder.end(sent)
   const parts: Uint8Array[] = []
   let size = 0
   try {
     for await (const part of decoder) {
       size += part.length
-      if (size > TRACES_MAX_BYTES) break
+      if (size > maxBytes) break
       parts.push(part)
     }
   } catch {
     throw refuseTraces(`The body ${NOT_EXPANDED}.`)
   }
-  if (size > TRACES_MAX_BYTES)
-    throw new HttpError("body_too_large", `The body is larger than ${TRACES_MAX_BYTES} bytes once it is unpacked.`)
+  if (size > maxBytes)
+    throw new HttpError("body_too_large", `The body is larger than ${maxBytes} bytes once it is unpacked.`)
   // Node ignores zeros behind the end.
   if (decoder.bytesWritten !== sent.length) throw refuseTraces(`The body ${NOT_EXPANDED}.`)
   return concatBytes(...parts)

@@ -35,6 +35,7 @@ export const EVENT_ROUTES = {
     path: "/admin/destinations",
     once: true,
     body: shape(createDestinationRequestSchema),
+    stored: true,
     answers: { 201: shape(createdDestinationSchema) },
   },
   list_destinations: {
@@ -50,6 +51,7 @@ export const EVENT_ROUTES = {
     once: true,
     repeatable: true,
     body: shape(changeDestinationRequestSchema),
+    stored: true,
     answers: { 200: shape(changedDestinationSchema) },
   },
   delete_destination: {

@@ -58,6 +58,7 @@ export const KEY_ROUTES = {
     once: true,
     repeatable: true,
     body: shape(changeKeyRequestSchema),
+    nulls: "all",
     answers: { 200: shape(changedKeySchema) },
   },
   rotate_key: {

@@ -33,6 +33,7 @@ export const POLICY_ROUTES = {
     access: "admin",
     repeatable: true,
     body: shape(loadPolicyRequestSchema),
+    nulls: "inside",
     answers: { 200: shape(loadedPolicySchema), 201: shape(loadedPolicySchema) },
   },
   try_policy: {
@@ -41,6 +42,7 @@ export const POLICY_ROUTES = {
     access: "admin",
     repeatable: true,
     body: shape(dryRunRequestSchema),
+    nulls: "inside",
     answers: { 200: shape(dryRunAnswerSchema) },
   },
 } as const satisfies Routes

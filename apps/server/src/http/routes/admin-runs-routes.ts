@@ -1,5 +1,5 @@
 /** Runs and permits of all keys, for administrators and auditors. docs/api.md, "The deployment". */
-import { keyExportQuerySchema, placeText } from "@runseal/api/queries"
+import { placeOf, placeText } from "@runseal/api/queries"
 import type {
   AdminPermitRecord,
   AdminPermitsPage,
@@ -7,6 +7,7 @@ import type {
   AdminRunsPage,
   PublicationsPage,
 } from "@runseal/core/wire/admin-answers"
+import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { listAllPermits, listAllRuns, type Owners } from "../../store/tables/all-owners.ts"
@@ -14,11 +15,11 @@ import { listKeys } from "../../store/tables/api-keys.ts"
 import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import { listPublications } from "../../store/tables/publications-table.ts"
 import { ANONYMOUS, ANONYMOUS_KEY_ID, callerOf, tenantOfKey } from "../access/caller.ts"
-import { nextOf, readAdminPermits, readAdminRuns, readPublished } from "../admin-query.ts"
-import type { Handlers } from "../endpoint-routes.ts"
+import { nextOf } from "../admin-query.ts"
+import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { noSuchKey } from "../path-ids.ts"
 import { noSuchPermit, readPermitId } from "../permit-query.ts"
-import { asRange, readQuery } from "../query.ts"
+import { asRange, searchFilters } from "../query.ts"
 import { publicBundleUrl } from "./addresses.ts"
 import { explained } from "./explained.ts"
 import { sendExport } from "./export-routes.ts"
@@ -36,15 +37,16 @@ export function ownersOf(c: Context, key: number | undefined): Owners {
 
 export function adminRunRoutes(deps: Deps): Handlers {
   return {
-    admin_runs: async c => {
-      const { page, key, filters } = readAdminRuns(c.req.url)
-      const rows = await deps.reads.growing(source => listAllRuns(source, ownersOf(c, key), filters, page))
+    admin_runs: async (c, { query }) => {
+      const { limit = PAGE_LIMIT_DEFAULT, before, key, ...filters } = query()
+      const [owners, chosen] = [ownersOf(c, key), searchFilters(filters)]
+      const rows = await deps.reads.growing(source => listAllRuns(source, owners, chosen, { limit, before }))
       const runs = rows.map(row => ({ ...runSummary(row), key_id: row.owner }))
-      const next = nextOf(rows, page.limit, ({ run_id }) => run_id)
-      return c.json({ ok: true, limit: page.limit, runs, ...next } satisfies AdminRunsPage)
+      const next = nextOf(rows, limit, ({ run_id }) => run_id)
+      return c.json({ ok: true, limit, runs, ...next } satisfies AdminRunsPage)
     },
-    admin_export_runs: async c => {
-      const { key, ...range } = readQuery(keyExportQuerySchema, c.req.url)
+    admin_export_runs: async (c, { query }) => {
+      const { key, ...range } = query()
       return sendExport(c, deps, await tenantRead(c, deps, key), asRange(range))
     },
     admin_run: async c => {
@@ -52,9 +54,14 @@ export function adminRunRoutes(deps: Deps): Handlers {
       const record = await runRecord(row, sealed => explained(c, deps, sealed))
       return c.json({ ...record, key_id: row.owner } satisfies AdminRunRecord)
     },
-    // The same as a key reads of its own runs.
-    ...Object.fromEntries(Object.entries(runParts(deps, anyRun)).map(([id, handler]) => [`admin_${id}`, handler])),
+    ...anyRunParts(deps),
   }
+}
+
+/** The same as a key reads of its own runs. */
+function anyRunParts(deps: Deps): Handlers {
+  const parts = Object.entries<Handler>(runParts(deps, anyRun))
+  return Object.fromEntries(parts.map(([id, handler]) => [`admin_${id}`, handler]))
 }
 
 /** The tenant of a key that the caller reads. @throws HttpError 404 */
@@ -67,20 +74,21 @@ async function tenantRead(c: Context, { db }: Pick<Deps, "db">, key: number) {
 
 export function adminPermitRoutes(deps: Deps): Handlers {
   return {
-    admin_permits: async c => {
-      const { page, key, state } = readAdminPermits(c.req.url)
+    admin_permits: async (c, { query }) => {
+      const { limit = PAGE_LIMIT_DEFAULT, before = "", key, state } = query()
+      const page = { limit, before: placeOf(before) }
       const rows = await deps.reads.growing(source => listAllPermits(source, ownersOf(c, key), state, page))
       const permits = rows.map(row => ({ ...permitSummary(row), key_id: row.owner }))
-      const next = nextOf(rows, page.limit, placeText)
-      return c.json({ ok: true, limit: page.limit, permits, ...next } satisfies AdminPermitsPage)
+      const next = nextOf(rows, limit, placeText)
+      return c.json({ ok: true, limit, permits, ...next } satisfies AdminPermitsPage)
     },
     admin_permit: async c => {
       const found = await findHeldPermit(deps.db, readPermitId(c.req.param("id")))
       if (found === undefined || !readsOwner(callerOf(c), found.owner)) throw noSuchPermit()
       return c.json({ ...permitRecord(found), key_id: found.owner } satisfies AdminPermitRecord)
     },
-    published_runs: async c => {
-      const { limit, before, key } = readPublished(c.req.url)
+    published_runs: async (c, { query }) => {
+      const { limit = PAGE_LIMIT_DEFAULT, before, key } = query()
       const rows = await listPublications(deps.db, ownersOf(c, key), { limit, before })
       const published = rows.map(({ owner, published_at, ...row }) => ({
         ...row,

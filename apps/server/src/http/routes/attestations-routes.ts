@@ -14,7 +14,7 @@ import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonBody } from "../json-body.ts"
-import { type Page, readPage } from "../query.ts"
+import { asPage, type Page } from "../query.ts"
 import { readStoredBody } from "../request-bodies.ts"
 import { untilOutside } from "./until-outside.ts"
 
@@ -56,8 +56,8 @@ export function attestationRoutes(deps: Deps): Handlers {
       await untilAnchored(deps, text)
       return c.body(text, 201, { "Content-Type": "application/json", ...replayedField(settled) })
     },
-    attestations: async c => {
-      const page = readPage(c.req.url)
+    attestations: async (c, { query }) => {
+      const page = asPage(query())
       return c.json(pageAnswer(await listAttestations(deps.db, callerOf(c).api_key_id, page), page))
     },
   }

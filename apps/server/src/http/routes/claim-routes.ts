@@ -1,22 +1,20 @@
 /** Giving the runs of open mode to a key, and the lists of a key that has them. docs/api.md, "POST /admin/runs/claim". Decision 0125. */
-import { type ClaimedRuns, claimRequestSchema } from "@runseal/core/wire/key-requests"
+import type { ClaimedRuns } from "@runseal/core/wire/key-requests"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { claimRuns, findClaim } from "../../store/tables/run-claims.ts"
 import { adminKeyOf, unauthorized } from "../access/authentication.ts"
 import { ANONYMOUS_KEY_ID, callerOf, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject } from "../json-body.ts"
 import { noSuchKey } from "../path-ids.ts"
 import type { Page } from "../query.ts"
-import { readBody } from "../request-bodies.ts"
 
 /** For admin keys. */
 export function claimRoutes({ acts, nowMs }: Deps): Handlers {
   return {
-    claim_runs: async c => {
+    claim_runs: async (c, { body }) => {
       const claimed_by = adminKeyOf(c)
-      const { key_id } = readBody(claimRequestSchema, await readJsonObject(c))
+      const { key_id } = (await body()).request
       const claim = await claimRuns(acts, { key_id, claimed_by, claimed_at: nowMs() }, whoOf(callerOf(c)))
       if (claim === "nobody") throw unauthorized()
       if (claim === "absent") throw noSuchKey()

@@ -1,12 +1,11 @@
 /** What the deployment is set to, what its keys use, and what administrators did. docs/api.md, "The deployment". */
-
-import { auditExportQuerySchema } from "@runseal/api/queries"
 import { parseStrictJson } from "@runseal/canonical"
 import { type AdminEvent, adminEventSchema, eventFactsSchema } from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { windowStart } from "@runseal/core/formulas/decision"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { EventsPage, KeyUsage, ListedEvent, PolicyInForce, UsageAnswer } from "@runseal/core/wire/admin-answers"
+import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Deps } from "../../deps.ts"
 import { notFound } from "../../http-error.ts"
 import { DEPLOYMENT } from "../../sealing/seal-events.ts"
@@ -15,9 +14,9 @@ import { type KeyUsageRow, readOutcomeCounts, readUsage } from "../../store/tabl
 import type { OutcomeCountRow } from "../../store/tables/outcome-counts.ts"
 import { callerOf } from "../access/caller.ts"
 import { TRIAL_CAP } from "../access/trial-quota.ts"
-import { nextOf, readAudit } from "../admin-query.ts"
+import { nextOf } from "../admin-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { asRange, readQuery } from "../query.ts"
+import { asRange } from "../query.ts"
 import { sendExport } from "./export-routes.ts"
 import { readsOwner, refuseNamed } from "./own-run.ts"
 
@@ -83,16 +82,16 @@ function keyUsage(
 /** For administrators, and for auditors who read all keys. */
 export function auditRoutes(deps: Deps): Handlers {
   return {
-    admin_events: async c => {
+    admin_events: async (c, { query }) => {
       refuseNamed(c)
-      const { limit, before, ...filters } = readAudit(c.req.url)
+      const { limit = PAGE_LIMIT_DEFAULT, before, ...filters } = query()
       const rows = await listEvents(deps.db, filters, { limit, before })
       const next = nextOf(rows, limit, ({ ordinal }) => ordinal)
       return c.json({ ok: true, limit, events: rows.map(listedEvent), ...next } satisfies EventsPage)
     },
-    export_admin_events: c => {
+    export_admin_events: (c, { query }) => {
       refuseNamed(c)
-      return sendExport(c, deps, DEPLOYMENT, asRange(readQuery(auditExportQuerySchema, c.req.url)))
+      return sendExport(c, deps, DEPLOYMENT, asRange(query()))
     },
     admin_event: async c => {
       refuseNamed(c)

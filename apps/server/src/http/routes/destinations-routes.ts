@@ -7,8 +7,6 @@ import {
   type ChangedDestination,
   type CreateDestinationRequest,
   type CreatedDestination,
-  changeDestinationRequestSchema,
-  createDestinationRequestSchema,
   DEFAULT_OVERLAP_SECONDS,
   type DeletedDestination,
   type Destination,
@@ -16,10 +14,7 @@ import {
   EVENT_TYPES,
   MAX_DESTINATIONS,
   type RotatedDestination,
-  resumeDestinationRequestSchema,
-  rotateDestinationRequestSchema,
 } from "@runseal/core/wire/event-messages"
-import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { filterText, filterValues } from "../../events/event-filter.ts"
@@ -42,9 +37,7 @@ import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject } from "../json-body.ts"
 import { readId } from "../path-ids.ts"
-import { readBody, readStoredBody } from "../request-bodies.ts"
 import { refuseNamed } from "./own-run.ts"
 
 /** Random bytes of the text from which a secret follows. */
@@ -104,11 +97,10 @@ export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }:
     if (problem !== undefined) throw badRequest(`url ${problem}.`)
   }
   return {
-    create_destination: async c => {
+    create_destination: async (c, { body }) => {
       const created_by = adminKeyOf(c)
-      const body = await readJsonObject(c)
-      const asked = readStoredBody(createDestinationRequestSchema, body)
-      const { kind = "webhook", url, ca = "", name = "", format = "standard", from, ...filters } = asked
+      const { request, ignored } = await body()
+      const { kind = "webhook", url, ca = "", name = "", format = "standard", from, ...filters } = request
       refuseAddress(url, kind)
       refuseCertificates(ca)
       const secret_salt = newSalt()
@@ -123,7 +115,7 @@ export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }:
         destination: shown(made),
         ...(kind === "webhook" ? { secret: webhookSecret(originSecret, secret_salt) } : {}),
         position: made.position,
-        ...ignoredOf(body, createDestinationRequestSchema),
+        ...ignored,
       } satisfies CreatedDestination
       return c.json(answer, 201)
     },
@@ -132,11 +124,10 @@ export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }:
       const destinations = (await listDestinations(db)).map(shown)
       return c.json({ ok: true, destinations } satisfies DestinationList)
     },
-    change_destination: async c => {
+    change_destination: async (c, { body }) => {
       adminKeyOf(c)
       const id = readDestinationId(c.req.param("id"))
-      const body = await readJsonObject(c)
-      const changes = readStoredBody(changeDestinationRequestSchema, body)
+      const { request: changes, ignored } = await body()
       const found = await findDestination(db, id)
       if (found === undefined) throw noSuchDestination()
       if (changes.url !== undefined) refuseAddress(changes.url, found.kind)
@@ -144,7 +135,6 @@ export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }:
       const changed = await changeDestination(acts, id, changesOf(changes), actOf(c, { nowMs }, "webhook.change"))
       if (changed === undefined) throw noSuchDestination()
       deliveries.wake()
-      const ignored = ignoredOf(body, changeDestinationRequestSchema)
       return c.json({ ok: true, destination: shown(changed), ...ignored } satisfies ChangedDestination)
     },
     delete_destination: async c => {
@@ -172,13 +162,10 @@ type ActionParts = Pick<Deps, "db" | "acts" | "nowMs" | "deliveries" | "originSe
 
 function actionHandlers({ db, acts, nowMs, deliveries, originSecret }: ActionParts): Handlers {
   return {
-    rotate_destination_secret: async c => {
+    rotate_destination_secret: async (c, { body }) => {
       adminKeyOf(c)
       const id = readDestinationId(c.req.param("id"))
-      const { overlap_seconds = DEFAULT_OVERLAP_SECONDS } = readBody(
-        rotateDestinationRequestSchema,
-        await readJsonObject(c),
-      )
+      const { overlap_seconds = DEFAULT_OVERLAP_SECONDS } = (await body()).request
       const [salt, previous_until] = [newSalt(), nowMs() + overlap_seconds * 1000]
       if (!(await rotateSecret(acts, id, { salt, previous_until }, actOf(c, { nowMs }, "webhook.rotate"))))
         throw noSuchDestination()
@@ -196,10 +183,10 @@ function actionHandlers({ db, acts, nowMs, deliveries, originSecret }: ActionPar
       }
       return c.json({ ok: true, id, delivered: failure === undefined, ...error } satisfies TestedDestination)
     },
-    resume_destination: async c => {
+    resume_destination: async (c, { body }) => {
       adminKeyOf(c)
       const id = readDestinationId(c.req.param("id"))
-      const { from } = readBody(resumeDestinationRequestSchema, await readJsonObject(c))
+      const { from } = (await body()).request
       const position = await resumeDestination(acts, id, from, actOf(c, { nowMs }, "webhook.resume"))
       if (position === undefined) throw noSuchDestination()
       deliveries.wake()

@@ -1,5 +1,4 @@
 /** The events of all callers, for a program that asks for them. docs/events.md; docs/api.md, "Events". */
-import { eventsQuerySchema } from "@runseal/api/queries"
 import { EVENTS_LIMIT_DEFAULT, type EventFormat, type SealedEvent } from "@runseal/core/wire/event-messages"
 import type { Deps } from "../../deps.ts"
 import { bodyOf } from "../../events/event-body.ts"
@@ -8,7 +7,6 @@ import { SERVICE_VERSION } from "../../options/config.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readQuery } from "../query.ts"
 import { refuseNamed } from "./own-run.ts"
 
 /** One event a line. */
@@ -21,9 +19,9 @@ const MEDIA_TYPE_OF_LINES: Readonly<Record<EventFormat, string>> = {
 /** For administrators, and for auditors who read all keys. */
 export function eventRoutes({ db, logOrigin }: Deps): Handlers {
   return {
-    events: async c => {
+    events: async (c, { query }) => {
       refuseNamed(c)
-      const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = readQuery(eventsQuerySchema, c.req.url)
+      const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = query()
       const { size } = await readHead(db)
       const events: SealedEvent[] = []
       let place: StreamPlace = { position: after === undefined ? 0 : after + 1 }

@@ -1,4 +1,5 @@
 /** The caller's records with a statement that proves them complete. docs/formats.md section 13; docs/api.md, "GET /runs/export". */
+import { OPEN_MODE } from "@runseal/api/queries"
 import type { Tenant } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
@@ -8,7 +9,7 @@ import { ANONYMOUS, callerOf } from "../access/caller.ts"
 import { compressed } from "../compressed-answer.ts"
 import { acceptedCoding, type Compression } from "../content-coding.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readExport } from "../query.ts"
+import { asRange } from "../query.ts"
 import { hasClaim } from "./claim-routes.ts"
 
 const VARY = { Vary: "Accept-Encoding" }
@@ -22,8 +23,9 @@ const COMPRESSIONS: readonly Compression[] = ["zstd", "gzip"]
 
 export function exportRoutes(deps: Deps): Handlers {
   return {
-    export_runs: async c => {
-      const { range, ofOpenMode } = readExport(c.req.url)
+    export_runs: async (c, { query }) => {
+      const { tenant, ...asked } = query()
+      const [range, ofOpenMode] = [asRange(asked), tenant === OPEN_MODE]
       const caller = callerOf(c)
       if (ofOpenMode && caller.scope !== "anonymous" && !(await hasClaim(deps, caller.api_key_id)))
         throw notFound("No runs of open mode were given to this key.")

@@ -1,19 +1,15 @@
 /** Making, listing, changing, rotating and revoking keys. docs/api.md, "Keys". */
 import { rfc3339Millis } from "@runseal/core/derivation/v2/tok"
-import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import {
   adminNameSchema,
   type ChangedKey,
   type ChangeKeyRequest,
   CUSTOMER_NAME_PREFIX,
-  changeKeyRequestSchema,
   type KeyList,
   type ListedKey,
   type MintedKey,
-  mintKeyRequestSchema,
   type RevokedKey,
   type RotatedKey,
-  rotateKeyRequestSchema,
 } from "@runseal/core/wire/key-requests"
 import type { Context } from "hono"
 import * as v from "valibot"
@@ -27,9 +23,7 @@ import { adminKeyOf, unauthorized } from "../access/authentication.ts"
 import { callerOf, readIds } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject } from "../json-body.ts"
 import { noSuchKey, readKeyId } from "../path-ids.ts"
-import { readBody, readBodyWithNulls } from "../request-bodies.ts"
 
 /** The acting admin key. @throws HttpError 403 for the anonymous caller of open mode */
 export function actingKey(c: Context): KeyName {
@@ -111,14 +105,13 @@ function changeOf(request: ChangeKeyRequest, { scope }: ApiKeyRow, nowMs: number
 
 export function keyRoutes(deps: Deps): Handlers {
   return {
-    mint_key: async c => {
-      const body = await readJsonObject(c)
-      const request = readBody(mintKeyRequestSchema, body)
+    mint_key: async (c, { body }) => {
+      const { request, ignored } = await body()
       if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
       const minted = await mintKey(deps.acts, request, minterOf(c), { at: deps.nowMs(), once: onceOf(c) })
       // Since the request was authenticated, the first key was made, or the caller's own was revoked.
       if (minted === undefined) throw unauthorized()
-      return c.json({ ...minted, ...ignoredOf(body, mintKeyRequestSchema) } satisfies MintedKey, 201)
+      return c.json({ ...minted, ...ignored } satisfies MintedKey, 201)
     },
     list_keys: async c => {
       await deps.keys.usesNoted()
@@ -127,22 +120,20 @@ export function keyRoutes(deps: Deps): Handlers {
       const claim = await findClaim(deps.db)
       return c.json({ ok: true, keys: keys.map(key => listedKey(key, claim)) } satisfies KeyList)
     },
-    change_key: async c => {
+    change_key: async (c, { body }) => {
       const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs(), once: onceOf(c) }
-      const body = await readJsonObject(c)
-      const ignored = ignoredOf(body, changeKeyRequestSchema)
-      const request = readBodyWithNulls(changeKeyRequestSchema, body)
+      const { request, ignored } = await body()
       changedOr(await changeKey(deps.acts, act, key => changeOf(request, key, act.at)))
       const [key] = await listKeys(deps.db, act.key_id)
       if (key === undefined) throw noSuchKey()
       return c.json({ ok: true, ...listedKey(key, await findClaim(deps.db)), ...ignored } satisfies ChangedKey)
     },
-    rotate_key: async c => {
+    rotate_key: async (c, { body }) => {
       const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), once: onceOf(c) }
-      const body = await readJsonObject(c)
-      const { overlap_seconds = 0 } = readBody(rotateKeyRequestSchema, body)
+      const { request, ignored } = await body()
+      const { overlap_seconds = 0 } = request
       const rotated = await rotateKey(deps.acts, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
-      const answer = { ...changedOr(rotated), ...ignoredOf(body, rotateKeyRequestSchema) }
+      const answer = { ...changedOr(rotated), ...ignored }
       return c.json(answer satisfies RotatedKey)
     },
     revoke_key: async c => {

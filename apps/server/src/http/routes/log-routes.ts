@@ -5,7 +5,6 @@
 
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
-import { consistencyQuerySchema } from "@runseal/api/queries"
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import type { OutsideLogsAnswer } from "@runseal/core/wire/log-answers"
 import { encodeEntryBundle } from "@runseal/log/merkle/entry-bundle"
@@ -20,7 +19,7 @@ import { readEntries, readHead } from "../../store/tables/log-store.ts"
 import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import { acceptedCoding } from "../content-coding.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
-import { invalidParameter, readQuery } from "../query.ts"
+import { invalidParameter } from "../query.ts"
 
 const IMMUTABLE = { "Cache-Control": "public, max-age=31536000, immutable" }
 const FRESH = { "Cache-Control": "no-cache" }
@@ -91,8 +90,10 @@ async function entryAnswer({ db, shownHead, nodes }: Log, index: number): Promis
   })
 }
 
-async function consistencyAnswer({ db, shownHead, nodes }: Log, url: string): Promise<object> {
-  const { first, second } = readQuery(consistencyQuerySchema, url)
+async function consistencyAnswer(
+  { db, shownHead, nodes }: Log,
+  { first, second }: { readonly first: number; readonly second: number },
+): Promise<object> {
   const { size } = await shownHead()
   if (first > second || second > size)
     throw invalidParameter(`first and second must be tree sizes with 1 ≤ first ≤ second ≤ ${size}.`)
@@ -156,7 +157,7 @@ export function logRoutes(deps: Deps): Handlers {
       if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw notFound("The log has no such entry.")
       return c.json(await entryAnswer(log, Number(text)), 200, FRESH)
     },
-    log_consistency: async c => c.json(await consistencyAnswer(log, c.req.url)),
+    log_consistency: async (c, { query }) => c.json(await consistencyAnswer(log, query())),
     trust: c => c.json(deps.trustDocument, 200, FRESH),
     trusted_root: c => c.json(deps.trustedRoot, 200, FRESH),
     service_key: c => c.body(deps.servicePublicKeyPem, 200, { ...FRESH, "Content-Type": "application/x-pem-file" }),

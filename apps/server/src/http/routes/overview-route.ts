@@ -1,5 +1,4 @@
 /** What happened lately, in figures: for administrators and auditors. docs/api.md, "The deployment". */
-import { overviewQuerySchema } from "@runseal/api/queries"
 import { parseStrictJson } from "@runseal/canonical"
 import { DEFAULT_DENY_RULE_ID } from "@runseal/core/vocabulary/decision-codes"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
@@ -14,15 +13,14 @@ import { countDenied, countOutcomesOverTime, logSizesAt, type StepCount } from "
 import { listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { callerOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readQuery } from "../query.ts"
 
 /** Policies whose rules are counted: the newest ones. */
 const POLICIES = 20
 
 export function overviewRoutes({ db, nowMs, signatureIds }: Deps): Handlers {
   return {
-    overview: async c => {
-      const { range = OVERVIEW_RANGE_DEFAULT } = readQuery(overviewQuerySchema, c.req.url)
+    overview: async (c, { query }) => {
+      const { range = OVERVIEW_RANGE_DEFAULT } = query()
       const { step_seconds, steps } = OVERVIEW_RANGES[range]
       const owners = callerOf(c).reads
       const at = nowMs()

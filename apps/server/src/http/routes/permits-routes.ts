@@ -14,7 +14,8 @@ import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { queueWork, readJsonBody, roomForAnswer } from "../json-body.ts"
-import { noSuchPermit, readPermitId, readPermitsQuery } from "../permit-query.ts"
+import { noSuchPermit, readPermitId } from "../permit-query.ts"
+import { asPage } from "../query.ts"
 import { askedPermit, readClosePermitBody, readOpenPermitBody } from "../request-bodies.ts"
 import { readablePage } from "./claim-routes.ts"
 import { executeAnswer } from "./execute-answer.ts"
@@ -30,8 +31,9 @@ export function permitRoutes(deps: Deps): Handlers {
   return {
     open_permit: c => open(c, deps),
     close_permit: c => close(c, deps),
-    permits: async c => {
-      const { state, page } = readPermitsQuery(c.req.url)
+    permits: async (c, { query }) => {
+      const { state, ...asked } = query()
+      const page = asPage(asked)
       const { total, rows } = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
         deps.reads.growing(async source => {
           const { permits, ...counted } = await listPermits(source, owner, state, some)

@@ -4,30 +4,26 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import {
   DRY_RUN_DEFAULT,
   type DryRunAnswer,
-  dryRunRequestSchema,
   type FoundPolicy,
   type LoadedPolicy,
-  loadPolicyRequestSchema,
   type PoliciesPage,
   type PolicyVersion,
 } from "@runseal/core/wire/policy-requests"
+import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Deps } from "../../deps.ts"
 import { notFound, unavailable } from "../../http-error.ts"
 import { findPolicy, listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
-import { readPolicies } from "../admin-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject } from "../json-body.ts"
-import { readPolicyBody } from "../request-bodies.ts"
 import { refuseNamed } from "./own-run.ts"
 
 /** For administrators, and for auditors who read all keys. */
 export function policyHistoryRoutes({ db }: Deps): Handlers {
   return {
-    list_policies: async c => {
+    list_policies: async (c, { query }) => {
       refuseNamed(c)
-      const { limit, before } = readPolicies(c.req.url)
+      const { limit = PAGE_LIMIT_DEFAULT, before } = query()
       // One more says whether there are more.
       const rows = await listPolicies(db, limit + 1, before)
       const shown = rows.slice(0, limit)
@@ -48,14 +44,14 @@ export function policyHistoryRoutes({ db }: Deps): Handlers {
 /** For admin keys. */
 export function policyRoutes({ policies, acts }: Deps): Handlers {
   return {
-    load_policy: async c => {
+    load_policy: async (c, { body }) => {
       adminKeyOf(c)
-      const { policy } = readPolicyBody(loadPolicyRequestSchema, await readJsonObject(c))
+      const { policy } = (await body()).request
       const { row, changed } = await policies.load(acts, policy, "api", whoOf(callerOf(c)))
       return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)
     },
-    try_policy: async c => {
-      const { policy, last = DRY_RUN_DEFAULT } = readPolicyBody(dryRunRequestSchema, await readJsonObject(c))
+    try_policy: async (c, { body }) => {
+      const { policy, last = DRY_RUN_DEFAULT } = (await body()).request
       const answer = await policies.dryRun(policy, last)
       if (answer === undefined) throw unavailable("Another dry run is under way. Try again.", "overloaded")
       return c.json(answer satisfies DryRunAnswer)

@@ -14,7 +14,6 @@ import {
 } from "../../store/tables/publications-table.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
-import { readPublicQuery } from "../bundle-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { roomForAnswer } from "../json-body.ts"
 import { noSuchRun, readRunId } from "../path-ids.ts"
@@ -70,8 +69,8 @@ export function publicBundleRoutes(deps: Deps): Handlers {
         "No bundle is served at this address. Its owner reads it from /runs/{id}/artifacts; a published run is read under its token.",
       )
     },
-    public_bundle: c => {
-      const addition = readPublicQuery(c.req.url)
+    public_bundle: (c, { query }) => {
+      const { with: addition } = query()
       return sendPublished(c, deps, sealed => shownBundle(deps, sealed, addition))
     },
   }

@@ -4,22 +4,19 @@
  */
 import { utf8Encode } from "@runseal/canonical"
 import type { RedeemPermitAnswer } from "@runseal/core/wire/permit-answers"
-import { redeemPermitRequestSchema } from "@runseal/core/wire/permit-requests"
-import type { Context } from "hono"
+import type { RedeemPermitRequest } from "@runseal/core/wire/permit-requests"
 import type { Deps } from "../../deps.ts"
 import { alreadyRedeemed, permitInvalid, permitNotOpen, unavailable } from "../../http-error.ts"
 import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject } from "../json-body.ts"
 import { noSuchPermit, readPermitId } from "../permit-query.ts"
-import { readBody } from "../request-bodies.ts"
 import { entityTag, sendFile } from "../served-file.ts"
 import { storedOpening } from "./permit-views.ts"
 
 /** For everybody, without a key. */
 export function redeemRoutes(deps: Deps): Handlers {
   return {
-    redeem_permit: async c => c.json(await redeem(c, deps)),
+    redeem_permit: async (c, { body }) => c.json(await redeem(deps, readPermitId(c.req.param("id")), body)),
     jwks: async c => {
       const bytes = new Uint8Array(utf8Encode(JSON.stringify(await deps.permits.jwks())))
       return sendFile(c, { type: "application/json", bytes, etag: entityTag(bytes) })
@@ -27,9 +24,12 @@ export function redeemRoutes(deps: Deps): Handlers {
   }
 }
 
-async function redeem(c: Context, { db, permits, rememberStored }: Deps): Promise<RedeemPermitAnswer> {
-  const permit_id = readPermitId(c.req.param("id"))
-  const { permit } = readBody(redeemPermitRequestSchema, await readJsonObject(c))
+async function redeem(
+  { db, permits, rememberStored }: Deps,
+  permit_id: string,
+  body: () => Promise<{ readonly request: RedeemPermitRequest }>,
+): Promise<RedeemPermitAnswer> {
+  const { permit } = (await body()).request
   const found = await findHeldPermit(db, permit_id)
   const opening = found && storedOpening(found)
   if (found === undefined || opening === undefined) {

@@ -1,11 +1,12 @@
 /** The audit report of a run. docs/api.md, "GET /runs/{id}/report.pdf". */
+import type { ReportQuery } from "@runseal/api/queries"
 import { isRefused } from "@runseal/core/vocabulary/outcomes"
+import { REPORT_FORMAT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { reportFileName } from "../../report/subject.ts"
 import { findPublicToken } from "../../store/tables/publications-table.ts"
 import type { RunRow } from "../../store/tables/runs-table.ts"
-import { readReportQuery } from "../bundle-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { publicBundlePath } from "./addresses.ts"
 import { seesRules } from "./explained.ts"
@@ -21,16 +22,16 @@ const TOO_MUCH =
 /** The report of one run. */
 export function reportOf(deps: Deps, find: RunOfPath): Handlers {
   return {
-    report: async c => {
-      const query = readReportQuery(c.req.url)
+    report: async (c, { query }) => {
+      const asked = query()
       const run = await find(c, deps)
-      return sendReport(c, deps, run, { ...query, caller: run.owner, seesRules: seesRules(c, deps) })
+      return sendReport(c, deps, run, { ...asked, caller: run.owner, seesRules: seesRules(c, deps) })
     },
   }
 }
 
 /** What a report is asked for with. */
-type Asked = ReturnType<typeof readReportQuery> & {
+type Asked = ReportQuery & {
   /** Id of the key whose reports at one time are bounded (0 = anonymous). */
   readonly caller: number
   /** Whether who reads it is shown what the policy says of a refusal. */
@@ -42,7 +43,7 @@ export async function sendReport(
   c: Context,
   deps: Deps,
   run: Pick<RunRow, "run_id" | "bundle" | "outcome_kind">,
-  { format, with: addition, caller, seesRules }: Asked,
+  { format = REPORT_FORMAT_DEFAULT, with: addition, caller, seesRules }: Asked,
 ): Promise<Response> {
   const { run_id } = run
   const bundle = await shownBundle(deps, run.bundle, addition)

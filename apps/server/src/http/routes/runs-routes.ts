@@ -3,16 +3,21 @@ import { canonicalize } from "@runseal/canonical"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import type { ArtifactKey, OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
-import { type RunsPage, serveReceiptAnchor } from "@runseal/core/wire/run-summaries"
+import {
+  BUNDLE_FORM_DEFAULT,
+  type BundleAddition,
+  type BundleForm,
+  type RunsPage,
+  serveReceiptAnchor,
+} from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import type { Source } from "../../store/driver/session.ts"
 import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
-import { readBundleQuery } from "../bundle-query.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
-import { type Page, readPage, readSearch } from "../query.ts"
+import { asPage, type Page, searchFilters } from "../query.ts"
 import { readablePage } from "./claim-routes.ts"
 import { explained } from "./explained.ts"
 import { ownRun, type RunOfPath } from "./own-run.ts"
@@ -39,10 +44,13 @@ async function sendPage(
 
 export function runRoutes(deps: Deps): Handlers {
   return {
-    runs: c => sendPage(c, deps, readPage(c.req.url), listRuns),
-    search_runs: c => {
-      const { filters, page } = readSearch(c.req.url)
-      return sendPage(c, deps, page, (source, owner, some) => searchRuns(source, owner, filters, some))
+    runs: (c, { query }) => sendPage(c, deps, asPage(query()), listRuns),
+    search_runs: (c, { query }) => {
+      const { limit, offset, ...asked } = query()
+      const filters = searchFilters(asked)
+      return sendPage(c, deps, asPage({ limit, offset }), (source, owner, some) =>
+        searchRuns(source, owner, filters, some),
+      )
     },
     run: async c => c.json(await runRecord(await ownRun(c, deps), record => explained(c, deps, record))),
     ...runParts(deps, ownRun),
@@ -58,9 +66,9 @@ export function runParts(deps: Deps, find: RunOfPath): Handlers {
   })
   return {
     verify_run: async c => c.json(selfCheck(await find(c, deps), new Date(deps.nowMs()).toISOString())),
-    artifacts: async c => {
-      const query = readBundleQuery(c.req.url)
-      return sendBundle(c, deps, await find(c, deps), query)
+    artifacts: async (c, { query }) => {
+      const { form = BUNDLE_FORM_DEFAULT, with: addition } = query()
+      return sendBundle(c, deps, await find(c, deps), form, addition)
     },
     ...Object.fromEntries(artifacts),
     ...reportOf(deps, find),
@@ -73,7 +81,8 @@ async function sendBundle(
   c: Context,
   deps: Pick<Deps, "showOutside" | "showWitnessed">,
   row: RunRow,
-  { form, with: addition }: ReturnType<typeof readBundleQuery>,
+  form: BundleForm,
+  addition: BundleAddition | undefined,
 ): Promise<Response> {
   const text = await shownBundle(deps, row.bundle, addition)
   return c.body(form === "full" ? canonicalize(storedBundle({ ...row, bundle: text })) : text, 200, {

@@ -1,5 +1,5 @@
 /** Opening, showing and closing the session of a person in a browser. docs/api.md, "Sessions". */
-import { type ClosedSession, openSessionRequestSchema, type SessionAnswer } from "@runseal/core/wire/session-requests"
+import type { ClosedSession, SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { secretHash } from "../access/api-key.ts"
@@ -8,8 +8,6 @@ import { type Caller, callerOf } from "../access/caller.ts"
 import { giveSessionToken, refusePlainHttp, sessionTokenOf, takeSessionToken } from "../access/session-cookie.ts"
 import type { BrowserSession } from "../access/sessions.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject } from "../json-body.ts"
-import { readBody } from "../request-bodies.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
@@ -33,9 +31,7 @@ const sessionAnswer = (
 })
 
 /** Opens the session of a key; in open mode there is none to open. @throws HttpError 401 for a text that is no valid key */
-async function openSession(c: Context, deps: Deps): Promise<SessionAnswer> {
-  refusePlainHttp(c, deps)
-  const { key } = readBody(openSessionRequestSchema, await readJsonObject(c))
+async function openSession(c: Context, deps: Deps, key: string): Promise<SessionAnswer> {
   const admission = await deps.keys.admit(key)
   if (admission === "nobody") throw unauthorized()
   const { caller } = admission
@@ -49,7 +45,10 @@ async function openSession(c: Context, deps: Deps): Promise<SessionAnswer> {
 
 export function sessionRoutes(deps: Deps): Handlers {
   return {
-    open_session: async c => c.json(await openSession(c, deps), 201),
+    open_session: async (c, { body }) => {
+      refusePlainHttp(c, deps)
+      return c.json(await openSession(c, deps, (await body()).request.key), 201)
+    },
     show_session: c => c.json(sessionAnswer(callerOf(c), c.get("session"))),
     close_session: async c => {
       const token = sessionTokenOf(c, deps)

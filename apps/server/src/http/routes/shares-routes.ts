@@ -1,11 +1,11 @@
 /** Sharing a record for some days: links, and what is read under them. docs/api.md, "Shared records". */
 import { randomBytes } from "node:crypto"
+import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import {
   type MadeShare,
   type RevokedShare,
   SHARE_SECONDS_DEFAULT,
   type SharesPage,
-  shareRequestSchema,
 } from "@runseal/core/wire/share-messages"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
@@ -22,12 +22,10 @@ import { secretHash } from "../access/api-key.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { type Caller, callerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
-import { nextOf, readShares } from "../admin-query.ts"
-import { readPublicQuery, readReportQuery } from "../bundle-query.ts"
+import { nextOf } from "../admin-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { readJsonObject, roomForAnswer } from "../json-body.ts"
+import { roomForAnswer } from "../json-body.ts"
 import { noSuchRun, readId } from "../path-ids.ts"
-import { readBody } from "../request-bodies.ts"
 import { serviceUrl } from "./addresses.ts"
 import { ownersOf } from "./admin-runs-routes.ts"
 import { anyRun } from "./own-run.ts"
@@ -57,10 +55,10 @@ function sharingKey(c: Context): Caller {
 export function shareRoutes(deps: Deps): Handlers {
   const actOf = (c: Context): ShareAct => ({ at: deps.nowMs(), who: whoOf(callerOf(c)), once: onceOf(c) })
   return {
-    share_run: async c => {
+    share_run: async (c, { body }) => {
       const { api_key_id: made_by } = sharingKey(c)
       const { run_id } = await anyRun(c, deps)
-      const request = readBody(shareRequestSchema, await readJsonObject(c))
+      const { request } = await body()
       const act = actOf(c)
       const expires_at = act.at + (request.expires_in_seconds ?? SHARE_SECONDS_DEFAULT) * 1000
       const token = randomBytes(TOKEN_BYTES).toString("hex")
@@ -69,8 +67,8 @@ export function shareRoutes(deps: Deps): Handlers {
       const url = `${serviceUrl(c, deps)}/shared/${token}`
       return c.json({ ok: true, share_id, run_id, token, url, expires_at: clock(expires_at) } satisfies MadeShare, 201)
     },
-    shares: async c => {
-      const { limit, before, key, run } = readShares(c.req.url)
+    shares: async (c, { query }) => {
+      const { limit = PAGE_LIMIT_DEFAULT, before, key, run } = query()
       const page = { at: deps.nowMs(), limit, before, ...(run === undefined ? {} : { run_id: run }) }
       const rows = await listShares(deps.db, ownersOf(c, key), page)
       const shares = rows.map(({ owner, made_at, expires_at, ...row }) => ({
@@ -118,16 +116,16 @@ export function sharedRecordRoutes(deps: Deps): Handlers {
     return found
   }
   return {
-    shared_bundle: async c => {
-      const addition = readPublicQuery(c.req.url)
+    shared_bundle: async (c, { query }) => {
+      const { with: addition } = query()
       const { bundle } = await shared(c)
       return c.body(await shownBundle(deps, bundle, addition), 200, { "Content-Type": "application/json" })
     },
-    shared_report: async c => {
-      const query = readReportQuery(c.req.url)
+    shared_report: async (c, { query }) => {
+      const asked = query()
       const run = await shared(c)
       // All who have links of one key have the room of one caller. A link is not of who made the run: it shows what the record says.
-      return sendReport(c, deps, run, { ...query, caller: run.made_by, seesRules: false })
+      return sendReport(c, deps, run, { ...asked, caller: run.made_by, seesRules: false })
     },
   }
 }
