@@ -1,4 +1,7 @@
 /** Puts the parts together: database, keys, log, policy, reviewer, pipeline, sealer. */
+
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import { spkiToPem } from "@runseal/log/keys/spki"
@@ -47,7 +50,6 @@ import { attestationDraft } from "./sealing/seal-attestation.ts"
 import { createRunStatements } from "./sealing/seal-run-statement.ts"
 import { openSealer, type Sealer } from "./sealing/sealer.ts"
 import { readyWithSigner } from "./sealing/signer-ready.ts"
-import { sourceRevision } from "./source-revision.ts"
 import type { Database } from "./store/driver/database.ts"
 import { createBudgetLedger } from "./store/tables/budget-ledger.ts"
 import { openShownHead } from "./store/tables/shown-head.ts"
@@ -283,4 +285,43 @@ async function bootOver(parts: OverHeads): Promise<Service> {
 async function closeAll(stop: AbortController, parts: readonly { readonly close: () => unknown }[]): Promise<void> {
   stop.abort()
   for (const part of parts) await part.close()
+}
+
+// The commit that the running code was made from, which is sealed in every record.
+
+const GIT_TIMEOUT_MS = 2000
+const REVISION = /^[0-9a-f]{40}$/
+
+/** The file of a package, which says `unknown` where it was made of no clean commit. A checkout has none. */
+const PACKED = new URL("./source-revision.txt", import.meta.url)
+
+/** 40 hex digits from RUNSEAL_SOURCE_REVISION, else from the package or from git; "unknown" when none has it. */
+function sourceRevision(): string {
+  const revision = process.env.RUNSEAL_SOURCE_REVISION
+  if (revision !== undefined && REVISION.test(revision)) return revision
+  const text = fromPackage() ?? fromGit()
+  return REVISION.test(text) ? text : "unknown"
+}
+
+/** Undefined in a checkout. A package does not ask git: it may be installed inside the repository of another project. */
+function fromPackage(): string | undefined {
+  try {
+    return readFileSync(PACKED, "utf8").trim()
+  } catch {
+    return undefined
+  }
+}
+
+function fromGit(): string {
+  try {
+    return execFileSync("git", ["rev-parse", "HEAD"], {
+      cwd: import.meta.dirname,
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: GIT_TIMEOUT_MS,
+    })
+      .toString()
+      .trim()
+  } catch {
+    return ""
+  }
 }

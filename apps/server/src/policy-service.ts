@@ -3,20 +3,19 @@
  * same one. Decision 0186.
  */
 import { isDeepStrictEqual } from "node:util"
-import { canonicalize, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import { canonicalize, digest, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { causeOf, type Explanation, explainReceipt } from "@runseal/core/artifacts/explanation"
 import type { Receipts } from "@runseal/core/artifacts/sealed-artifacts"
-import type { SealedSections } from "@runseal/core/artifacts/sealed-sections"
+import type { PolicyEvaluationSection, SealedSections } from "@runseal/core/artifacts/sealed-sections"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { DryRunAnswer } from "@runseal/core/wire/policy-requests"
 import { explainRule } from "@runseal/policy/explain-rule"
-import { type CompiledPolicy, loadPolicy } from "@runseal/policy/load-policy"
-import { BUILT_IN_POLICY, PolicyError } from "@runseal/policy/policy-document"
+import { type CompiledPolicy, compilePolicy, loadPolicy, policyPreimage } from "@runseal/policy/load-policy"
+import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
 import { badRequest, HttpError } from "./http-error.ts"
 import { StartupError } from "./options/startup-error.ts"
-import { type PolicyOfEvaluation, policiesOfBefore } from "./policies-of-before.ts"
 import { signatureName } from "./policy/signature-name.ts"
 import { dryRun } from "./policy-dry-run.ts"
 import type { Database } from "./store/driver/database.ts"
@@ -24,6 +23,7 @@ import { StoreError } from "./store/driver/store-errors.ts"
 import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
 import {
   addPolicy,
+  documentOf,
   type LoadedVersion,
   nameVersion,
   newestPolicy,
@@ -232,4 +232,42 @@ async function ruleMembers(policyOf: PolicyOfEvaluation, sections: SealedSection
   if (evaluation === undefined) return {}
   const policy = await policyOf(evaluation)
   return policy.policy_hash === evaluation.policy_hash ? explainRule(sections, policy) : {}
+}
+
+// Policies that were in force: a close is decided by that of its opening, so that no load makes a refusal of an act that was done.
+
+/** Policies of before that are ready: as many as the engine has names for. */
+const COMPILED_MAX = 8
+
+/** The policy of an evaluation; the one in force where the database does not have its document any more, or this release does not load it. */
+type PolicyOfEvaluation = (evaluation: PolicyEvaluationSection) => Promise<CompiledPolicy>
+
+function policiesOfBefore(db: Pick<Database, "read">, inForce: () => CompiledPolicy): PolicyOfEvaluation {
+  const compiled = new Map<string, CompiledPolicy>()
+  return async evaluation => {
+    const { policy_hash } = evaluation
+    const now = inForce()
+    const known = now.policy_hash === policy_hash ? now : compiled.get(policy_hash)
+    if (known !== undefined) return known
+    const text = await documentOf(db, policy_hash)
+    const before = text === undefined ? undefined : policyOf(text, evaluation)
+    if (before === undefined) return now
+    const [oldest] = compiled.size < COMPILED_MAX ? [] : compiled.keys()
+    if (oldest !== undefined) compiled.delete(oldest)
+    compiled.set(policy_hash, before)
+    return before
+  }
+}
+
+/** Undefined for a document that is not the one of the evaluation, or that this release does not load. */
+function policyOf(text: string, evaluation: PolicyEvaluationSection): CompiledPolicy | undefined {
+  const { policy_hash, signature_scan, engine_version } = evaluation
+  try {
+    const document = parsePolicyDocument(parseStrictJson(text))
+    if (digest(policyPreimage(document, signature_scan, engine_version)) !== policy_hash) return undefined
+    return { ...compilePolicy(document, signature_scan), policy_hash }
+  } catch (error) {
+    if (error instanceof PolicyError) return undefined
+    throw error
+  }
 }

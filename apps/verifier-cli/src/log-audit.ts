@@ -14,7 +14,6 @@ import { type Checkpoint, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { isWitnessKey, type NoteKey } from "@runseal/log/notes/signed-note"
 import { verifyNote } from "@runseal/log/notes/verified-note"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { inOrder } from "./in-order.ts"
 import { InputError, MissingInput } from "./input-error.ts"
 import { AuditFailure } from "./log-failure.ts"
 import { checkGenesis, checkKeys, checkpointKeyIds, type DeclaredKeys, entryOf, readDeclaredKeys } from "./log-keys.ts"
@@ -378,4 +377,26 @@ function changedPast(one: SeenCheckpoint, found?: Uint8Array): AuditFailure {
     `The log was forked or its past changed: its first ${size} entries had the root ${encodeBase64(root)} when it was seen at ${one.seen_at}, ${now}.`,
     one,
   )
+}
+
+// The results of `read` for `first` up to, not including, `end`, in that order, with at most `ahead` reads pending. A rejection reaches
+// the consumer in the same order.
+
+async function* inOrder<T>(
+  first: number,
+  end: number,
+  ahead: number,
+  read: (at: number) => Promise<T>,
+): AsyncGenerator<T> {
+  const pending: Promise<T>[] = []
+  for (let next = first; next < end || pending.length > 0; ) {
+    for (; next < end && pending.length < ahead; next++) {
+      const reading = read(next)
+      // After an earlier read has failed, no consumer waits for this one: its rejection must not end the process.
+      reading.catch(() => undefined)
+      pending.push(reading)
+    }
+    const reading = pending.shift()
+    if (reading !== undefined) yield await reading
+  }
 }

@@ -1,10 +1,13 @@
+import { encode } from "uqr"
 import type { CalloutBlock, Line } from "../block.ts"
+import { wellFormed } from "../fonts/utf16.ts"
 import type { Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
-import { addNode } from "../tags/structure.ts"
+import { at, colour, marked, number, type Pen, paint } from "../page/pen.ts"
+import { INK, PAGE, type Style } from "../page/style.ts"
+import { addNode, type StructureNode } from "../tags/structure.ts"
 import type { Place } from "./bookmark-place.ts"
 import { framed, ground, type Panel, panelIn, panelSpace, textIn } from "./panel.ts"
-import { qrCode } from "./qr.ts"
 
 /** Between a panel and the code beside it: at least the quiet zone of four modules that a code needs (ISO/IEC 18004, 6.3.8). */
 const CODE_GUTTER = 16
@@ -62,4 +65,48 @@ function besides(strips: readonly Strip[], size: number, drawBeside: Strip["draw
     ...rest,
     ...(left > 0 ? [{ height: left, gap: 0, keepWithNext: false, draw: () => undefined }] : []),
   ]
+}
+
+/** What a code of the highest version holds at error correction M (ISO/IEC 18004, table 7), in bytes. */
+const QR_MAX_BYTES = 2331
+
+type QrCode = {
+  /** Length of its side, in points. */
+  readonly size: number
+  readonly draw: (pen: Pen, figure: StructureNode, x: number, top: number) => void
+}
+
+/** The code that holds the text; undefined when no code can. */
+function qrCode(content: string, { code: size }: Style): QrCode | undefined {
+  const text = wellFormed(content)
+  if (Buffer.byteLength(text) > QR_MAX_BYTES) return undefined
+  const { data, size: modules } = encode(text, { ecc: "M", border: 0 })
+  return {
+    size,
+    draw: (pen, figure, x, top) => {
+      figure.box = [x, PAGE.height - top - size, x + size, PAGE.height - top]
+      marked(pen, figure, () => drawModules(pen, data, size / modules, [x, top]))
+    },
+  }
+}
+
+/** Dark modules as one path, neighbours in a row as one rectangle. */
+function drawModules(
+  pen: Pen,
+  rows: readonly (readonly boolean[])[],
+  module: number,
+  [x, top]: readonly [number, number],
+): void {
+  const rectangles: string[] = []
+  for (const [row, cells] of rows.entries()) {
+    for (let start = 0; start < cells.length; start++) {
+      if (!cells[start]) continue
+      let end = start + 1
+      while (cells[end]) end++
+      const corner = at(x + start * module, top + (row + 1) * module)
+      rectangles.push(`${corner} ${number((end - start) * module)} ${number(module)} re`)
+      start = end
+    }
+  }
+  paint(pen, `${colour(INK.plain)} rg ${rectangles.join(" ")} f`)
 }

@@ -17,8 +17,6 @@ import type { StructureNode } from "../tags/structure.ts"
 import { writeStructure } from "../tags/structure-objects.ts"
 import { readable } from "../text/visible.ts"
 import { checkSum } from "./check-sum.node.ts"
-import { colourProfile } from "./colour-profile.ts"
-import { pdfDate, writeInformation, writeMetadata } from "./xmp-metadata.ts"
 
 /** Everything drawn, before it is a file. */
 export type Drawn = {
@@ -224,4 +222,163 @@ function writeSignatureField(context: PDFContext, page: PDFRef | undefined, valu
       V: value,
     }),
   )
+}
+
+// Numbers of a profile: signed, 16 bits before and after the point.
+
+const FIXED = 65_536
+const CURVE_POINTS = 1024
+
+type Vector = readonly [number, number, number]
+
+/** The primaries of IEC 61966-2-1 (sRGB) and the white of ICC's connection space, adapted to D50. */
+const D50: Vector = [0.9642, 1, 0.8249]
+const RED: Vector = [0.43607, 0.22249, 0.01392]
+const GREEN: Vector = [0.38515, 0.71687, 0.09708]
+const BLUE: Vector = [0.14307, 0.06061, 0.7141]
+
+/** An ICC profile (ICC.1:2001-04) that says what the report's red, green and blue are: sRGB. */
+function colourProfile(): Uint8Array {
+  const curve = toneCurve()
+  const tags: (readonly [string, Uint8Array])[] = [
+    ["desc", description("sRGB IEC61966-2.1")],
+    ["cprt", tagged("text", new TextEncoder().encode("No copyright, use freely\0"))],
+    ["wtpt", vector(D50)],
+    ["rXYZ", vector(RED)],
+    ["gXYZ", vector(GREEN)],
+    ["bXYZ", vector(BLUE)],
+    ["rTRC", curve],
+    ["gTRC", curve],
+    ["bTRC", curve],
+  ]
+  const start = 128 + 4 + tags.length * 12
+  const distinct = [...new Set(tags.map(([, body]) => body))]
+  const offsets = new Map<Uint8Array, number>()
+  let length = start
+  for (const body of distinct) {
+    offsets.set(body, length)
+    length += (body.length + 3) & ~3
+  }
+  const profile = new Uint8Array(length)
+  const data = new DataView(profile.buffer)
+  writeHeader(profile, data, length)
+  data.setUint32(128, tags.length)
+  for (const [index, [name, body]] of tags.entries()) {
+    ascii(profile, 132 + index * 12, name)
+    data.setUint32(136 + index * 12, offsets.get(body) ?? 0)
+    data.setUint32(140 + index * 12, body.length)
+  }
+  for (const [body, offset] of offsets) profile.set(body, offset)
+  return profile
+}
+
+function writeHeader(profile: Uint8Array, data: DataView, length: number): void {
+  data.setUint32(0, length)
+  data.setUint32(8, 0x02100000)
+  ascii(profile, 12, "mntrRGB XYZ ")
+  for (const [index, part] of [1999, 6, 3].entries()) data.setUint16(24 + index * 2, part)
+  ascii(profile, 36, "acsp")
+  for (const [index, part] of D50.entries()) data.setInt32(68 + index * 4, Math.round(part * FIXED))
+}
+
+function ascii(bytes: Uint8Array, at: number, text: string): void {
+  bytes.set(new TextEncoder().encode(text), at)
+}
+
+function tagged(type: string, body: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(8 + body.length)
+  ascii(bytes, 0, type)
+  bytes.set(body, 8)
+  return bytes
+}
+
+function vector(value: Vector): Uint8Array {
+  const data = new DataView(new ArrayBuffer(12))
+  for (const [index, part] of value.entries()) data.setInt32(index * 4, Math.round(part * FIXED))
+  return tagged("XYZ ", new Uint8Array(data.buffer))
+}
+
+/** textDescriptionType: the text in ASCII, and empty Unicode and Macintosh forms of it. */
+function description(text: string): Uint8Array {
+  const body = new Uint8Array(4 + text.length + 1 + 4 + 4 + 2 + 1 + 67)
+  new DataView(body.buffer).setUint32(0, text.length + 1)
+  ascii(body, 4, text)
+  return tagged("desc", body)
+}
+
+function toneCurve(): Uint8Array {
+  const data = new DataView(new ArrayBuffer(4 + CURVE_POINTS * 2))
+  data.setUint32(0, CURVE_POINTS)
+  for (let index = 0; index < CURVE_POINTS; index++) {
+    const value = index / (CURVE_POINTS - 1)
+    const linear = value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
+    data.setUint16(4 + index * 2, Math.round(linear * 65_535))
+  }
+  return tagged("curv", new Uint8Array(data.buffer))
+}
+
+/** ISO 19005-3: associated files allowed, all text mapped to Unicode. */
+const PDFA_PART = 3
+const PDFA_CONFORMANCE = "U"
+
+/** A date of a PDF (ISO 32000-1, 7.9.4), to the second, UTC. */
+function pdfDate(date: string): string {
+  return `D:${wholeSecond(date).replace(/[-:TZ]/g, "")}Z`
+}
+
+function wholeSecond(date: string): string {
+  return `${new Date(date).toISOString().slice(0, 19)}Z`
+}
+
+/** The document information dictionary; the same facts as in XMP. */
+function writeInformation(context: PDFContext, report: Report): PDFRef {
+  const date = PDFString.of(pdfDate(report.date))
+  const creator = PDFHexString.fromText(readable(report.creator))
+  return context.register(
+    context.obj({
+      Title: PDFHexString.fromText(readable(report.title)),
+      Subject: PDFHexString.fromText(readable(report.subject)),
+      Creator: creator,
+      Producer: creator,
+      CreationDate: date,
+      ModDate: date,
+    }),
+  )
+}
+
+/** XMP (ISO 16684-1), uncompressed so that tools find it without reading PDF. */
+function writeMetadata(context: PDFContext, report: Report): PDFRef {
+  const bytes = new TextEncoder().encode(xmp(report))
+  return context.register(context.stream(bytes, { Type: "Metadata", Subtype: "XML" }))
+}
+
+function xmp(report: Report): string {
+  const date = wholeSecond(report.date)
+  const title = escaped(report.title)
+  const creator = escaped(report.creator)
+  return `<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/">
+ <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+  <rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmlns:pdf="http://ns.adobe.com/pdf/1.3/" xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/">
+   <pdfaid:part>${PDFA_PART}</pdfaid:part>
+   <pdfaid:conformance>${PDFA_CONFORMANCE}</pdfaid:conformance>
+   <dc:format>application/pdf</dc:format>
+   <dc:title><rdf:Alt><rdf:li xml:lang="x-default">${title}</rdf:li></rdf:Alt></dc:title>
+   <dc:description><rdf:Alt><rdf:li xml:lang="x-default">${escaped(report.subject)}</rdf:li></rdf:Alt></dc:description>
+   <dc:language><rdf:Bag><rdf:li>${escaped(report.language)}</rdf:li></rdf:Bag></dc:language>
+   <xmp:CreatorTool>${creator}</xmp:CreatorTool>
+   <xmp:CreateDate>${date}</xmp:CreateDate>
+   <xmp:ModifyDate>${date}</xmp:ModifyDate>
+   <xmp:MetadataDate>${date}</xmp:MetadataDate>
+   <pdf:Producer>${creator}</pdf:Producer>
+  </rdf:Description>
+ </rdf:RDF>
+</x:xmpmeta>
+<?xpacket end="r"?>`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }
+
+function escaped(text: string): string {
+  return readable(text).replace(/[&<>"]/g, sign => ENTITIES[sign] ?? "")
 }

@@ -8,12 +8,11 @@ import type { Delivery } from "@runseal/core/wire/delivery-messages"
 import { REQUEST_ID_HEADER } from "@runseal/core/wire/error-codes"
 import { OUTSIDE_FAULTS, type OutsideStanding } from "@runseal/core/wire/log-answers"
 import { errorAnswer } from "@runseal/core/wire/service-answers"
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client"
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import { HttpError, helpLink } from "../../http-error.ts"
 import type { Config } from "../../options/config.ts"
 import type { Counters, Readiness } from "../../telemetry.ts"
 import { type Listening, listen } from "../listen.ts"
-import { metricsOf } from "./metric-makers.ts"
 
 /** Seconds from a single commit on a quick disk to the deadline of most callers. */
 const SEALING_BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
@@ -294,4 +293,28 @@ function countOwnSpans(registry: Registry): Pick<Counters, "ownSpans"> {
   )
   for (const fate of ["exported", "failed", "dropped"]) ownSpans.inc({ fate }, 0)
   return { ownSpans: (fate, spans) => ownSpans.inc({ fate }, spans) }
+}
+
+/** Makers of the metrics of a registry. */
+const metricsOf = (registry: Registry) => {
+  const registers = [registry]
+  return {
+    counter: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    histogram: (name: string, help: string, buckets: number[]) => new Histogram({ name, help, buckets, registers }),
+    gauge: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Gauge({ name, help, labelNames, registers }),
+    /** @param read called for each exposition; a rejection leaves the last value */
+    readGauge: (name: string, help: string, read: () => Promise<number | undefined>): void => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers,
+        collect: async () => {
+          const value = await read().catch(() => undefined)
+          if (value !== undefined) gauge.set(value)
+        },
+      })
+    },
+  }
 }
