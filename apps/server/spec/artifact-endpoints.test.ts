@@ -1,8 +1,8 @@
 /** docs/api.md, "Sealed artifacts" and "GET /runs/{id}/artifacts". */
 
-import { isUnreadable, verifyText } from "@runseal/core/verify/document"
-import { parseTrust } from "@runseal/log/trust/trust-document"
 import { describe, expect, test } from "vitest"
+import { verdictOn } from "../../../libs/core/test/fixtures/judged.ts"
+import { trustOf } from "./harness/auditor.ts"
 import { expectRefused, keysOf, objectAt, textAt } from "./harness/read-answer.ts"
 import { CASES, STATE_OF, standingSevenStates } from "./harness/seven-states.ts"
 import { readStoredBundle } from "./harness/stored-bundle.ts"
@@ -22,12 +22,7 @@ const served = matrix.filter(({ name, state }) => STATE_OF[name] === state)
 const missing = matrix.filter(({ name, state }) => STATE_OF[name] !== state)
 const receipts = served.filter(({ state }) => state !== "ok")
 
-const verdictOf = async (text: string): Promise<string> => {
-  const trust = parseTrust((await service().get("/.well-known/runseal-trust.json")).body)
-  if ("problem" in trust) throw new Error(trust.problem)
-  const report = verifyText(text, [trust])
-  return isUnreadable(report) ? report.unreadable : report.verdict
-}
+const verdictOf = async (text: string): Promise<string> => verdictOn(text, [await trustOf(service())])
 
 test.each(served)("GET …/$path serves the artifact of $name as it was answered", async ({ path, key, name }) => {
   const { status, body } = await service().get(`/runs/${runId(name)}/${path}`)

@@ -2,9 +2,9 @@
 import type { JsonObject } from "@runseal/canonical"
 import { verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
-import { parseTrust } from "@runseal/log/trust/trust-document"
 import { beforeAll, describe, expect, test } from "vitest"
 import { closed, openedId } from "./harness/asked-permits.ts"
+import { trustOf } from "./harness/auditor.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { listAt, numberAt, objectAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
@@ -252,8 +252,7 @@ test("a run whose act failed says so wherever it is shown, and is not green", as
 })
 
 test("the documents of a permit are loaded each by itself, and verify", async () => {
-  const trust = parseTrust((await service().get("/.well-known/runseal-trust.json")).body)
-  if ("problem" in trust) throw new Error(trust.problem)
+  const trust = await trustOf(service())
   const open = await openedId(customer)
   expect(verifyText(await pageOf(`/console/permits/${open}/opening.json`), [trust])).toMatchObject({
     verdict: VERDICTS.opening,

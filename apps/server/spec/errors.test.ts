@@ -193,13 +193,6 @@ describe("a method that an endpoint does not have", () => {
     expect(response.headers.get("allow")).toBe(allow)
     expectRefused({ status: response.status, headers: response.headers, ...(await read(response)) }, 405)
   })
-
-  test("is told without a key only where the endpoint needs none", async () => {
-    expect((await locked().request("/health", { method: "POST" })).status).toBe(405)
-    expect((await locked().request("/runs", { method: "POST" })).status).toBe(401)
-    expectRefused(await customer.post("/runs", {}), 405)
-    expectRefused(await customer.post("/admin/keys/1", {}), 403)
-  })
 })
 
 describe("a parameter that is refused", () => {

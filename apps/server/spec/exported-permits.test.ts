@@ -1,10 +1,11 @@
 /** Exports of chains with permits: what their statements count, and the openings that they carry from before their range. */
-import { type JsonObject, utf8Encode } from "@runseal/canonical"
-import { COMPLETENESS_VERDICTS, type Completeness, foldExport } from "@runseal/core/verify/completeness"
-import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { JsonObject } from "@runseal/canonical"
+import { COMPLETENESS_VERDICTS, type Completeness } from "@runseal/core/verify/completeness"
 import { beforeAll, expect, test } from "vitest"
+import { exportReport } from "../../../libs/core/test/fixtures/judged.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { opened } from "./harness/asked-permits.ts"
+import { trustOf } from "./harness/auditor.ts"
 import { type Answer, objectAt, textAt } from "./harness/read-answer.ts"
 import { request, spending } from "./harness/sample-requests.ts"
 import { standingService, type TestService } from "./harness/test-service.ts"
@@ -37,15 +38,8 @@ async function exported(service: TestService, query = ""): Promise<readonly stri
   return (await response.text()).slice(0, -1).split("\n")
 }
 
-async function judged(service: TestService, lines: readonly string[]): Promise<Completeness> {
-  const trust = parseTrust((await service.get("/.well-known/runseal-trust.json")).body)
-  if ("problem" in trust) throw new Error(trust.problem)
-  const fold = foldExport([trust])
-  for (const [at, line] of lines.entries()) fold.take(at + 1, utf8Encode(line))
-  const found = fold.end()
-  if ("unreadable" in found) throw new Error(found.unreadable)
-  return found
-}
+const judged = async (service: TestService, lines: readonly string[]): Promise<Completeness> =>
+  exportReport(lines, [await trustOf(service)])
 
 const kindsOf = (lines: readonly string[]): readonly string[] => lines.map(line => textAt(JSON.parse(line), "kind"))
 const leafOf = (lines: readonly string[]): JsonObject => objectAt(JSON.parse(lines[0] ?? ""), "leaf")

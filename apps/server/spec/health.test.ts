@@ -49,8 +49,3 @@ test("answers are not cached, not sniffed and run no script", async () => {
     expect(headers.get("content-type")).toMatch(/^application\/json/)
   }
 })
-
-test("in open mode a key header changes nothing", async () => {
-  const response = await service().request("/runs", { headers: { "X-Service-Key": "whatever" } })
-  expect(response.status).toBe(200)
-})

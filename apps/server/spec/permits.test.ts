@@ -2,12 +2,12 @@
 
 import type { JsonObject } from "@runseal/canonical"
 import { parseStrictJson } from "@runseal/canonical"
-import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
-import { parseTrust } from "@runseal/log/trust/trust-document"
 import { verifyPermit } from "@runseal/permit"
 import { describe, expect, test } from "vitest"
+import { verdictOn } from "../../../libs/core/test/fixtures/judged.ts"
 import { eachDatabase } from "./database/databases.ts"
 import { AUDIENCE, asking, closed, costing, done, opened, openedId, permitAt } from "./harness/asked-permits.ts"
+import { trustOf } from "./harness/auditor.ts"
 import { isReplay, newKey, sendKeyed } from "./harness/keyed.ts"
 import { type Answer, expectRefused, keysOf, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { CANARY, refusal } from "./harness/refusal.ts"
@@ -15,12 +15,8 @@ import { EICAR, PROGRAM_ID, ROUTE_ID, request } from "./harness/sample-requests.
 import { standingService, type TestService } from "./harness/test-service.ts"
 
 const MINUTE = 60_000
-const verdictOf = async (service: TestService, document: JsonObject): Promise<string> => {
-  const trust = parseTrust((await service.get("/.well-known/runseal-trust.json")).body)
-  if ("problem" in trust) throw new Error(trust.problem)
-  const report = verifyDocument(document, [trust])
-  return isUnreadable(report) ? report.unreadable : report.verdict
-}
+const verdictOf = async (service: TestService, document: JsonObject): Promise<string> =>
+  verdictOn(document, [await trustOf(service)])
 const bundleOf = async (service: TestService, answer: Answer): Promise<JsonObject> =>
   (await service.get(`/runs/${numberAt(answer.body, "run_id")}/artifacts`)).body
 const closing = (service: TestService, id: string, body: JsonObject): Promise<Answer> =>

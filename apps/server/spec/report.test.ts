@@ -4,6 +4,7 @@ import { isUnreadable } from "@runseal/core/verify/document"
 import type { Report } from "@runseal/core/verify/report"
 import { REPORT_FORMATS } from "@runseal/core/wire/run-summaries"
 import { describe, expect, test } from "vitest"
+import { readable } from "../../../libs/core/test/fixtures/judged.ts"
 import { REPORTS_PER_CALLER_MAX } from "../src/report/renderer.ts"
 import { ADMIN, caller, holderOf } from "./harness/key-holders.ts"
 import { expectRefused, readAnswer } from "./harness/read-answer.ts"
@@ -14,11 +15,8 @@ import { verifyWithCli } from "./harness/verifier.ts"
 
 const COMPLETE = "VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED"
 
-function judgedBy({ deps }: Pick<TestService, "deps">, pdf: Uint8Array): Report {
-  const { report } = verifyReportPdf(pdf, [deps.trust])
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const judgedBy = ({ deps }: Pick<TestService, "deps">, pdf: Uint8Array): Report =>
+  readable(verifyReportPdf(pdf, [deps.trust]).report)
 
 const matrix = CASES.flatMap(name => REPORT_FORMATS.map(format => ({ name, format })))
 

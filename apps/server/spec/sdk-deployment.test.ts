@@ -4,7 +4,6 @@ import {
   type Client,
   ConflictError,
   createClient,
-  ForbiddenError,
   InvalidArgumentError,
   isUnreadable,
   NotFoundError,
@@ -223,34 +222,6 @@ describe("an auditor of one key", () => {
     await expect(auditor.ofAnyKey.bundle(4)).rejects.toBeInstanceOf(NotFoundError)
     await expect(all(auditor.exportRunsOf(1))).rejects.toBeInstanceOf(NotFoundError)
   })
-
-  test("does nothing, and reads no admin events", async () => {
-    const calls = [
-      auditor.execute(RUN),
-      auditor.adminEvents(),
-      auditor.adminEvent(1),
-      auditor.publish(ran),
-      auditor.events(),
-    ]
-    for (const call of calls) await expect(call).rejects.toBeInstanceOf(ForbiddenError)
-  })
-})
-
-test("a customer is refused all of it", async () => {
-  const { ofAnyKey } = customer
-  const calls = [
-    ...[customer.allRuns(), customer.allPermits(), customer.published(), customer.usage(), customer.policy()],
-    ...[
-      customer.adminEvents(),
-      customer.events(),
-      customer.deliveries(),
-      ofAnyKey.bundle(ran),
-      ofAnyKey.permit(permitId),
-    ],
-    all(customer.exportRunsOf(customerId)),
-    all(customer.exportAdminEvents()),
-  ]
-  for (const call of calls) await expect(call).rejects.toBeInstanceOf(ForbiddenError)
 })
 
 describe("what takes an Idempotency-Key", () => {

@@ -2,6 +2,7 @@ import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { Report } from "@runseal/core/verify/report"
 import { expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { reportOn } from "../../../libs/core/test/fixtures/judged.ts"
 import { readExpectations } from "../src/expected-facts.ts"
 import { InputError } from "../src/input-error.ts"
 
@@ -9,11 +10,7 @@ const deployment = makeDeployment()
 const { bundle } = sealRun(deployment, { outcome: "ok" })
 const clock = Date.parse(bundle.run.created_at)
 
-function reportOf(): Report {
-  const report = verifyText(JSON.stringify(bundle), [deployment.trust])
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const reportOf = (): Report => reportOn(bundle, [deployment.trust])
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000

@@ -9,6 +9,7 @@ import { type Completeness, foldExport, PROBLEMS_MAX } from "../src/verify/compl
 import { verifyText } from "../src/verify/document.ts"
 import { GAPS_MAX, ordinalGaps } from "../src/verify/export-documents.ts"
 import { makeDeployment, sealBatch, sealRun } from "./fixtures/deployment.ts"
+import { exportReport } from "./fixtures/judged.ts"
 import { exportText, placeOf, stateExport } from "./fixtures/sample-exports.ts"
 
 const a = makeDeployment()
@@ -33,14 +34,11 @@ const nameOf = (bundle: Bundle): string => `record ${placeOf(bundle).tenant_ordi
 
 type Piece = ExportStatement | Bundle | string
 
-function complete(pieces: readonly Piece[], trusts: readonly TrustedKeys[] = [a.trust]): Completeness {
-  const fold = foldExport(trusts)
-  const lines = pieces.flatMap(piece => (typeof piece === "string" ? piece : exportText(piece)).trimEnd().split("\n"))
-  for (const [at, line] of lines.entries()) fold.take(at + 1, utf8Encode(line))
-  const found = fold.end()
-  if ("unreadable" in found) throw new Error(found.unreadable)
-  return found
-}
+const complete = (pieces: readonly Piece[], trusts: readonly TrustedKeys[] = [a.trust]): Completeness =>
+  exportReport(
+    pieces.map(piece => (typeof piece === "string" ? `${piece.trimEnd()}\n` : exportText(piece))).join(""),
+    trusts,
+  )
 
 const sentencesOf = (pieces: readonly Piece[]): readonly string[] => {
   const { verdict, problems, problem_count } = complete(pieces)

@@ -2,15 +2,15 @@
  * What an operator who holds every key cannot write: records that verify one by one and contradict each other. docs/formats.md
  * section 13.
  */
-import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { recordInChain } from "../src/verify/bundle.ts"
-import { type Completeness, foldExport } from "../src/verify/completeness.ts"
+import type { Completeness } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
 import { createIdentifierCheck } from "../src/verify/export-identifiers.ts"
 import { type Deployment, makeDeployment, sealBatch, sealRun, tenantOf } from "./fixtures/deployment.ts"
 import { withValue } from "./fixtures/json-values.ts"
+import { exportReport } from "./fixtures/judged.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { type Asked, exportText, stateExport } from "./fixtures/sample-exports.ts"
 import { costing } from "./fixtures/samples.ts"
@@ -30,11 +30,7 @@ const charged = (deployment: Deployment, charges: Charges, cap = 100_000) =>
 
 const OF = "of the window of 2026-01-15T00:00:00.000Z"
 function judge(deployment: Deployment, records: readonly Bundle[], asked: Asked = {}): Completeness {
-  const fold = foldExport([deployment.trust])
-  const text = exportText(stateExport(deployment, records, asked), ...records)
-  for (const [at, line] of text.trimEnd().split("\n").entries()) fold.take(at + 1, utf8Encode(line))
-  const found = fold.end()
-  if ("unreadable" in found) throw new Error(found.unreadable)
+  const found = exportReport(exportText(stateExport(deployment, records, asked), ...records), [deployment.trust])
   // Each record is good by itself: only together they are not.
   for (const record of records)
     expect(verifyText(exportText(record), [deployment.trust])).not.toMatchObject({ verdict: "FAILED" })

@@ -5,23 +5,19 @@ import type { DeclaredName } from "../src/artifacts/declared-sections.ts"
 import { DECLARED_NAMES } from "../src/artifacts/declared-sections.ts"
 import { reduce } from "../src/derivation/derive.ts"
 import { bundleHash } from "../src/formulas/manifest-sections.ts"
-import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { type CheckId, type Report, VERDICTS } from "../src/verify/report.ts"
 import type { Plan } from "./fixtures/declared-plan.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { forge } from "./fixtures/forge.ts"
 import { withValue } from "./fixtures/json-values.ts"
+import { reportOn } from "./fixtures/judged.ts"
 import type { Alterations } from "./fixtures/resealed-part.ts"
 import { RUN_SAMPLES } from "./fixtures/sample-corpus.ts"
 import { ALLOWED, costing, HALTED, otherCaller, otherReview, RELEASED } from "./fixtures/samples.ts"
 
 const a = makeDeployment()
 
-function verified(bundle: Bundle): Report {
-  const report = verifyText(JSON.stringify(reduce(bundle)), [a.trust])
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const verified = (bundle: Bundle): Report => reportOn(reduce(bundle), [a.trust])
 const failed = (report: Report): readonly CheckId[] =>
   report.checks.filter(check => check.result === "fail").map(check => check.id)
 

@@ -2,9 +2,9 @@
 
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
 import { describe, expect, test } from "vitest"
-import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { type Report, VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, trusted } from "./fixtures/deployment.ts"
+import { reportOn } from "./fixtures/judged.ts"
 import { sealCorpus } from "./fixtures/sample-corpus.ts"
 
 const deployment = makeDeployment()
@@ -23,11 +23,8 @@ const withServiceKey = (changed: object): TrustDocument => ({
   service_keys: [{ ...key!, ...changed }],
 })
 
-function verified(document: unknown, trust: TrustDocument): Report {
-  const report = verifyText(JSON.stringify(document), [trusted(trust)])
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const verified = (document: unknown, trust: TrustDocument): Report =>
+  reportOn(JSON.stringify(document), [trusted(trust)])
 
 /** Of its last log entry, moved by some seconds. */
 const loggedAt = (document: unknown, seconds: number): string => {

@@ -8,12 +8,12 @@ import { reduce } from "../src/derivation/derive.ts"
 import { tenantCommitment } from "../src/formulas/decision.ts"
 import { bundleHash } from "../src/formulas/manifest-sections.ts"
 import { UNTRUSTED_ADVICE } from "../src/verify/anchor-check.ts"
-import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { type CheckId, type Report, VERDICTS } from "../src/verify/report.ts"
 import { clockSeconds } from "../src/vocabulary/scalars.ts"
 import type { Deployment } from "./fixtures/deployment.ts"
 import { attest, makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
 import { recordLeaf, withCompleteRecord } from "./fixtures/finish.ts"
+import { reportOn } from "./fixtures/judged.ts"
 import { RUN_SAMPLES } from "./fixtures/sample-corpus.ts"
 
 // The reader trusts two services, each by its own trust document. The attacker owns all keys of the second.
@@ -21,11 +21,7 @@ const service = (): Deployment => makeDeployment()
 const attacker = (): Deployment => makeDeployment({ seed: "another", service: "Another service", host: "log.example" })
 const trusts = [service().trust, attacker().trust]
 
-function verified(document: object, by: readonly TrustedKeys[] = trusts): Report {
-  const report = verifyText(JSON.stringify(document), by)
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const verified = (document: object, by: readonly TrustedKeys[] = trusts): Report => reportOn(document, by)
 const failed = (report: Report): readonly CheckId[] =>
   report.checks.filter(check => check.result === "fail").map(check => check.id)
 

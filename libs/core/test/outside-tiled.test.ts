@@ -11,6 +11,7 @@ import { type Report, VERDICTS } from "../src/verify/report.ts"
 import { testAuthority } from "./fixtures/authority.ts"
 import { makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
 import { asJson, withValue } from "./fixtures/json-values.ts"
+import { reportOn } from "./fixtures/judged.ts"
 import { knownValues } from "./fixtures/mutations.ts"
 import { enterAll, listing, outsideLog, tiledLog, withOutside } from "./fixtures/outside-logs.ts"
 import { RUN_SAMPLES } from "./fixtures/sample-corpus.ts"
@@ -27,11 +28,7 @@ const [stranger, withEcdsa] = [tiledLog("stranger", elsewhere), tiledLog("p256",
 const trustDocument = listing(deployment.trustDocument, log, old, withEcdsa)
 const trust = trusted(trustDocument)
 
-function verified(document: object, trusts = [trust]): Report {
-  const report = verifyText(JSON.stringify(document), trusts)
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const verified = (document: object, trusts = [trust]): Report => reportOn(document, trusts)
 const failure = (document: object, trusts = [trust]): string | undefined => {
   const { first_failure, checks } = verified(document, trusts)
   return first_failure && `${first_failure}: ${checks.find(({ id }) => id === first_failure)?.message}`

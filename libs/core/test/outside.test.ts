@@ -7,11 +7,11 @@ import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import { reduce } from "../src/derivation/derive.ts"
 import { bundleHash } from "../src/formulas/manifest-sections.ts"
 import { SLOTS } from "../src/verify/anchor-slots.ts"
-import { isUnreadable, verifyText } from "../src/verify/document.ts"
 import { outsideLimitations } from "../src/verify/outside.ts"
 import { type LimitationCode, type Report, VERDICTS } from "../src/verify/report.ts"
 import { makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
 import { asJson, withValue } from "./fixtures/json-values.ts"
+import { reportOn } from "./fixtures/judged.ts"
 import { knownValues } from "./fixtures/mutations.ts"
 import { enterAll, listing, outsideLog, rekorBytes, withOutside } from "./fixtures/outside-logs.ts"
 import { RUN_SAMPLES } from "./fixtures/sample-corpus.ts"
@@ -26,11 +26,7 @@ const rekor = outsideLog("one")
 const other = outsideLog("two", "rekor.other.example")
 const trust = trusted(listing(deployment.trustDocument, rekor, other))
 
-function verified(document: object, trusts = [trust]): Report {
-  const report = verifyText(JSON.stringify(document), trusts)
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const verified = (document: object, trusts = [trust]): Report => reportOn(document, trusts)
 const failure = (document: object, trusts = [trust]): string | undefined => {
   const { first_failure, checks } = verified(document, trusts)
   return first_failure && `${first_failure}: ${checks.find(({ id }) => id === first_failure)?.message}`

@@ -1,12 +1,12 @@
 /** Exports of chains with permits: what they prove, and what no operator can write into them. */
-import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { passedRows, windowTables } from "../src/presentation/completeness-account.ts"
-import { type Completeness, type FoldOptions, foldExport } from "../src/verify/completeness.ts"
+import type { Completeness, FoldOptions } from "../src/verify/completeness.ts"
 import { verifyText } from "../src/verify/document.ts"
 import { LISTED_MOVEMENTS_MAX } from "../src/verify/export-windows.ts"
 import { contradictingPermits } from "./fixtures/contradicting-permits.ts"
 import { makeDeployment, sealRun, tenantOf } from "./fixtures/deployment.ts"
+import { exportReport } from "./fixtures/judged.ts"
 import { closePermit, endPermits, openPermit } from "./fixtures/permits.ts"
 import { type Asked, type ChainPart, exportText, stateExport } from "./fixtures/sample-exports.ts"
 import { costing, using } from "./fixtures/samples.ts"
@@ -21,13 +21,7 @@ const open = openPermit(a, { at: "2026-01-15T12:00:05.000Z" })
 const end = endPermits(a, [lost])
 const chain: readonly ChainPart[] = [first.opening, lost.opening, run, closed, refused, open.opening, end]
 
-function judge(text: string, options: FoldOptions = {}): Completeness {
-  const fold = foldExport([a.trust], undefined, options)
-  for (const [at, line] of text.trimEnd().split("\n").entries()) fold.take(at + 1, utf8Encode(line))
-  const found = fold.end()
-  if ("unreadable" in found) throw new Error(found.unreadable)
-  return found
-}
+const judge = (text: string, options: FoldOptions = {}): Completeness => exportReport(text, [a.trust], options)
 const sentences = (documents: readonly ChainPart[], asked: Asked = {}, chain = documents): readonly string[] =>
   judge(exportText(stateExport(a, chain, asked), ...documents)).problems.map(({ sentence }) => sentence)
 
@@ -101,11 +95,7 @@ describe("a chain with permits", () => {
     const one = sealRun(b, { outcome: "ok", declared: costing(10, {}) }).bundle
     tenantOf(b, "api-key-1").spent.set(Date.parse("2026-01-15T00:00:00.000Z"), { total: 50, ordinal: 3 })
     const two = sealRun(b, { outcome: "ok", declared: costing(5, {}) }).bundle
-    const fold = foldExport([b.trust], undefined, { budgets: true })
-    const text = exportText(stateExport(b, [one, two]), one, two)
-    for (const [at, line] of text.trimEnd().split("\n").entries()) fold.take(at + 1, utf8Encode(line))
-    const found = fold.end()
-    if ("unreadable" in found) throw new Error(found.unreadable)
+    const found = exportReport(exportText(stateExport(b, [one, two]), one, two), [b.trust], { budgets: true })
     expect(found.problems).toEqual([])
     expect(windowTables(found)[0]?.rows[1]).toBe("2 movements, 40 tokens without a record here")
   })
@@ -115,10 +105,7 @@ describe("an operator cannot write", () => {
   const cases = contradictingPermits({ signatures: "rfc6979" })
   test.each(cases.map(one => [one.name, one] as const))("%s", (_name, { text, problem }) => {
     const b = makeDeployment()
-    const fold = foldExport([b.trust])
-    for (const [at, line] of text.trimEnd().split("\n").entries()) fold.take(at + 1, utf8Encode(line))
-    const found = fold.end()
-    if ("unreadable" in found) throw new Error(found.unreadable)
+    const found = exportReport(text, [b.trust])
     expect(found.verdict).toBe("FAILED")
     expect(found.problems.map(({ sentence }) => sentence)[0]?.slice(0, problem.length)).toBe(problem)
     if (problem.includes("does not verify")) return

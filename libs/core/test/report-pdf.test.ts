@@ -10,6 +10,7 @@ import type { Unreadable } from "../src/verify/parsed-text.ts"
 import type { Report } from "../src/verify/report.ts"
 import { clockSeconds } from "../src/vocabulary/scalars.ts"
 import { makeDeployment, receiptAnswer, sealRun } from "./fixtures/deployment.ts"
+import { readable } from "./fixtures/judged.ts"
 import { type SmallPdf, signPdf, smallPdf } from "./fixtures/small-pdf.ts"
 
 const deployment = makeDeployment()
@@ -24,11 +25,7 @@ const made = (changes: Partial<SmallPdf> = {}, signer = deployment): Uint8Array 
 
 const answer = (pdf: Uint8Array, trusts = [deployment.trust]): Report | Unreadable =>
   verifyReportPdf(pdf, trusts).report
-function verified(pdf: Uint8Array, trusts = [deployment.trust]): Report {
-  const report = answer(pdf, trusts)
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const verified = (pdf: Uint8Array, trusts = [deployment.trust]): Report => readable(answer(pdf, trusts))
 function refusal(pdf: Uint8Array): string {
   const report = answer(pdf)
   return isUnreadable(report) ? report.unreadable : `judged: ${report.verdict}`

@@ -12,6 +12,7 @@ import { WHOLE_PATH } from "../src/vocabulary/pipeline-path.ts"
 import { FAILING_STEPS, faultSentences } from "../src/vocabulary/stage-faults.ts"
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { withValue } from "./fixtures/json-values.ts"
+import { reportOn } from "./fixtures/judged.ts"
 import type { RunSpec } from "./fixtures/run-spec.ts"
 import { HALTED } from "./fixtures/samples.ts"
 
@@ -30,9 +31,7 @@ const isAlike = (one: TranscriptStep, other: TranscriptStep): boolean =>
 function verified(spec: Omit<RunSpec, "outcome">, change = (document: object): object => document): Report {
   const deployment = makeDeployment()
   const { bundle } = sealRun(deployment, { ...spec, outcome: "stage_error" })
-  const report = verifyText(JSON.stringify(change(bundle)), [deployment.trust])
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
+  return reportOn(change(bundle), [deployment.trust])
 }
 const failed = (report: Report): readonly string[] =>
   report.checks.filter(({ result }) => result === "fail").map(({ id }) => id)

@@ -1,13 +1,12 @@
-import { utf8Encode } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import type { ExportStatement } from "../src/artifacts/export-statement.ts"
 import { outcomeHeadline, titleOf } from "../src/presentation/account.ts"
 import { remedyFor } from "../src/presentation/advice.ts"
-import { type Completeness, foldExport } from "../src/verify/completeness.ts"
-import { isUnreadable, verifyText } from "../src/verify/document.ts"
+import type { Completeness } from "../src/verify/completeness.ts"
 import { firstFault, isUntrusted, type Report, VERDICTS } from "../src/verify/report.ts"
 import { attest, makeDeployment, sealRun } from "./fixtures/deployment.ts"
+import { exportReport, reportOn } from "./fixtures/judged.ts"
 import { stateExport } from "./fixtures/sample-exports.ts"
 
 // A reader who trusts no key of a service must not take its records for forgeries, nor a forgery for a record that only lacks a key.
@@ -16,11 +15,7 @@ const { bundle: denied, receipt } = sealRun(makeDeployment(), { outcome: "pepg_d
 const attestation = attest(makeDeployment(), { digest: "0".repeat(64) })
 const FALSE_HASH = "1".repeat(64)
 
-function unheld(document: object): Report {
-  const report = verifyText(JSON.stringify(document), [])
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const unheld = (document: object): Report => reportOn(document, [])
 
 test.each([bundle, denied, receipt!, attestation])("a genuine document fails for want of a key alone", document => {
   const report = unheld(document)
@@ -79,13 +74,11 @@ describe("an export, held against no key", () => {
   const deployment = makeDeployment()
   const records = (["ok", "pepg_deny", "ccv_halt"] as const).map(outcome => sealRun(deployment, { outcome }).bundle)
   const statement = stateExport(deployment, records)
-  const found = (...pieces: readonly (ExportStatement | Bundle)[]): Completeness => {
-    const fold = foldExport([])
-    for (const [at, piece] of pieces.entries()) fold.take(at + 1, utf8Encode(JSON.stringify(piece)))
-    const result = fold.end()
-    if ("unreadable" in result) throw new Error(result.unreadable)
-    return result
-  }
+  const found = (...pieces: readonly (ExportStatement | Bundle)[]): Completeness =>
+    exportReport(
+      pieces.map(piece => JSON.stringify(piece)),
+      [],
+    )
 
   test("lacks nothing but the key when it is whole", () => {
     expect(found(statement, ...records)).toMatchObject({ verdict: "FAILED", untrusted: true, problem_count: 4 })

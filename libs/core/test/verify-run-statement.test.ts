@@ -12,6 +12,7 @@ import { type Report, VERDICTS } from "../src/verify/report.ts"
 import { STATEMENT_FILES, statementExport } from "../src/verify/statement-export.ts"
 import { parseRunStatement } from "../src/verify/verify-run-statement.ts"
 import { makeDeployment, sealRun, trusted } from "./fixtures/deployment.ts"
+import { readable } from "./fixtures/judged.ts"
 import { RUN_SAMPLES } from "./fixtures/sample-corpus.ts"
 
 const PAYLOAD_TYPE = "application/vnd.in-toto+json"
@@ -25,11 +26,7 @@ const envelopeOf = (record: Bundle): DsseEnvelope => signed(runStatementText(run
 const good = envelopeOf(bundle)
 const statement = runStatement(bundle)!
 
-function judged(envelope: unknown, trusts = [trust]): Report {
-  const report = verifyDocument(envelope, trusts)
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const judged = (envelope: unknown, trusts = [trust]): Report => readable(verifyDocument(envelope, trusts))
 const refusal = (envelope: unknown): string => {
   const report = verifyDocument(envelope, [trust])
   return isUnreadable(report) ? report.unreadable : report.verdict

@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest"
 import type { Bundle } from "../src/artifacts/bundle-schema.ts"
 import type { Witnessed } from "../src/artifacts/witnessed-log.ts"
 import { expand, reduce } from "../src/derivation/derive.ts"
-import { isUnreadable, verifyDocument } from "../src/verify/document.ts"
 import { type Report, VERDICTS } from "../src/verify/report.ts"
 import { attest, makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { asJson, withValue } from "./fixtures/json-values.ts"
+import { reportOn } from "./fixtures/judged.ts"
 import { knownValues } from "./fixtures/mutations.ts"
 import { tryChanges } from "./fixtures/surviving-changes.ts"
 import { testWitness, trustWith, withWitnessed, witnessedOf } from "./fixtures/test-witnesses.ts"
@@ -21,11 +21,7 @@ const trust = trustWith(deployment, [one!, two!])
 const witnessed = witnessedOf(deployment, bundle, [one!, two!])
 const served = withWitnessed(bundle, witnessed)
 
-function reportOf(record: Bundle, keys = trust): Report {
-  const report = verifyDocument(asJson(reduce(record)), [keys])
-  if (isUnreadable(report)) throw new Error(report.unreadable)
-  return report
-}
+const reportOf = (record: Bundle, keys = trust): Report => reportOn(reduce(record), [keys])
 const checkOf = (report: Report) => report.checks.find(({ id }) => id === "witnessed")
 const codesOf = ({ limitations }: Report) => limitations.map(({ code }) => code)
 const failure = (changes: Partial<Witnessed>, record = bundle): string | undefined => {

@@ -1,6 +1,5 @@
 /** docs/api.md, "POST /admin/runs/claim": the runs of open mode are given to a key, once. */
 import { parseStrictJson } from "@runseal/canonical"
-import { createClient } from "@runseal/sdk"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
@@ -109,28 +108,6 @@ eachDatabase("the runs of open mode", open => {
       const own = `api-key-${acme.id}`
       expect(await tenantsOf("")).toEqual([own, own, own])
       expect(expectRefused(await acme.get("/runs/export?tenant=acme"), 400)).toMatch(/^tenant must be/)
-    })
-
-    test("the SDK claims, searches and exports them", async () => {
-      const baseUrl = "http://runseal.test"
-      const clientOf = ({ secret }: Holder) =>
-        createClient({
-          baseUrl,
-          apiKey: secret,
-          fetch: (url, init) => service().request(url.slice(baseUrl.length), init),
-        })
-      expect(await clientOf(admin).claimRuns({ key_id: acme.id })).toMatchObject({ key_id: acme.id, runs: 3 })
-      await expect(clientOf(admin).claimRuns({ key_id: other.id })).rejects.toMatchObject({
-        status: 409,
-        code: "already_claimed",
-      })
-      const client = clientOf(acme)
-      const denied: number[] = []
-      for await (const { id } of client.search({ error_stage: "PEPG", from: "2026-05-04" })) denied.push(id)
-      expect(denied).toEqual([2])
-      const lines: string[] = []
-      for await (const line of client.exportRuns({ tenant: "anonymous" })) lines.push(line)
-      expect(lines).toHaveLength(4)
     })
 
     test("the list of keys says who gave them to whom, and nothing of budgets and counts changed", async () => {

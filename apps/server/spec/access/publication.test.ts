@@ -156,12 +156,6 @@ eachDatabase("publication", open => {
         expect((await unpublish(run, second)).body).toEqual({ ok: true, run_id: run, published: false })
       expectRefused(await unpublish(999_999), 404)
     })
-
-    test("is for no customer", async () => {
-      const { id, path } = await published()
-      expectRefused(await unpublish(id, customer), 403)
-      expect((await anybody().get(path)).status).toBe(200)
-    })
   })
 
   test("a publication outlives the revocation of the key that made it, and another admin withdraws it", async () => {

@@ -7,9 +7,11 @@ import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { Verdict } from "@runseal/core/verify/report"
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import canonicalizeReference from "canonicalize"
 import { expect } from "vitest"
 import type { LogEntryRow } from "../../src/store/tables/log-store.ts"
+import type { Answer } from "./read-answer.ts"
 import type { TestService } from "./test-service.ts"
 
 /** RFC 8785 and SHA-256 by others than us. */
@@ -26,10 +28,16 @@ export type Auditor = {
 
 type Entries = ReadonlyMap<number, LogEntryRow>
 
-/** An auditor who trusts what the service publishes, and knows these entries of the log. */
-export async function auditorOf(service: TestService, entries: readonly LogEntryRow[]): Promise<Auditor> {
+/** The keys that a service publishes. */
+export async function trustOf(service: { readonly get: (path: string) => Promise<Answer> }): Promise<TrustedKeys> {
   const trust = parseTrust((await service.get("/.well-known/runseal-trust.json")).body)
   if ("problem" in trust) throw new Error(trust.problem)
+  return trust
+}
+
+/** An auditor who trusts what the service publishes, and knows these entries of the log. */
+export async function auditorOf(service: TestService, entries: readonly LogEntryRow[]): Promise<Auditor> {
+  const trust = await trustOf(service)
   const servicePem = (await service.get("/.well-known/service.pub")).text
   const known = new Map(entries.map(entry => [entry.log_index, entry]))
   return {

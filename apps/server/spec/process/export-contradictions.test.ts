@@ -3,13 +3,13 @@
  * the real service does not contradict itself; and what an operator changes in the database between two runs shows, though the service signs it.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { utf8Encode } from "@runseal/canonical"
-import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
-import { parseTrust } from "@runseal/log/trust/trust-document"
+import type { Completeness } from "@runseal/core/verify/completeness"
 import fc from "fast-check"
 import { afterAll, beforeEach, describe, expect, test } from "vitest"
+import { exportReport } from "../../../../libs/core/test/fixtures/judged.ts"
 import type { Database } from "../../src/store/driver/database.ts"
 import { postgresStart, postgresTitle } from "../database/databases.ts"
+import { trustOf } from "../harness/auditor.ts"
 import { newKey, sendKeyed } from "../harness/keyed.ts"
 import type { Answer } from "../harness/read-answer.ts"
 import { startReviewStub } from "../harness/review-stub.ts"
@@ -36,16 +36,8 @@ async function exported(service: TestService): Promise<string> {
   return response.text()
 }
 
-async function judge(service: TestService): Promise<Completeness> {
-  const trust = parseTrust((await service.get("/.well-known/runseal-trust.json")).body)
-  if ("problem" in trust) throw new Error(trust.problem)
-  const fold = foldExport([trust], service.clock.nowMs())
-  for (const [at, line] of (await exported(service)).trimEnd().split("\n").entries())
-    fold.take(at + 1, utf8Encode(line))
-  const found = fold.end()
-  if ("unreadable" in found) throw new Error(found.unreadable)
-  return found
-}
+const judge = async (service: TestService): Promise<Completeness> =>
+  exportReport(await exported(service), [await trustOf(service)], {}, service.clock.nowMs())
 
 const HONEST = { verdict: "COMPLETE CHAIN VERIFIED AND ANCHORED", problems: [], notes: [] }
 

@@ -1,12 +1,12 @@
 /** First starts of several processes at once, and first starts that are killed: one deployment is born. */
 import { existsSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
-import { parseTrust } from "@runseal/log/trust/trust-document"
 import { expect, test } from "vitest"
+import { verdictOn } from "../../../../libs/core/test/fixtures/judged.ts"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
+import { trustOf } from "../harness/auditor.ts"
 import { killedWhen, startChild } from "../harness/child.ts"
 import { numberAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
@@ -49,13 +49,10 @@ test.skipIf(postgresStart.kind === "absent").each(ROUNDS)(
 
       const executed = await Promise.all([...pair, ...pair].map(child => child.post("/execute", request())))
       expect(executed.map(({ body }) => numberAt(body, "run_id")).sort()).toEqual([1, 2, 3, 4])
-      const trust = parseTrust((await pair[0]!.get("/.well-known/runseal-trust.json")).body)
-      if ("problem" in trust) throw new Error(trust.problem)
+      const trust = await trustOf(pair[0]!)
       for (const id of [1, 2, 3, 4])
-        for (const text of await answers(`/runs/${id}/artifacts`)) {
-          const report = verifyText(text, [trust])
-          expect(isUnreadable(report) ? report : report.verdict).toBe(VERDICTS.complete)
-        }
+        for (const text of await answers(`/runs/${id}/artifacts`))
+          expect(verdictOn(text, [trust])).toBe(VERDICTS.complete)
     } finally {
       await Promise.all(pair.map(child => child.end("SIGTERM")))
     }

@@ -10,6 +10,7 @@ import { boot, prepare } from "../../src/boot.ts"
 import { createKeys } from "../../src/keys/key-file.ts"
 import { type Config, readConfig } from "../../src/options/config.ts"
 import { StartupError } from "../../src/options/startup-error.ts"
+import { flagOf, OPTIONS, type OptionValues } from "../../src/options/table.ts"
 import { MACHINE_CLOCK } from "../../src/sealing/log-clock.ts"
 import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { type Ended, runToEnd } from "../harness/child.ts"
@@ -17,46 +18,13 @@ import { type Ended, runToEnd } from "../harness/child.ts"
 const folder = testFolder("runseal-options")
 const dataDir = join(folder, "data")
 
-const OPTIONS = [
-  ...[
-    "database-direct-url",
-    "database-read-url",
-    "host",
-    "port",
-    "data-dir",
-    "keys-dir",
-    "log-origin",
-    "database-url",
-    "database-pooling",
-    "region",
-    "base-url",
-    "policy",
-  ],
-  ...["run-token-budget", "window-token-budget", "window-seconds", "aivp", "aivp-base-url", "aivp-model"],
-  ...[
-    "aivp-timeout",
-    "metrics-port",
-    "metrics-host",
-    "log-level",
-    "rate-limit",
-    "attest-rate-limit",
-    "anonymous-rate-limit",
-    "trust-proxy",
-    "proxy-header",
-    "keep-alive-timeout",
-    "witness",
-    "witnesses-needed",
-    "anchor",
-    "anchor-mode",
-    "rekor-url",
-    "rekor-key",
-    "rekor-origin",
-    "rekor-in-flight",
-    "rekor-version",
-    "tsa-url",
-    "tsa-chain",
-  ],
-]
+const isOption = (name: string): name is keyof OptionValues => Object.hasOwn(OPTIONS.entries, name)
+/** Commands, which no variable gives. */
+const NO_VARIABLE = ["--mint-admin-key", "--secret-file"]
+const FLAGS = Object.keys(OPTIONS.entries)
+  .filter(isOption)
+  .map(flagOf)
+  .filter(flag => !NO_VARIABLE.includes(flag))
 
 describe("--help", () => {
   let help: Ended
@@ -71,9 +39,9 @@ describe("--help", () => {
     expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: "" })
   })
 
-  test.each(OPTIONS)("explains --%s and its variable", option => {
-    const variable = `RUNSEAL_${option.replaceAll("-", "_").toUpperCase()}`
-    expect(words).toMatch(new RegExp(`--${option} <[a-z]+> [^-].{10,}env: ${variable}\\b`))
+  test.each(FLAGS)("explains %s and its variable", flag => {
+    const variable = `RUNSEAL_${flag.slice(2).replaceAll("-", "_").toUpperCase()}`
+    expect(words).toMatch(new RegExp(`${flag} [<\\[][a-z|]+[>\\]] [^-].{10,}env: ${variable}\\b`))
   })
 
   test("gives units and defaults", () => {

@@ -1,13 +1,12 @@
 /** A deployment in its data folder: start, stop, restart, and the starts that must be refused. */
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs"
-import { connect } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { CONNECTION_LIMITS } from "../../src/http/listen.ts"
 import { createKeys } from "../../src/keys/key-file.ts"
 import { type Child, type Ended, runToEnd, startChild } from "../harness/child.ts"
-import { type Answer, numberAt, textAt } from "../harness/read-answer.ts"
+import { type Answer, numberAt } from "../harness/read-answer.ts"
 import { request } from "../harness/sample-requests.ts"
 import { openService } from "../harness/test-service.ts"
 
@@ -168,84 +167,5 @@ describe("a start is refused", () => {
 
   test("on an empty database beside keys that have acknowledged runs", async () => {
     await expect(openService({ keysDir: at("newer-keys") })).rejects.toThrow(/empty/)
-  })
-})
-
-describe("over a socket", () => {
-  const ANSWERED_WITHIN_MS = 90_000
-
-  /** Writes to the server's port as it is, and gives what comes back until it is an answer or the server ends the connection. */
-  const raw = (chunks: Iterable<string>): Promise<{ answer: string }> =>
-    new Promise((resolve, reject) => {
-      const { port } = new URL(child!.url)
-      const socket = connect(Number(port), "127.0.0.1")
-      let answer = ""
-      const finish = (): void => {
-        clearTimeout(timer)
-        socket.destroy()
-        resolve({ answer })
-      }
-      const timer = setTimeout(() => {
-        socket.destroy()
-        reject(new Error(`neither an answer nor an end came after: ${answer}`))
-      }, ANSWERED_WITHIN_MS)
-      socket.setEncoding("utf8").on("data", (text: string) => {
-        answer += text
-        if (/\r\n\r\n.*\}/s.test(answer)) finish()
-      })
-      socket.on("error", finish).on("close", finish)
-      const source = chunks[Symbol.iterator]()
-      const pump = (): void => {
-        for (let next = source.next(); !next.done; next = source.next()) {
-          if (!socket.write(next.value)) {
-            socket.once("drain", pump)
-            return
-          }
-        }
-      }
-      socket.on("connect", pump)
-    })
-  const head = (headers: string): string =>
-    `POST /execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n`
-
-  test("64 MiB with a declared length are a 413 before they are sent", async () => {
-    const { answer } = await raw([head(`Content-Length: ${64 * 1_048_576}\r\n`), "{"])
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-    expect(answer).toContain('{"ok":false,"error":')
-  })
-
-  test("64 MiB in chunks are a 413 that reaches a sender who sends to the end", async () => {
-    const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`
-    function* body(): Iterable<string> {
-      yield head("Transfer-Encoding: chunked\r\n")
-      for (let i = 0; i < 1024; i++) yield chunk
-      yield "0\r\n\r\n"
-    }
-    const { answer } = await raw(body())
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-    expect(answer).toContain('{"ok":false,"error":')
-    expect((await child!.get("/health")).status).toBe(200)
-  })
-
-  test("a body that is not JSON is answered in the envelope", async () => {
-    const { answer } = await raw([head("Content-Length: 3\r\n"), "{x}"])
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-    expect(answer).toContain('{"ok":false,"error":')
-  })
-
-  test("what is not HTTP closes the connection and nothing else", async () => {
-    await raw(["\u0000\u0001\u0002 nonsense\r\n\r\n"])
-    expect((await child!.get("/health")).status).toBe(200)
-  })
-
-  test("the origin hashes are the peer's: the same address and agent give the same hashes", async () => {
-    const ids = [await child!.post("/execute", request()), await child!.post("/execute", request())]
-    const origins = await Promise.all(
-      ids.map(async ({ body }) => {
-        const bundle = (await child!.get(`/runs/${body.run_id}/artifacts`)).body
-        return textAt(bundle, "sections", "request_substance", "origin", "source_ip_hash")
-      }),
-    )
-    expect(origins[0]).toBe(origins[1])
   })
 })
