@@ -136,7 +136,7 @@ export const ROOMS: readonly Room[] = [
   // A PostgreSQL of one's own, for the tests and the bench.
   { path: "apps/server/cluster", enters: [] },
   { path: SERVER, enters: [...LIBS, API, PERMIT, POLICY, SERVER, HOOKS, CONSOLE, OTLP], testsEnter: [SDK], flat: true },
-  { path: server("options"), enters: [...LIBS] },
+  { path: server("options"), enters: [...LIBS], testsEnter: ["libs/core/test"] },
   { path: server("policy"), enters: GIVEN },
   // Built-in rules see through the same disguises as the signatures.
   { path: server("review"), enters: [...GIVEN, server("policy/fold-text.ts"), ASK] },
@@ -146,7 +146,7 @@ export const ROOMS: readonly Room[] = [
     enters: [...GIVEN, ...["policy", "review", "threads"].map(server)],
   },
   { path: server("store"), enters: GIVEN },
-  { path: server("keys"), enters: [...GIVEN, server("store"), ASK] },
+  { path: server("keys"), enters: [...GIVEN, server("store"), ASK], testsEnter: ["libs/core/test"] },
   // What was acknowledged, remembered beside the keys.
   { path: server("heads"), enters: [...GIVEN, ...["store", "keys/keys-folder.ts"].map(server)] },
   {
