@@ -1,5 +1,5 @@
 /**
- * A machine on which everything is the same each time: its clock moves only when it is told to, and its random numbers, keys and signatures
+ * A machine on which everything is the same each time: its clock moves only when it is moved, and its random numbers, keys and signatures
  * follow from counters. It replaces what this process has of `node:crypto` and of the clock, and nothing of our own code.
  */
 import crypto, { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto"
