@@ -132,6 +132,28 @@ eachDatabase("run lists", open => {
       expect(await list("/runs/search?status=ok&limit=2&offset=2")).toMatchObject({ total: 5, limit: 2, offset: 2 })
     })
 
+    test("next of a page is before of the next one, with every filter and the total of all", async () => {
+      for (const path of ["/runs", "/runs/search"]) {
+        const pages = [await list(`${path}?limit=3`), await list(`${path}?limit=3&before=5`)]
+        const last = await list(`${path}?limit=3&before=2`)
+        expect(pages.map(({ total, next }) => [total, next])).toEqual([
+          [7, 5],
+          [7, 2],
+        ])
+        expect([...pages, last].map(ids)).toEqual([[7, 6, 5], [4, 3, 2], [1]])
+        expect(keysOf(last)).toEqual(["limit", "offset", "ok", "runs", "total"])
+      }
+      const denied = await list("/runs/search?status=pepg_deny&limit=1&before=6")
+      expect(denied).toMatchObject({ total: 2, next: 3, runs: [{ id: 3 }] })
+    })
+
+    test("a page begins at one place", async () => {
+      for (const path of ["/runs", "/runs/search"])
+        expect(expectRefused(await service().get(`${path}?offset=1&before=5`), 400)).toBe(
+          "offset and before must not be given together.",
+        )
+    })
+
     test.each(BAD_PAGES)("a bad page is a 400: %s", async query => {
       for (const path of ["/runs", "/runs/search"]) {
         const error = expectRefused(await service().get(`${path}?${query}`), 400)
@@ -149,15 +171,15 @@ eachDatabase("run lists", open => {
     test("a parameter that an endpoint does not have is a 400 that names it and those it has", async () => {
       for (const name of ["page", "constructor", "status"]) {
         const error = expectRefused(await service().get(`/runs?limit=1&${name}=1`), 400)
-        expect(error).toBe(`There is no query parameter ${name}; this endpoint takes limit, offset.`)
+        expect(error).toBe(`There is no query parameter ${name}; this endpoint takes limit, offset, before.`)
       }
       // What is not spelt like a parameter, or could be a secret, is not repeated.
       for (const name of ["Limit", "__proto__", "rsk_5ec2e7", `p${"a".repeat(32)}`, "a%0ab"]) {
         const error = expectRefused(await service().get(`/runs?limit=1&${name}=1`), 400)
-        expect(error).toBe("An unknown query parameter was given; this endpoint takes limit, offset.")
+        expect(error).toBe("An unknown query parameter was given; this endpoint takes limit, offset, before.")
       }
       const search = expectRefused(await service().get("/runs/search?actor=ada"), 400)
-      expect(search).toMatch(/takes limit, offset, manifest_hash, program_id, .*from, to\.$/)
+      expect(search).toMatch(/takes limit, offset, before, manifest_hash, program_id, .*from, to\.$/)
       for (const path of ["/runs/1", "/runs/1/artifacts", "/attestations?limit=1&x", "/runs/export?form=2026-05-04"])
         expectRefused(await service().get(`${path}${path.includes("?") ? "" : "?x=1"}`), 400)
     })

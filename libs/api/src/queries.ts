@@ -51,6 +51,15 @@ const page = {
 }
 export const pageQuerySchema = v.object(page)
 
+/** Where a page begins in a list that is paged by a key of its rows. */
+const ordinal = (description: string) => v.pipe(integerText(1, Number.MAX_SAFE_INTEGER), v.description(description))
+const before = opt(ordinal("`next` of the page before."))
+/** Where a page of a list begins that is counted too: by number, or behind a row. */
+const counted = { ...page, before: opt(ordinal("`next` of the page before, in place of `offset`.")) }
+
+/** `GET /runs`. */
+export const runsQuerySchema = v.object(counted)
+
 /** An exact text, as sealed records hold it. */
 const exactText = (description: string): v.GenericSchema<string> => {
   const rule = `must be 1 to ${ROUTE_ID_MAX_LENGTH} characters`
@@ -92,7 +101,7 @@ const instantText = v.pipe(
 const hexPrefix = v.pipe(v.string(), v.regex(/^[0-9a-f]{1,64}$/, "must be 1 to 64 lowercase hex digits"))
 
 export const searchQuerySchema = v.object({
-  ...page,
+  ...counted,
   manifest_hash: opt(hexPrefix),
   program_id: opt(sha256Schema),
   route_id: opt(exactText("")),
@@ -149,9 +158,20 @@ export const consistencyQuerySchema = v.object(
 )
 
 const permitState = opt(v.picklist(PERMIT_STATES, `must be one of ${PERMIT_STATES.join(", ")}`))
+const PERMIT_PLACE = /^(\d{1,16})\.(pmt-[0-9a-f]{32})$/
+
+/** Where a page of permits begins: the time in milliseconds and the id of the last one before it. */
+const permitPlace = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.check(text => placeOf(text) !== undefined, "must be next of the page before"),
+    v.metadata({ pattern: PERMIT_PLACE.source, description }),
+  )
+
 /** `GET /permits`. */
 export const permitsQuerySchema = v.object({
   ...page,
+  before: opt(permitPlace("`next` of the page before, as it is, in place of `offset`.")),
   state: permitState,
 })
 
@@ -199,12 +219,10 @@ export type ReportQuery = v.InferOutput<typeof reportQuerySchema>
 /** Where in the list of all permits a page begins. */
 type PermitPlace = { readonly opened_at: number; readonly permit_id: string }
 
-const ordinal = (description: string) => v.pipe(integerText(1, Number.MAX_SAFE_INTEGER), v.description(description))
 const limit = page.limit
-const before = opt(ordinal("`next` of the page before."))
 const key = opt(v.pipe(integerText(0, Number.MAX_SAFE_INTEGER), v.description("Id of a key; 0 = open mode.")))
 
-const { limit: _limit, offset: _offset, ...runFilters } = searchQuerySchema.entries
+const { limit: _limit, offset: _offset, before: _before, ...runFilters } = searchQuerySchema.entries
 /** `GET /admin/runs`. */
 export const adminRunsQuerySchema = v.object({
   limit,
@@ -213,19 +231,10 @@ export const adminRunsQuerySchema = v.object({
   ...runFilters,
 })
 
-const PERMIT_PLACE = /^(\d{1,16})\.(pmt-[0-9a-f]{32})$/
-
-/** Where a page of permits begins: the time in milliseconds and the id of the last one before it. */
-const permitPlace = v.pipe(
-  v.string(),
-  v.check(text => placeOf(text) !== undefined, "must be next of the page before"),
-  v.metadata({ pattern: PERMIT_PLACE.source, description: "`next` of the page before, as it is." }),
-)
-
 /** `GET /admin/permits`. */
 export const adminPermitsQuerySchema = v.object({
   limit,
-  before: opt(permitPlace),
+  before: opt(permitPlace("`next` of the page before, as it is.")),
   key,
   state: permitState,
 })

@@ -76,6 +76,13 @@ eachDatabase("the runs of open mode", open => {
           )
         }
       }
+      for (const before of [6, 5, 4, 3, 2, 1]) {
+        const { body } = await acme.get(`/runs?limit=2&before=${before}`)
+        expect(body.total).toBe(5)
+        expect(listAt(body, "runs").map(run => numberAt(run, "id"))).toEqual(
+          [5, 4, 3, 2, 1].filter(id => id < before).slice(0, 2),
+        )
+      }
       expect(await idsOf(acme, "/runs/search?route_id=open%2Fmode")).toEqual([5, 3])
       expect(await idsOf(acme, "/runs/search?status=pepg_deny")).toEqual([2])
     })

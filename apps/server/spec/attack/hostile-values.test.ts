@@ -86,7 +86,7 @@ describe("names of prototypes are names", () => {
       "toString=1",
       "limit[]=1",
     ])
-      expect(expectRefused(await customer.get(`/runs?${query}`), 400), query).toContain("takes limit, offset.")
+      expect(expectRefused(await customer.get(`/runs?${query}`), 400), query).toContain("takes limit, offset, before.")
   })
 })
 

@@ -12,8 +12,8 @@ import { type Description, described, opaque, type Routes, RUN_ID, shape } from 
 import {
   artifactsQuerySchema,
   exportQuerySchema,
-  pageQuerySchema,
   reportQuerySchema,
+  runsQuerySchema,
   searchQuerySchema,
 } from "../queries.ts"
 
@@ -62,7 +62,7 @@ export const RUN_PART_ROUTES = {
 } as const satisfies Routes
 
 export const RUN_ROUTES = {
-  runs: { ...LIST, path: "/runs", query: shape(pageQuerySchema), answers: { 200: shape(runsPageSchema) } },
+  runs: { ...LIST, path: "/runs", query: shape(runsQuerySchema), answers: { 200: shape(runsPageSchema) } },
   search_runs: {
     ...LIST,
     path: "/runs/search",

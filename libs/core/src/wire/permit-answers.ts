@@ -75,6 +75,8 @@ export const permitsPageSchema = v.strictObject({
   limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(PAGE_LIMIT_MAX)),
   offset: countSchema,
   permits: v.pipe(v.array(permitSummarySchema), v.maxLength(PAGE_LIMIT_MAX)),
+  /** Where the next page begins, where there may be more: to be sent back as it is. */
+  next: opt(nonEmptySchema),
 })
 /** `GET /permits`: newest first. */
 export type PermitsPage = Shape<typeof permitsPageSchema>

@@ -120,6 +120,8 @@ export const runsPageSchema = v.strictObject({
   limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(PAGE_LIMIT_MAX)),
   offset: countSchema,
   runs: v.pipe(v.array(runSummarySchema), v.maxLength(PAGE_LIMIT_MAX)),
+  /** Id of the page's last run, where there may be more. */
+  next: opt(ordinalSchema),
 })
 export type RunsPage = Shape<typeof runsPageSchema>
 

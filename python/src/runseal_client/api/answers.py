@@ -135,6 +135,7 @@ class PermitsPage(Answer):
     limit: int
     offset: int
     permits: list[PermitSummary]
+    next: str | None = None
 
 
 class PermitRecord(Answer):
@@ -194,6 +195,7 @@ class RunsPage(Answer):
     limit: int
     offset: int
     runs: list[RunSummary]
+    next: int | None = None
 
 
 class RunRecord(Answer):

@@ -35,10 +35,16 @@ def permits(
     *,
     limit: int | None = None,
     offset: int | None = None,
+    before: str | None = None,
     state: Literal["open", "closed", "ended", "refused"] | None = None,
 ) -> Call[a.PermitsPage]:
     """The caller's permits, newest first."""
-    return Call("GET", "/permits", a.PermitsPage, query=given({"limit": limit, "offset": offset, "state": state}))
+    return Call(
+        "GET",
+        "/permits",
+        a.PermitsPage,
+        query=given({"limit": limit, "offset": offset, "before": before, "state": state}),
+    )
 
 
 def get_permit(permit_id: str) -> Call[a.PermitRecord]:
@@ -71,6 +77,7 @@ def runs(
     *,
     limit: int | None = None,
     offset: int | None = None,
+    before: int | None = None,
     manifest_hash: str | None = None,
     program_id: str | None = None,
     route_id: str | None = None,
@@ -92,7 +99,7 @@ def runs(
         "GET",
         "/runs/search",
         a.RunsPage,
-        query=given({"limit": limit, "offset": offset, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "from": from_, "to": to}),
+        query=given({"limit": limit, "offset": offset, "before": before, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "from": from_, "to": to}),
     )
 
 

@@ -57,11 +57,12 @@ class Operations(Sender):
         *,
         limit: int | None = None,
         offset: int | None = None,
+        before: str | None = None,
         state: Literal["open", "closed", "ended", "refused"] | None = None,
         timeout: float | None = None,
     ) -> a.PermitsPage:
         """The caller's permits, newest first."""
-        return self.send(c.permits(limit=limit, offset=offset, state=state), timeout=timeout)
+        return self.send(c.permits(limit=limit, offset=offset, before=before, state=state), timeout=timeout)
 
     def iter_permits(
         self,
@@ -108,6 +109,7 @@ class Operations(Sender):
         *,
         limit: int | None = None,
         offset: int | None = None,
+        before: int | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -127,7 +129,7 @@ class Operations(Sender):
     ) -> a.RunsPage:
         """The caller's runs that match every filter, newest first."""
         return self.send(
-            c.runs(limit=limit, offset=offset, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -974,11 +976,12 @@ class AsyncOperations(AsyncSender):
         *,
         limit: int | None = None,
         offset: int | None = None,
+        before: str | None = None,
         state: Literal["open", "closed", "ended", "refused"] | None = None,
         timeout: float | None = None,
     ) -> a.PermitsPage:
         """The caller's permits, newest first."""
-        return await self.send(c.permits(limit=limit, offset=offset, state=state), timeout=timeout)
+        return await self.send(c.permits(limit=limit, offset=offset, before=before, state=state), timeout=timeout)
 
     def iter_permits(
         self,
@@ -1025,6 +1028,7 @@ class AsyncOperations(AsyncSender):
         *,
         limit: int | None = None,
         offset: int | None = None,
+        before: int | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -1044,7 +1048,7 @@ class AsyncOperations(AsyncSender):
     ) -> a.RunsPage:
         """The caller's runs that match every filter, newest first."""
         return await self.send(
-            c.runs(limit=limit, offset=offset, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
             timeout=timeout,
         )
 

@@ -10,7 +10,7 @@ import type {
 import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
-import { listAllPermits, listAllRuns, type Owners } from "../../store/tables/all-owners.ts"
+import type { Owners } from "../../store/tables/all-owners.ts"
 import { listKeys } from "../../store/tables/api-keys.ts"
 import { findHeldPermit } from "../../store/tables/permit-reads.ts"
 import { listPublications } from "../../store/tables/publications-table.ts"
@@ -19,14 +19,15 @@ import { nextOf } from "../admin-query.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { noSuchKey } from "../path-ids.ts"
 import { noSuchPermit, readPermitId } from "../permit-query.ts"
-import { asRange, searchFilters } from "../query.ts"
+import { asRange } from "../query.ts"
 import { publicBundleUrl } from "./addresses.ts"
 import { explained } from "./explained.ts"
 import { sendExport } from "./export-routes.ts"
 import { anyRun, readsOwner } from "./own-run.ts"
 import { permitRecord, permitSummary } from "./permit-views.ts"
+import { permitReader } from "./permits-routes.ts"
 import { runRecord, runSummary } from "./run-views.ts"
-import { runParts } from "./runs-routes.ts"
+import { runParts, runReader } from "./runs-routes.ts"
 
 /** Whose rows a list shows: those of the key that was asked for, of those that the caller reads. */
 export function ownersOf(c: Context, key: number | undefined): Owners {
@@ -39,8 +40,7 @@ export function adminRunRoutes(deps: Deps): Handlers {
   return {
     admin_runs: async (c, { query }) => {
       const { limit = PAGE_LIMIT_DEFAULT, before, key, ...filters } = query()
-      const [owners, chosen] = [ownersOf(c, key), searchFilters(filters)]
-      const rows = await deps.reads.growing(source => listAllRuns(source, owners, chosen, { limit, before }))
+      const rows = await runReader(deps, filters).before(ownersOf(c, key), { limit, before })
       const runs = rows.map(row => ({ ...runSummary(row), key_id: row.owner }))
       const next = nextOf(rows, limit, ({ run_id }) => run_id)
       return c.json({ ok: true, limit, runs, ...next } satisfies AdminRunsPage)
@@ -77,7 +77,7 @@ export function adminPermitRoutes(deps: Deps): Handlers {
     admin_permits: async (c, { query }) => {
       const { limit = PAGE_LIMIT_DEFAULT, before = "", key, state } = query()
       const page = { limit, before: placeOf(before) }
-      const rows = await deps.reads.growing(source => listAllPermits(source, ownersOf(c, key), state, page))
+      const rows = await permitReader(deps, state).before(ownersOf(c, key), page)
       const permits = rows.map(row => ({ ...permitSummary(row), key_id: row.owner }))
       const next = nextOf(rows, limit, placeText)
       return c.json({ ok: true, limit, permits, ...next } satisfies AdminPermitsPage)

@@ -2,12 +2,13 @@
 import type { ClaimedRuns } from "@runseal/core/wire/key-requests"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
+import type { Owners, PageBefore } from "../../store/tables/all-owners.ts"
 import { claimRuns, findClaim } from "../../store/tables/run-claims.ts"
 import { adminKeyOf, unauthorized } from "../access/authentication.ts"
 import { ANONYMOUS_KEY_ID, callerOf, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { noSuchKey } from "../path-ids.ts"
-import type { Page } from "../query.ts"
+import { asPage, invalidParameter, type Page } from "../query.ts"
 
 /** For admin keys. */
 export function claimRoutes({ acts, nowMs }: Deps): Handlers {
@@ -31,23 +32,56 @@ export function claimRoutes({ acts, nowMs }: Deps): Handlers {
 export const hasClaim = async ({ db }: Pick<Deps, "db">, keyId: number): Promise<boolean> =>
   keyId !== ANONYMOUS_KEY_ID && (await findClaim(db.quick))?.key_id === keyId
 
-/** Rows of a list, and how many there are of them in all. */
+/** How the rows of a list are read. */
+export type ListReader<Row, Place> = {
+  /** A page of one owner's rows, and how many they are in all. A limit is at least 1. */
+  readonly counted: (owner: number, page: Page) => Promise<Rows<Row>>
+  /** The next rows of these owners before a place; without one the newest. */
+  readonly before: (owners: Owners, page: PageBefore<Place>) => Promise<readonly Row[]>
+  /** Where the page after a row begins. */
+  readonly placeOf: (row: Row) => Place
+}
 type Rows<Row> = { readonly total: number; readonly rows: readonly Row[] }
 
 /**
- * A page of all runs or permits that a key reads: its own, then those of open mode if it has the claim. Those are older: the first key
- * ended open mode.
- * @param read a page of one owner's; a limit is at least 1
+ * A page of all runs or permits that a key reads as its own: those that it made, then those of open mode if it has the claim. Those are
+ * older: the first key ended open mode.
+ * @throws HttpError 400 for a page that begins at two places
  */
-export async function readablePage<Row>(
+export async function ownPage<Row, Place>(
   deps: Pick<Deps, "db">,
   owner: number,
+  {
+    offset: from,
+    before,
+    ...sized
+  }: { readonly [Name in keyof Page]?: Page[Name] | undefined } & {
+    readonly before: Place | undefined
+  },
+  reader: ListReader<Row, Place>,
+): Promise<Page & Rows<Row> & { readonly last: Place | undefined }> {
+  if (from !== undefined && before !== undefined)
+    throw invalidParameter("offset and before must not be given together.")
+  const { limit, offset } = asPage({ ...sized, offset: from })
+  const claimed = await hasClaim(deps, owner)
+  const { total, rows } = await countedPage(owner, claimed, before === undefined ? { limit, offset } : TOTAL, reader)
+  const owners = claimed ? [owner, ANONYMOUS_KEY_ID] : [owner]
+  const page = before === undefined ? rows : await reader.before(owners, { limit, before })
+  const last = page.length === limit ? page.at(-1) : undefined
+  return { total, limit, offset, rows: page, last: last && reader.placeOf(last) }
+}
+/** Asks how many there are. */
+const TOTAL: Page = { limit: 1, offset: 0 }
+
+async function countedPage<Row>(
+  owner: number,
+  claimed: boolean,
   { limit, offset }: Page,
-  read: (owner: number, page: Page) => Promise<Rows<Row>>,
+  { counted }: Pick<ListReader<Row, never>, "counted">,
 ): Promise<Rows<Row>> {
-  const own = await read(owner, { limit, offset })
-  if (!(await hasClaim(deps, owner))) return own
+  const own = await counted(owner, { limit, offset })
+  if (!claimed) return own
   const missing = limit - own.rows.length
-  const claimed = await read(ANONYMOUS_KEY_ID, { limit: Math.max(missing, 1), offset: Math.max(offset - own.total, 0) })
-  return { total: own.total + claimed.total, rows: [...own.rows, ...claimed.rows.slice(0, missing)] }
+  const open = await counted(ANONYMOUS_KEY_ID, { limit: Math.max(missing, 1), offset: Math.max(offset - own.total, 0) })
+  return { total: own.total + open.total, rows: [...own.rows, ...open.rows.slice(0, missing)] }
 }

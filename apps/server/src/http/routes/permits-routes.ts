@@ -1,23 +1,24 @@
 /** Opening, closing and reading permits. docs/api.md, "Permits". */
+import { placeOf, placeText } from "@runseal/api/queries"
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { ReportedAct } from "@runseal/core/seal/permits/closing-run"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { OpenPermitAnswer, PermitsPage } from "@runseal/core/wire/permit-answers"
-import { type ClosePermitRequest, openPermitRequestSchema } from "@runseal/core/wire/permit-requests"
+import { type ClosePermitRequest, openPermitRequestSchema, type PermitState } from "@runseal/core/wire/permit-requests"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
+import { listAllPermits, type PermitPlace } from "../../store/tables/all-owners.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
-import { type FoundPermit, findPermit, listPermits } from "../../store/tables/permit-reads.ts"
+import { type FoundPermit, findPermit, listPermits, type PermitSummary } from "../../store/tables/permit-reads.ts"
 import { callerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { queueWork, readJsonBody, roomForAnswer } from "../json-body.ts"
 import { noSuchPermit, readPermitId } from "../permit-query.ts"
-import { asPage } from "../query.ts"
 import { askedPermit, readClosePermitBody, readOpenPermitBody } from "../request-bodies.ts"
-import { readablePage } from "./claim-routes.ts"
+import { type ListReader, ownPage } from "./claim-routes.ts"
 import { executeAnswer } from "./execute-answer.ts"
 import { explained } from "./explained.ts"
 import { callersRun } from "./own-run.ts"
@@ -32,19 +33,29 @@ export function permitRoutes(deps: Deps): Handlers {
     open_permit: c => open(c, deps),
     close_permit: c => close(c, deps),
     permits: async (c, { query }) => {
-      const { state, ...asked } = query()
-      const page = asPage(asked)
-      const { total, rows } = await readablePage(deps, callerOf(c).api_key_id, page, (owner, some) =>
-        deps.reads.growing(async source => {
-          const { permits, ...counted } = await listPermits(source, owner, state, some)
-          return { ...counted, rows: permits }
-        }),
-      )
-      return c.json({ ok: true, total, ...page, permits: rows.map(permitSummary) } satisfies PermitsPage)
+      const { state, before = "", ...asked } = query()
+      const from = { ...asked, before: placeOf(before) }
+      const { rows, last, ...page } = await ownPage(deps, callerOf(c).api_key_id, from, permitReader(deps, state))
+      const next = last === undefined ? {} : { next: placeText(last) }
+      return c.json({ ok: true, ...page, permits: rows.map(permitSummary), ...next } satisfies PermitsPage)
     },
     permit: async c => c.json(permitRecord(await callersPermit(c, deps, pathId(c)))),
   }
 }
+
+/** Reads permits. @param state only these; absent: all */
+export const permitReader = (
+  { reads }: Pick<Deps, "reads">,
+  state: PermitState | undefined,
+): ListReader<PermitSummary, PermitPlace> => ({
+  counted: (owner, page) =>
+    reads.growing(async source => {
+      const { total, permits } = await listPermits(source, owner, state, page)
+      return { total, rows: permits }
+    }),
+  before: (owners, page) => reads.growing(source => listAllPermits(source, owners, state, page)),
+  placeOf: ({ opened_at, permit_id }) => ({ opened_at, permit_id }),
+})
 
 const pathId = (c: Context): string => readPermitId(c.req.param("id"))
 

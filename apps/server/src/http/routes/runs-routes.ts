@@ -7,18 +7,19 @@ import {
   BUNDLE_FORM_DEFAULT,
   type BundleAddition,
   type BundleForm,
+  type RunFilters,
   type RunsPage,
   serveReceiptAnchor,
 } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
-import type { Source } from "../../store/driver/session.ts"
-import { listRuns, type RunPage, type RunRow, searchRuns } from "../../store/tables/runs-table.ts"
+import { listAllRuns } from "../../store/tables/all-owners.ts"
+import { listRuns, type RunRow, type RunSummaryRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
-import { asPage, type Page, searchFilters } from "../query.ts"
-import { readablePage } from "./claim-routes.ts"
+import { type Page, searchFilters } from "../query.ts"
+import { type ListReader, ownPage } from "./claim-routes.ts"
 import { explained } from "./explained.ts"
 import { ownRun, type RunOfPath } from "./own-run.ts"
 import { reportOf } from "./report-routes.ts"
@@ -26,32 +27,36 @@ import { runStatementOf } from "./run-statement-route.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
 import { shownBundle } from "./shown-bundle.ts"
 
-/** Answers with a page of the runs that the caller reads. @param read a page of one owner's */
-async function sendPage(
-  c: Context,
-  deps: Deps,
-  { limit, offset }: Page,
-  read: (source: Source, owner: number, page: Page) => Promise<RunPage>,
-): Promise<Response> {
-  const { total, rows } = await readablePage(deps, callerOf(c).api_key_id, { limit, offset }, (owner, some) =>
-    deps.reads.growing(async source => {
-      const found = await read(source, owner, some)
-      return { total: found.total, rows: found.runs }
-    }),
-  )
-  return c.json({ ok: true, total, limit, offset, runs: rows.map(runSummary) } satisfies RunsPage)
+/** Reads the runs that pass all filters of a query. @throws HttpError 400 */
+export function runReader({ reads }: Pick<Deps, "reads">, query: RunFilters): ListReader<RunSummaryRow, number> {
+  const filters = searchFilters(query)
+  return {
+    counted: (owner, page) =>
+      reads.growing(async source => {
+        const isPlain = Object.keys(filters).length === 0
+        const { total, runs } = await (isPlain
+          ? listRuns(source, owner, page)
+          : searchRuns(source, owner, filters, page))
+        return { total, rows: runs }
+      }),
+    before: (owners, page) => reads.growing(source => listAllRuns(source, owners, filters, page)),
+    placeOf: ({ run_id }) => run_id,
+  }
+}
+
+type RunsQuery = Partial<Page> & RunFilters & { readonly before?: number }
+
+/** The runs that the caller reads as its own and that pass every filter. */
+async function ownRuns(c: Context, deps: Deps, { limit, offset, before, ...filters }: RunsQuery): Promise<RunsPage> {
+  const asked = { limit, offset, before }
+  const { rows, last, ...page } = await ownPage(deps, callerOf(c).api_key_id, asked, runReader(deps, filters))
+  return { ok: true, ...page, runs: rows.map(runSummary), ...(last === undefined ? {} : { next: last }) }
 }
 
 export function runRoutes(deps: Deps): Handlers {
   return {
-    runs: (c, { query }) => sendPage(c, deps, asPage(query()), listRuns),
-    search_runs: (c, { query }) => {
-      const { limit, offset, ...asked } = query()
-      const filters = searchFilters(asked)
-      return sendPage(c, deps, asPage({ limit, offset }), (source, owner, some) =>
-        searchRuns(source, owner, filters, some),
-      )
-    },
+    runs: async (c, { query }) => c.json(await ownRuns(c, deps, query())),
+    search_runs: async (c, { query }) => c.json(await ownRuns(c, deps, query())),
     run: async c => c.json(await runRecord(await ownRun(c, deps), record => explained(c, deps, record))),
     ...runParts(deps, ownRun),
   }
