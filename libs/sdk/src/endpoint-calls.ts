@@ -21,10 +21,7 @@ import type { Received } from "./read-reply.ts"
 import type { ActionOptions, CallOptions, OnceOptions, Settings } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
-type Table = typeof EXECUTE_ROUTES &
-  typeof PERMIT_ROUTES &
-  typeof RUN_ROUTES &
-  typeof ATTESTATION_ROUTES &
+type Called = Pick<typeof RUN_ROUTES, "run"> &
   typeof KEY_ROUTES &
   typeof PUBLISHED_ROUTES &
   typeof POLICY_ROUTES &
@@ -33,12 +30,9 @@ type Table = typeof EXECUTE_ROUTES &
   typeof LOG_ROUTES &
   typeof TRUST_ROUTES &
   typeof SERVICE_ROUTES
-/** The endpoints that a client calls, by their identifiers. */
-export const ROUTES: Table = {
-  ...EXECUTE_ROUTES,
-  ...PERMIT_ROUTES,
-  ...RUN_ROUTES,
-  ...ATTESTATION_ROUTES,
+/** Endpoints whose calls are inferred, but for those below. */
+const CALLED: Called = {
+  run: RUN_ROUTES.run,
   ...KEY_ROUTES,
   ...PUBLISHED_ROUTES,
   ...POLICY_ROUTES,
@@ -48,25 +42,21 @@ export const ROUTES: Table = {
   ...TRUST_ROUTES,
   ...SERVICE_ROUTES,
 }
+/** The endpoints that a client calls, by their identifiers. */
+export const ROUTES: Called &
+  typeof EXECUTE_ROUTES &
+  typeof PERMIT_ROUTES &
+  typeof RUN_ROUTES &
+  typeof ATTESTATION_ROUTES = {
+  ...EXECUTE_ROUTES,
+  ...PERMIT_ROUTES,
+  ...RUN_ROUTES,
+  ...ATTESTATION_ROUTES,
+  ...CALLED,
+}
 
-/** Rows whose calls are written by hand, and why. */
-const BY_HAND = {
-  execute: "its outcomes",
-  verify_determinism: "typed as execute",
-  dcae_verify: "takes a text too",
-  open_permit: "permits",
-  permits: "permits",
-  permit: "permits",
-  close_permit: "permits",
-  redeem_permit: "permits",
-  runs: "pages",
-  search_runs: "pages",
-  attest: "a default",
-  attestations: "pages",
-  public_bundle: "not judged by its shape",
-  trust: "judged as a trust document",
-  version: "of later services too",
-} as const
+/** Documents that are read in their own way. */
+const BY_HAND = ["public_bundle", "trust", "version"] as const
 
 /** Names of methods that are not their row's identifier. */
 const NAMES = {
@@ -84,13 +74,13 @@ const NAMES = {
   key_changes: "logKeyChanges",
 } as const
 
-/** Rows about one run or permit, which `RunReads` and `ofAnyKey` have. */
-type OfOne = keyof typeof RUN_PART_ROUTES | `admin_${keyof typeof RUN_PART_ROUTES | "run" | "permit"}`
-const isOfOne = ({ method, path }: Route): boolean =>
-  method === "get" && (/^\/runs\/\{id\}\/./.test(path) || /^\/admin\/(?:runs|permits)\/\{id\}/.test(path))
+/** Rows about one run or permit of any key, which `ofAnyKey` has. */
+type OfAnyKey = `admin_${keyof typeof RUN_PART_ROUTES | "run" | "permit"}`
+const isOfAnyKey = ({ method, path }: Route): boolean =>
+  method === "get" && /^\/admin\/(?:runs|permits)\/\{id\}/.test(path)
 
 /** Rows that are answered in JSON. */
-type InJson<Id extends keyof Table> = Answered<Table[Id]> extends v.GenericSchema ? Id : never
+type InJson<Id extends keyof Called> = Answered<Called[Id]> extends v.GenericSchema ? Id : never
 type Answered<Row extends Route> = Row["answers"] extends { 201: infer Made }
   ? Made
   : Row["answers"] extends { 200: infer Given }
@@ -134,22 +124,20 @@ export type CallOf<Row extends Route> = (
 ) => Promise<Row extends { readonly sealed: true } ? Received<AnswerOf<Row>> : AnswerOf<Row>>
 type AnswerOf<Row extends Route> = Answered<Row> extends infer Schema extends v.GenericSchema ? Shape<Schema> : never
 
-type Called = { [Id in Exclude<keyof Table, keyof typeof BY_HAND | OfOne>]: InJson<Id> }[Exclude<
-  keyof Table,
-  keyof typeof BY_HAND | OfOne
->]
+type Inferred = Exclude<keyof Called, (typeof BY_HAND)[number] | OfAnyKey>
 
 /**
- * A method for each of the other endpoints that answer in JSON, named by the row's identifier. Calls that read are retried; those that change
+ * A method for each of these endpoints that answer in JSON, named by the row's identifier. Calls that read are retried; those that change
  * something are where a second request has no effect, or under an idempotency key. What the service gives once, such as the secret of a
  * key, is in that answer alone: after a NetworkError, TimeoutError or AbortedError it may be lost.
  */
-export type EndpointCalls = { readonly [Id in Called as NameOf<Id>]: CallOf<Table[Id]> }
+export type EndpointCalls = { readonly [Id in Inferred as NameOf<InJson<Id>>]: CallOf<Called[Id]> }
 
 export function endpointCalls(send: Send, settings: Settings): EndpointCalls
 export function endpointCalls(send: Send, settings: Settings): object {
-  const rows = Object.entries<Route>(ROUTES).filter(
-    ([id, route]) => !Object.hasOwn(BY_HAND, id) && !isOfOne(route) && !Object.values(route.answers).some(isText),
+  const rows = Object.entries<Route>(CALLED).filter(
+    ([id, route]) =>
+      !BY_HAND.some(own => own === id) && !isOfAnyKey(route) && !Object.values(route.answers).some(isText),
   )
   return Object.fromEntries(rows.map(([id, route]) => [nameOf(id), methodOf(send, settings, route)]))
 }

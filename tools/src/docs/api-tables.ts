@@ -24,7 +24,6 @@ const again = ({ method, idempotent, once, repeatable }: Endpoint): string =>
 
 const endpointRow = (row: Endpoint): readonly string[] => [
   `${row.method.toUpperCase()} ${row.path}`,
-  `\`${row.id}\``,
   WHO[row.access],
   again(row),
   row.summary,
@@ -32,7 +31,7 @@ const endpointRow = (row: Endpoint): readonly string[] => [
 
 /** The tables by their names: the head, then the rows. */
 const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  endpoints: [["endpoint", "identifier", "who", "safe to repeat", "what it does"], ...ENDPOINTS.map(endpointRow)],
+  endpoints: [["endpoint", "who", "safe to repeat", "what it does"], ...ENDPOINTS.map(endpointRow)],
   "error codes": [
     ["code", "status", "meaning"],
     ...ERROR_CODE_NAMES.map(code => [`\`${code}\``, `${ERROR_CODES[code].status}`, ERROR_CODES[code].meaning]),

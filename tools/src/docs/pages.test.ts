@@ -74,7 +74,7 @@ describe("docs/api.md", () => {
 
   test("has the tables of endpoints, codes and artifacts (node tools/src/docs/api-tables.ts renews them)", () => {
     expect(api).toBe(withApiTables(api))
-    expect(api).toContain("| POST /admin/keys | `mint_key` | admin keys | no; under a key: done once | Mint a key |")
+    expect(api).toContain("| POST /admin/keys | admin keys | no; under a key: done once | Mint a key |")
   })
 
   test("explains every endpoint besides", () => {
