@@ -22,7 +22,7 @@ import { FAILING_STEPS, faultSentences } from "../vocabulary/stage-faults.ts"
 import { checkAnchor, checkReceiptAnchor, chooseTrust, passedFirstAnchor } from "./anchor-check.ts"
 import { SLOTS, type SlottedAnchor, slotted } from "./anchor-slots.ts"
 import { type BundleForms, isBundle, parseForms } from "./bundle-forms.ts"
-import type { ChainDocument, WindowMovement } from "./chain-document.ts"
+import type { ChainDocument, ChainMovement } from "./chain-document.ts"
 import { checkDecisions } from "./decisions.ts"
 import { evidenceSummary } from "./evidence-summary.ts"
 import { collectFindings, conclude, type ExaminedBundle, type Findings, type PassedChecks } from "./examination.ts"
@@ -164,7 +164,7 @@ export function recordInChain(bundle: Bundle): ChainDocument {
 }
 
 /** What a run moved: its charge, or at a close what settles its opening's reservation and what goes beyond that. */
-function movementsOf(window: BudgetWindow | undefined): readonly WindowMovement[] {
+function movementsOf(window: BudgetWindow | undefined): readonly ChainMovement[] {
   if (window?.ordinal === undefined) return []
   const { ordinal, tokens, reserved, total_after } = window
   if (reserved === undefined) return [[window, { kind: "charge", ordinal, tokens, total_after }]]

@@ -34,11 +34,11 @@ export type ChainDocument = {
   /** Of a record. */
   readonly run_id?: number
   /** What was decided of it by a policy. */
-  readonly decided?: Decided
+  readonly decided?: DecidedSections
   /** The operator's settings that it was held to. */
   readonly budget?: { readonly run_limit: number | undefined; readonly window: BudgetWindow | undefined }
   /** What it moved in budget windows, in the order of the movements. */
-  readonly movements: readonly WindowMovement[]
+  readonly movements: readonly ChainMovement[]
   /** What it does to permits. */
   readonly opens?: Opening
   readonly closes?: Bundle
@@ -46,7 +46,7 @@ export type ChainDocument = {
 }
 
 /** What of a record or an opening was decided by a policy. */
-export type Decided = Pick<Bundle, "attestation_gap_receipt"> & {
+export type DecidedSections = Pick<Bundle, "attestation_gap_receipt"> & {
   readonly sections: Pick<Bundle["sections"], "envelope" | "policy_evaluation" | "mcd_finding" | "attested_context">
 }
 
@@ -59,4 +59,4 @@ export type Movement = {
   readonly tokens: number
   readonly total_after: number
 }
-export type WindowMovement = readonly [WindowName, Movement]
+export type ChainMovement = readonly [WindowName, Movement]

@@ -17,7 +17,7 @@ import { PERMIT_END_FORM } from "../formulas/chain-forms.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import type { SlottedAnchor } from "./anchor-slots.ts"
 import { isBudgetWindow } from "./budgets.ts"
-import type { ChainDocument, WindowMovement } from "./chain-document.ts"
+import type { ChainDocument, ChainMovement } from "./chain-document.ts"
 import { checkRedemption } from "./close.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { type EvidenceLine, line } from "./evidence-line.ts"
@@ -159,7 +159,7 @@ function anchorsOf({ leaf, entry }: PermitEnd): readonly SlottedAnchor[] {
 const redemptionsOf = ({ openings }: PermitEnd): readonly TransparencyLogEntry[] =>
   openings.flatMap(ended => redemptionOf(ended)?.entry ?? [])
 
-function movementOf(ended: EndedOpening): WindowMovement {
+function movementOf(ended: EndedOpening): ChainMovement {
   const kind = redemptionOf(ended) === undefined ? "release" : "settle"
   return [ended, { ...ended, kind, tokens: movedBy(ended) }]
 }
