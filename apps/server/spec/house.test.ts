@@ -28,7 +28,10 @@ const replaced = (table: string, column: string, from: string, to: string, rows?
 /** Changing the first byte twice leaves it as it was. */
 const FLIPPED = "set_byte(root, 0, get_byte(root, 0) # 1)"
 const ONE_ENTRY = "log_index = 3"
+const FLIPPED_TEXT = "set_byte(packed, 300, get_byte(packed, 300) # 1)"
 const ONE_RUN = "run_id = 3"
+/** The third of each chain, also while its row is changed. */
+const ONE_DOCUMENT = "chain_ordinal % 1000 = 3"
 
 const FORGERIES: readonly Forgery[] = [
   lengthened("log_entry", "body", ONE_ENTRY),
@@ -50,13 +53,14 @@ const FORGERIES: readonly Forgery[] = [
   turned("run", "manifest_hash", ONE_RUN),
   replaced("run", "execution_region", "eu", "us", ONE_RUN),
   raised("run", "duration_us", ONE_RUN),
-  forgery(
-    "run",
-    "bundle",
-    "set_byte(bundle, 300, get_byte(bundle, 300) # 1)",
-    "set_byte(bundle, 300, get_byte(bundle, 300) # 1)",
-    ONE_RUN,
-  ),
+  forgery("run", "log_index", "log_index + 1000", "log_index - 1000", ONE_RUN),
+  forgery("document", "log_index", "log_index + 1000", "log_index - 1000", ONE_DOCUMENT),
+  raised("document", "owner", ONE_DOCUMENT),
+  forgery("document", "chain_ordinal", "chain_ordinal + 1000", "chain_ordinal - 1000", ONE_DOCUMENT),
+  replaced("document", "kind", "run", "end", ONE_DOCUMENT),
+  raised("document", "instant", ONE_DOCUMENT),
+  turned("document", "leaf_digest", ONE_DOCUMENT),
+  forgery("document", "packed", FLIPPED_TEXT, FLIPPED_TEXT, ONE_DOCUMENT),
   raised("tenant", "record_count"),
   turned("tenant", "head"),
   turned("tenant", "salt"),
@@ -87,7 +91,7 @@ test.each(FORGERIES)("a change of %s is found", async (_place, change, undo) => 
 test.each([
   ["another word", (text: string) => text.replaceAll("eu-test-1", "eu-test-2")],
   ["a blank at its end", (text: string) => `${text} `],
-])("a change of the text of run.bundle is found: %s", async (_what, change) => {
+])("a change of the text of a bundle is found: %s", async (_what, change) => {
   const { db } = service()
   const bundle = await readStoredBundle(db, 3)
   expect(change(bundle)).not.toBe(bundle)
@@ -101,10 +105,10 @@ test.each([
 test.each([
   [
     "a record",
-    "run",
-    "bundle",
-    "set_byte(bundle, 300, get_byte(bundle, 300) # 1)",
-    "run_id = (select max(run_id) from run)",
+    "document",
+    "packed",
+    FLIPPED_TEXT,
+    "log_index = (select max(log_index) from document)",
   ],
   [
     "an entry",

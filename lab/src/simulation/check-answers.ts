@@ -10,13 +10,13 @@ type Stored = { readonly text: string; readonly of: string }
 /** Everything that was sealed for a caller, by the id that it was answered with. */
 const storedOf = ({ runs, attestations, openings }: Sealed): ReadonlyMap<string, Stored> =>
   new Map([
-    ...runs.map(({ row, bundle }) => {
+    ...runs.map(({ row, stored, bundle }) => {
       const { ai_output_hash } = bundle.sections.payload
       const of = row.permit_id === "" ? row.route_id : `${ai_output_hash}`
-      return [`${row.run_id}`, { text: row.bundle, of }] as const
+      return [`${row.run_id}`, { text: stored.packed, of }] as const
     }),
-    ...attestations.map(({ row }) => [row.attestation_id, { text: row.document, of: row.digest }] as const),
-    ...openings.map(({ row }) => [row.permit_id, { text: row.opening, of: row.route_id }] as const),
+    ...attestations.map(({ row, stored }) => [row.attestation_id, { text: stored.packed, of: row.digest }] as const),
+    ...openings.map(({ row, stored }) => [row.permit_id, { text: stored.packed, of: row.route_id }] as const),
   ])
 
 /** Checks that the answers match the stored records. @param before number of records at the start of the world */

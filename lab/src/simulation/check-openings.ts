@@ -6,29 +6,47 @@ import { type PermitEnd, redemptionOf } from "@runseal/core/artifacts/permit-end
 import type { ChainDocument } from "@runseal/core/verify/chain-document"
 import { compareDocuments } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
-import { type PermitEndRow, permit_end } from "@runseal/server/store/tables/permit-ends"
+import { type DocumentRow, document as documents } from "@runseal/server/store/tables/documents-table"
 import { type PermitRow, permit } from "@runseal/server/store/tables/permits-table"
 import type { TenantWindowRow } from "@runseal/server/store/tables/tenant-windows"
 import { getTableName } from "drizzle-orm"
 import type { Judge, Sealed } from "./check.ts"
 import { decoded, type Row, type Snapshot } from "./database/simulated-rows.ts"
 
+/** A row of a list with the row of its document. */
+export type WithDocument<Row> = { readonly row: Row; readonly stored: DocumentRow }
+
 export type SealedPermits = {
-  readonly openings: readonly { readonly row: PermitRow; readonly document: Opening }[]
-  readonly ends: readonly { readonly row: PermitEndRow; readonly document: PermitEnd }[]
+  readonly openings: readonly (WithDocument<PermitRow> & { readonly document: Opening })[]
+  readonly ends: readonly { readonly stored: DocumentRow; readonly document: PermitEnd }[]
+}
+
+/** The rows of a list, each with its document. @throws AssertionError when one has none, or one of another kind */
+export function withDocuments<Listed extends Pick<DocumentRow, "log_index">>(
+  state: Snapshot,
+  kind: DocumentRow["kind"],
+  rows: readonly Listed[],
+): readonly WithDocument<Listed>[] {
+  const stored = new Map(decoded<DocumentRow>(state, documents).map(row => [row.log_index, row]))
+  return rows.map(row => {
+    const found = stored.get(row.log_index)
+    assert.ok(found?.kind === kind, `the ${kind} at ${row.log_index} has its document`)
+    return { row, stored: found }
+  })
 }
 
 /** Reads and judges openings and ends. */
 export function sealedPermits(state: Snapshot, judge: Judge): SealedPermits {
-  const openings = decoded<PermitRow>(state, permit, isOpened).map(row => {
-    judge(row.opening, VERDICTS.opening)
-    const document: Opening = JSON.parse(row.opening)
-    return { row, document }
+  const opened = withDocuments(state, "opening", decoded<PermitRow>(state, permit, isOpened))
+  const openings = opened.map(({ row, stored }) => {
+    judge(stored.packed, VERDICTS.opening)
+    const document: Opening = JSON.parse(stored.packed)
+    return { row, stored, document }
   })
-  const ends = decoded<PermitEndRow>(state, permit_end).map(row => {
-    judge(row.document, VERDICTS.permit_end)
-    const document: PermitEnd = JSON.parse(row.document)
-    return { row, document }
+  const ends = decoded<DocumentRow>(state, documents, ({ kind }) => kind === "end").map(stored => {
+    judge(stored.packed, VERDICTS.permit_end)
+    const document: PermitEnd = JSON.parse(stored.packed)
+    return { stored, document }
   })
   return { openings, ends }
 }
@@ -53,10 +71,10 @@ export function checkPermits(state: Snapshot, { runs, openings, ends }: Sealed):
     "a refused permit is a refused run",
   )
   const closes = runs.filter(({ row }) => row.permit_id !== "")
-  for (const { row, document } of openings) {
+  for (const { row, stored, document } of openings) {
     const { permit_id } = document
     assert.deepEqual(
-      [row.permit_id, row.charge_id, row.reserved, row.chain_ordinal],
+      [row.permit_id, row.charge_id, row.reserved, stored.chain_ordinal],
       [permit_id, document.reservation.charge_id, document.reservation.tokens, document.leaf.tenant_ordinal],
     )
     const closed = closes.filter(close => close.row.permit_id === permit_id)
@@ -64,7 +82,7 @@ export function checkPermits(state: Snapshot, { runs, openings, ends }: Sealed):
     assert.equal(closed.length + ended.length, 1, `permit ${row.owner_ordinal} of ${row.owner} has one end`)
     assert.deepEqual(
       [row.state, row.run_id, row.end_ordinal],
-      closed[0] === undefined ? ["ended", 0, ended[0]?.row.chain_ordinal] : ["closed", closed[0].row.run_id, 0],
+      closed[0] === undefined ? ["ended", 0, ended[0]?.stored.chain_ordinal] : ["closed", closed[0].row.run_id, 0],
     )
     const end = ended[0]?.document.openings.find(opening => opening.permit_id === permit_id)
     const redemption = closed[0]?.bundle.sections.permit?.redemption ?? (end && redemptionOf(end))

@@ -30,20 +30,27 @@ import {
   log_tile,
 } from "@runseal/server/store/tables/log-store"
 import { type OutcomeCountRow, outcome_count } from "@runseal/server/store/tables/outcome-counts"
-import { type RunRow, run } from "@runseal/server/store/tables/runs-table"
+import { type NewRunRow, run } from "@runseal/server/store/tables/runs-table"
 import { type TenantWindowRow, tenant_window } from "@runseal/server/store/tables/tenant-windows"
 import { type TenantRow, tenant } from "@runseal/server/store/tables/tenants"
 import { naiveLeaf, naiveRoot, naiveTiles } from "../../../apps/server/spec/harness/naive-log.ts"
 import { checkBudgets } from "./check-movements.ts"
-import { checkPermits, contradictions, type SealedPermits, sealedPermits } from "./check-openings.ts"
+import {
+  checkPermits,
+  contradictions,
+  type SealedPermits,
+  sealedPermits,
+  type WithDocument,
+  withDocuments,
+} from "./check-openings.ts"
 import { decoded, type Snapshot } from "./database/simulated-rows.ts"
 
 /** A published or stored state of the log: it must be a prefix of the final log. */
 export type Promised = { readonly size: number; readonly root: string; readonly by: string }
 
 export type Sealed = SealedPermits & {
-  readonly runs: readonly { readonly row: RunRow; readonly bundle: Bundle }[]
-  readonly attestations: readonly { readonly row: AttestationRow; readonly document: Anchor }[]
+  readonly runs: readonly (WithDocument<NewRunRow> & { readonly bundle: Bundle })[]
+  readonly attestations: readonly (WithDocument<AttestationRow> & { readonly document: Anchor })[]
 }
 
 /** Verifies a document. @throws AssertionError when it has another verdict */
@@ -65,11 +72,15 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
   const [head] = decoded<LogHeadRow>(state, log_head)
   assert.ok(head !== undefined)
   const entries = decoded<LogEntryRow>(state, log_entry)
-  const runs = decoded<RunRow>(state, run).map(row => ({ row, bundle: readJudged(row.bundle, judge) }))
-  const attestations = decoded<AttestationRow>(state, attestation).map(row => {
-    judge(row.document, VERDICTS.attestation)
-    const document: Anchor = JSON.parse(row.document)
-    return { row, document }
+  const runs = withDocuments(state, "run", decoded<NewRunRow>(state, run)).map(one => ({
+    ...one,
+    bundle: readJudged(one.stored.packed, judge),
+  }))
+  const attested = withDocuments(state, "attestation", decoded<AttestationRow>(state, attestation))
+  const attestations = attested.map(({ row, stored }) => {
+    judge(stored.packed, VERDICTS.attestation)
+    const document: Anchor = JSON.parse(stored.packed)
+    return { row, stored, document }
   })
   const sealed = { runs, attestations, ...sealedPermits(state, judge) }
   const documents = [...attestations, ...sealed.openings, ...sealed.ends].map(({ document }) => document)
@@ -178,10 +189,10 @@ function checkRuns(runs: Sealed["runs"], head: LogHeadRow): void {
     Array.from({ length: head.next_run_id - 1 }, (_, at) => at + 1),
     "run numbers are 1, 2, 3 …",
   )
-  for (const { row, bundle } of runs) {
+  for (const { row, stored, bundle } of runs) {
     assert.deepEqual([row.run_id, row.outcome_kind], [bundle.run.run_id, bundle.run.outcome_kind])
     const { leaf } = bundle.anchors.complete_record ?? {}
-    assert.deepEqual([row.chain_ordinal, row.leaf_digest], [leaf?.tenant_ordinal, digestOf(leaf ?? {})])
+    assert.deepEqual([stored.chain_ordinal, stored.leaf_digest], [leaf?.tenant_ordinal, digestOf(leaf ?? {})])
   }
 }
 
@@ -206,7 +217,7 @@ function checkChains({ runs, openings, ends }: Sealed, state: Snapshot, head: Lo
     const charged = windows.filter(window => window.tenant_id === tenant_id)
     assert.deepEqual([...problems, ...contradictions(chain, charged, head.size)], [], `the chain of ${tenant_id}`)
     assert.ok(own.every(({ bundle }) => bundle.run.tenant_salt === salt))
-    const inOrder = own.toSorted((a, b) => a.row.chain_ordinal - b.row.chain_ordinal)
+    const inOrder = own.toSorted((a, b) => a.stored.chain_ordinal - b.stored.chain_ordinal)
     assert.deepEqual(
       inOrder.map(({ row }) => row.owner_ordinal),
       Array.from({ length: run_count }, (_, at) => at + 1),
@@ -222,7 +233,7 @@ function checkChains({ runs, openings, ends }: Sealed, state: Snapshot, head: Lo
 const ordinalOf = ({ anchor }: ChainDocument): number => anchor?.leaf.tenant_ordinal ?? 0
 
 /** The counts of outcomes are those of the runs. */
-function checkCounts(rows: readonly RunRow[], counts: readonly OutcomeCountRow[]): void {
+function checkCounts(rows: readonly NewRunRow[], counts: readonly OutcomeCountRow[]): void {
   const counted = new Map<string, number>()
   for (const { owner, outcome_kind } of rows)
     counted.set(`${owner} ${outcome_kind}`, (counted.get(`${owner} ${outcome_kind}`) ?? 0) + 1)

@@ -9,6 +9,7 @@ import { StoreError } from "@runseal/server/store/driver/store-errors"
 import { attestation, countAttestations, insertAttestations } from "@runseal/server/store/tables/attestations-table"
 import { packBundle } from "@runseal/server/store/tables/bundle-text"
 import { deployment, pinDeployment, readDeployment } from "@runseal/server/store/tables/deployment-table"
+import { document, insertDocuments } from "@runseal/server/store/tables/documents-table"
 import {
   findIdempotencyKeys,
   idempotency_key,
@@ -25,7 +26,6 @@ import {
   readHead,
 } from "@runseal/server/store/tables/log-store"
 import { countOutcomes, outcome_count } from "@runseal/server/store/tables/outcome-counts"
-import { insertPermitEnds, permit_end } from "@runseal/server/store/tables/permit-ends"
 import { findDuePermits, findHeldPermit } from "@runseal/server/store/tables/permit-reads"
 import {
   countPermits,
@@ -106,11 +106,10 @@ const STEPS = {
         run_id: a,
         owner: b,
         owner_ordinal: a,
-        chain_ordinal: a,
+        log_index: a,
         refusal: "",
         permit_id: "",
         closing_outcome: "",
-        leaf_digest: hex("l"),
         created_at: CLOCK_MS,
         outcome_kind: "ok",
         error_stage: "",
@@ -121,7 +120,6 @@ const STEPS = {
         execution_region: "eu",
         duration_us: b,
         findings: "",
-        bundle: `{"run":${a}}`,
         disclosure_seed: HASH,
       },
     ]),
@@ -158,11 +156,8 @@ const STEPS = {
         redemption_unknown: false,
         run_id: 0,
         end_ordinal: 0,
-        chain_ordinal: owner_ordinal,
-        leaf_digest: hex("l"),
-        log_index: owner_ordinal,
+        log_index: 10 * a + owner_ordinal,
         opening_hash: hex("o"),
-        opening: packBundle(Buffer.from(`{"permit":${a}}`)),
         disclosure_seed: HASH,
       },
     ])
@@ -174,9 +169,6 @@ const STEPS = {
     const found = locked.get(permit_id)
     if (found?.state !== "open") return [...locked]
     await redeemPermits(tx, [{ permit_id, redeemed_at: b, redemption_entry: `{"redeemed":${b}}` }])
-    const document = packBundle(Buffer.from(`{"end":${a}}`))
-    const end = { owner: a, chain_ordinal: b + 1, leaf_digest: hex("l"), log_index: b, ended_at: CLOCK_MS, document }
-    if (b > 1) await insertPermitEnds(tx, [end])
     await settlePermits(tx, [
       b > 1
         ? { permit_id, state: "ended", run_id: 0, end_ordinal: b + 1 }
@@ -188,9 +180,22 @@ const STEPS = {
     const counted = await countAttestations(tx, [a, b])
     const owner_ordinal = (counted.get(a) ?? 0) + 1
     const row = { attestation_id: `att ${a} ${b}`, owner: a, owner_ordinal, created_at: CLOCK_MS, digest: hex("d") }
-    await insertAttestations(tx, [{ ...row, log_index: b, document: "{}" }])
+    await insertAttestations(tx, [{ ...row, log_index: b }])
     return [...counted]
   },
+  // The openings of permits, and documents that end them.
+  documents: async (tx: Tx, a: number, b: number) =>
+    insertDocuments(tx, [
+      {
+        log_index: 10 * a + b,
+        owner: a,
+        chain_ordinal: b + 1,
+        kind: b > 1 ? "end" : "opening",
+        instant: CLOCK_MS,
+        leaf_digest: hex("l"),
+        packed: packBundle(Buffer.from(`{"document":${a}}`)),
+      },
+    ]),
   keys: async (tx: Tx, a: number, b: number) => {
     const locked = await lockKeys(tx, [claim(a), claim(b)], CLOCK_MS + a)
     await updateKeys(tx, [{ ...claim(a), charge_id: `charge ${b}`, record_id: `${a}`, kept_at: CLOCK_MS }])
@@ -228,7 +233,7 @@ const TABLES = [
   run,
   outcome_count,
   permit,
-  permit_end,
+  document,
   tenant,
   tenant_window,
   token_movement,

@@ -7,7 +7,7 @@ import { prepare } from "@runseal/server/boot"
 import { createKeys } from "@runseal/server/keys/key-file"
 import { type Config, readConfig } from "@runseal/server/options/config"
 import type { Prepared } from "@runseal/server/pipeline-settings"
-import { type AttestationRow, attestation } from "@runseal/server/store/tables/attestations-table"
+import { type DocumentRow, document } from "@runseal/server/store/tables/documents-table"
 import { type Seeded, seeded } from "../seeded.ts"
 import { checkStore, judgeBy, type Promised, type Sealed } from "./check.ts"
 import { checkAnswers } from "./check-answers.ts"
@@ -55,7 +55,9 @@ export function openSimulation(defects: readonly Defect[] = []): Simulation {
   const grownOnce = async (): Promise<NonNullable<typeof grown>> => {
     if (grown !== undefined) return grown
     const state = await grownDatabase({ config: { ...config, keysDir: keysOf("grown") }, prepared })
-    const texts = new Set(decoded<AttestationRow>(state, attestation).map(({ document }) => document))
+    const texts = new Set(
+      decoded<DocumentRow>(state, document, ({ kind }) => kind === "attestation").map(row => row.packed),
+    )
     grown = { state, texts }
     return grown
   }

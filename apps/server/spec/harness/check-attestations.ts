@@ -9,9 +9,8 @@ import {
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { expect } from "vitest"
-import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
 import type { Auditor } from "./auditor.ts"
-import type { Tables } from "./read-tables.ts"
+import type { StoredAttestation, Tables } from "./read-tables.ts"
 import type { TestService } from "./test-service.ts"
 
 /** A verdict depends on text and trust alone, so that no text is judged twice. */
@@ -21,7 +20,7 @@ const judgedBy = new WeakMap<object, Map<string, AttestationAnswer>>()
 export function judgeAttestations(
   auditor: Auditor,
   service: TestService,
-  attestations: readonly AttestationRow[],
+  attestations: readonly StoredAttestation[],
 ): readonly Anchor[] {
   const judged = judgedBy.get(service) ?? new Map()
   judgedBy.set(service, judged)
@@ -43,7 +42,7 @@ export function checkAttestations(auditor: Auditor, service: TestService, { atte
   return documents
 }
 
-function judgeBothForms(row: AttestationRow, { judge, checkEntry }: Auditor): AttestationAnswer {
+function judgeBothForms(row: StoredAttestation, { judge, checkEntry }: Auditor): AttestationAnswer {
   const parsed = parseExact(
     attestationAnswerSchema,
     judge(row.document, VERDICTS.attestation, `attestation ${row.attestation_id}`),
@@ -57,7 +56,7 @@ function judgeBothForms(row: AttestationRow, { judge, checkEntry }: Auditor): At
 
 /** The columns that lists read are projections of the document. */
 function checkColumns(
-  { document: _document, owner, owner_ordinal: _ordinal, ...columns }: AttestationRow,
+  { document: _document, owner, owner_ordinal: _ordinal, ...columns }: StoredAttestation,
   document: AttestationAnswer,
 ): void {
   expect(columns).toEqual({

@@ -12,11 +12,11 @@ import { openingInChain } from "@runseal/core/verify/verify-opening"
 import { endInChain } from "@runseal/core/verify/verify-permit-end"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import { expect } from "vitest"
-import { findingsText, type RunRow } from "../../src/store/tables/runs-table.ts"
+import { findingsText } from "../../src/store/tables/runs-table.ts"
 import type { TenantRow } from "../../src/store/tables/tenants.ts"
 import { type Auditor, referenceDigest } from "./auditor.ts"
 import type { SealedPermits } from "./check-permits.ts"
-import type { Tables } from "./read-tables.ts"
+import type { StoredRun, Tables } from "./read-tables.ts"
 import type { TestService } from "./test-service.ts"
 
 /** A verdict depends on text and trust alone, so that no text is judged twice: run number to what was judged. */
@@ -24,7 +24,7 @@ type Judged = Map<number, { readonly text: string; readonly bundle: Bundle }>
 const judgedBy = new WeakMap<object, Judged>()
 
 /** Judges records, and gives them. */
-export function judgeRecords(auditor: Auditor, service: TestService, runs: readonly RunRow[]): readonly Bundle[] {
+export function judgeRecords(auditor: Auditor, service: TestService, runs: readonly StoredRun[]): readonly Bundle[] {
   const judged = judgedBy.get(service) ?? new Map()
   judgedBy.set(service, judged)
   return runs.map(run => bundleOf(run, auditor, judged))
@@ -50,7 +50,7 @@ export function checkRecords(
   return bundles
 }
 
-function bundleOf(run: RunRow, { judge, checkEntry }: Auditor, judged: Judged): Bundle {
+function bundleOf(run: StoredRun, { judge, checkEntry }: Auditor, judged: Judged): Bundle {
   const known = judged.get(run.run_id)
   if (known?.text === run.bundle) return known.bundle
   const bundle = readBundle(judge(run.bundle, VERDICTS.complete, `run ${run.run_id}`))
@@ -135,7 +135,7 @@ function sealedRefusal(bundle: Bundle): string {
 }
 
 /** The columns that lists and searches read are projections of the sealed document. */
-function checkSummary(row: RunRow, bundle: Bundle): void {
+function checkSummary(row: StoredRun, bundle: Bundle): void {
   const { bundle: _bundle, disclosure_seed, owner, owner_ordinal: _ordinal, ...columns } = row
   const { run } = bundle
   const sealed: JsonObject | undefined = bundle.manifest ?? bundle.partial_manifest
@@ -144,6 +144,7 @@ function checkSummary(row: RunRow, bundle: Bundle): void {
     run_id: run.run_id,
     chain_ordinal: ordinalOf(bundle),
     leaf_digest: referenceDigest(bundle.anchors.complete_record?.leaf ?? {}),
+    log_index: Number(bundle.anchors.complete_record?.entry.logIndex),
     created_at: Date.parse(run.created_at),
     outcome_kind: run.outcome_kind,
     error_stage: run.error_stage ?? "",

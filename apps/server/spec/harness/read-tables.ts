@@ -1,37 +1,96 @@
 /** Everything the database holds, as the store's own types. */
 
 import type { PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
-import { gte } from "drizzle-orm"
+import { asc, gte } from "drizzle-orm"
 import type { Database } from "../../src/store/driver/database.ts"
 import type { Tx } from "../../src/store/driver/session.ts"
-import type { AdminEventRow } from "../../src/store/tables/admin-events.ts"
+import { type AdminEventRow, DEPLOYMENT_OWNER } from "../../src/store/tables/admin-events.ts"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
 import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
-import { unpackBundle } from "../../src/store/tables/bundle-text.ts"
+import { type DocumentKind, type DocumentRow, document } from "../../src/store/tables/documents-table.ts"
 import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
-import { type PermitEndRow, permit_end } from "../../src/store/tables/permit-ends.ts"
 import type { PermitRow } from "../../src/store/tables/permits-table.ts"
 import type { PublicationRow } from "../../src/store/tables/publications-table.ts"
-import { type RunRow, run } from "../../src/store/tables/runs-table.ts"
+import type { NewRunRow, RunRow } from "../../src/store/tables/runs-table.ts"
 import type { TenantWindowRow, TokenMovementRow } from "../../src/store/tables/tenant-windows.ts"
 import type { TenantRow } from "../../src/store/tables/tenants.ts"
+
+// Rows with what the table of documents has of each.
+
+type Place = Pick<DocumentRow, "chain_ordinal" | "leaf_digest">
+export type StoredRun = RunRow & Place
+/** Of a refused one there is no document. */
+export type StoredPermit = PermitRow & Place & { readonly opening: string }
+export type StoredEnd = Place &
+  Pick<DocumentRow, "owner" | "log_index"> & { readonly ended_at: number; readonly document: string }
+/** Of one that is not sealed there is no document. */
+export type StoredEvent = AdminEventRow & Pick<Place, "leaf_digest"> & { readonly document: string }
+export type StoredAttestation = AttestationRow & { readonly document: string }
+
+type Documented = Pick<Tables, "runs" | "permits" | "ends" | "events" | "attestations">
+
+/** What the tables of lists hold, and all documents: each is of one row, or is the end of permits. @throws Error for one that is of no row */
+function documented(
+  documents: readonly DocumentRow[],
+  rows: {
+    readonly runs: readonly NewRunRow[]
+    readonly permits: readonly PermitRow[]
+    readonly events: readonly AdminEventRow[]
+    readonly attestations: readonly AttestationRow[]
+  },
+): Documented {
+  const left = new Map(documents.map(row => [row.log_index, row]))
+  const take = (kind: DocumentKind, owner: number, log_index: number, instant: number) => {
+    const found = left.get(log_index)
+    left.delete(log_index)
+    if (found === undefined) return { text: "", chain_ordinal: 0, leaf_digest: "" }
+    const { packed: text, chain_ordinal, leaf_digest } = found
+    if (found.kind !== kind || found.owner !== owner || found.instant !== instant)
+      throw new Error(`the document at ${log_index} is another than its row says`)
+    return { text, chain_ordinal, leaf_digest }
+  }
+  const made = {
+    runs: rows.runs.map(row => {
+      const { text, ...place } = take("run", row.owner, row.log_index, row.created_at)
+      return { ...row, ...place, bundle: text }
+    }),
+    permits: rows.permits.map(row => {
+      const { text, ...place } = take("opening", row.owner, row.log_index, row.opened_at)
+      return { ...row, ...place, opening: text }
+    }),
+    events: rows.events.map(row => {
+      const { text, leaf_digest } = take("admin_event", DEPLOYMENT_OWNER, row.log_index, row.sealed_at)
+      return { ...row, leaf_digest, document: text }
+    }),
+    attestations: rows.attestations.map(row => {
+      const { text } = take("attestation", row.owner, row.log_index, row.created_at)
+      return { ...row, document: text }
+    }),
+  }
+  const others = [...left.values()]
+  if (others.some(({ kind }) => kind !== "end")) throw new Error("a document is of no row")
+  const ends = others
+    .map(({ packed, kind: _, instant: ended_at, ...row }) => ({ ...row, ended_at, document: packed }))
+    .toSorted((one, other) => one.owner - other.owner || one.chain_ordinal - other.chain_ordinal)
+  return { ...made, ends }
+}
 
 export type Tables = {
   readonly head: LogHeadRow
   readonly entries: readonly LogEntryRow[]
   readonly tiles: readonly LogTileRow[]
   /** By run number. */
-  readonly runs: readonly RunRow[]
+  readonly runs: readonly StoredRun[]
   readonly tenants: readonly TenantRow[]
   readonly windows: readonly TenantWindowRow[]
   /** By window, in its order. */
   readonly movements: readonly TokenMovementRow[]
-  readonly permits: readonly PermitRow[]
+  readonly permits: readonly StoredPermit[]
   readonly redeemed: readonly PermitRedemption[]
-  readonly ends: readonly PermitEndRow[]
-  readonly events: readonly AdminEventRow[]
+  readonly ends: readonly StoredEnd[]
+  readonly events: readonly StoredEvent[]
   /** By owner, oldest first. */
-  readonly attestations: readonly AttestationRow[]
+  readonly attestations: readonly StoredAttestation[]
   /** By number. */
   readonly keys: readonly ApiKeyRow[]
   readonly publications: readonly PublicationRow[]
@@ -51,39 +110,26 @@ export const readTables = (db: Database): Promise<Tables> =>
   consistently(db, async ({ sql, orm }) => ({
     entries: await sql<LogEntryRow[]>`select * from log_entry order by log_index`,
     tiles: await sql<LogTileRow[]>`select * from log_tile order by level, tile_index`,
-    runs: await orm.select().from(run).orderBy(run.run_id),
     tenants: await sql<TenantRow[]>`select * from tenant order by tenant_id`,
     windows: await sql<TenantWindowRow[]>`select * from tenant_window order by 1, 2, 3`,
     movements: await sql<TokenMovementRow[]>`
       select * from token_movement order by tenant_id, window_seconds, window_start, ordinal`,
-    permits: await readPermits(sql, -1),
     redeemed: await readRedeemed(sql, -1),
-    ends: await orm.select().from(permit_end).orderBy(permit_end.owner, permit_end.chain_ordinal),
-    events: await readEvents(sql, -1),
-    attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
+    ...documented(await orm.select().from(document).orderBy(asc(document.log_index)), {
+      runs: await sql<NewRunRow[]>`select * from run order by run_id`,
+      permits: await sql<PermitRow[]>`select * from permit order by owner, owner_ordinal`,
+      events: await sql<AdminEventRow[]>`select * from admin_event order by ordinal`,
+      attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
+    }),
     keys: await sql<ApiKeyRow[]>`select * from api_key order by key_id`,
     publications: await sql<PublicationRow[]>`select * from publication order by run_id`,
   }))
-
-/** The opening of a refused permit is no bytes, which are no packed text. */
-async function readPermits(sql: Tx["sql"], logSize: number): Promise<readonly PermitRow[]> {
-  const rows = await sql<(Omit<PermitRow, "opening"> & { readonly opening: Uint8Array })[]>`
-    select * from permit where log_index >= ${logSize} order by owner, owner_ordinal`
-  return rows.map(row => ({ ...row, opening: row.opening.length === 0 ? "" : unpackBundle(row.opening) }))
-}
 
 /** The redemptions that were logged since. */
 const readRedeemed = (sql: Tx["sql"], logSize: number): Promise<readonly PermitRedemption[]> =>
   sql<PermitRedemption[]>`
     select permit_id, redeemed_at, redemption_entry from permit
     where redeemed_at > 0 and (redemption_entry::json ->> 'logIndex')::bigint >= ${logSize}`
-
-/** The document of an event that is not sealed is no bytes. */
-async function readEvents(sql: Tx["sql"], logSize: number): Promise<readonly AdminEventRow[]> {
-  const rows = await sql<(Omit<AdminEventRow, "document"> & { readonly document: Uint8Array })[]>`
-    select * from admin_event where log_index >= ${logSize} order by ordinal`
-  return rows.map(row => ({ ...row, document: row.document.length === 0 ? "" : unpackBundle(row.document) }))
-}
 
 /** How far somebody has seen the tables. */
 export type Seen = { readonly logSize: number; readonly nextRunId: number }
@@ -97,14 +143,15 @@ export type NewRows = Pick<
 export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise<NewRows> =>
   consistently(db, async ({ sql, orm }) => ({
     entries: await sql<LogEntryRow[]>`select * from log_entry where log_index >= ${logSize} order by log_index`,
-    runs: await orm.select().from(run).where(gte(run.run_id, nextRunId)).orderBy(run.run_id),
-    permits: await readPermits(sql, logSize),
     redeemed: await readRedeemed(sql, logSize),
-    ends: await orm.select().from(permit_end).where(gte(permit_end.log_index, logSize)),
-    events: await readEvents(sql, logSize),
-    attestations: await sql<
-      AttestationRow[]
-    >`select * from attestation where log_index >= ${logSize} order by log_index`,
+    ...documented(await orm.select().from(document).where(gte(document.log_index, logSize)), {
+      runs: await sql<NewRunRow[]>`select * from run where run_id >= ${nextRunId} order by run_id`,
+      permits: await sql<PermitRow[]>`
+        select * from permit where log_index >= ${logSize} order by owner, owner_ordinal`,
+      events: await sql<AdminEventRow[]>`select * from admin_event where log_index >= ${logSize} order by ordinal`,
+      attestations: await sql<AttestationRow[]>`
+        select * from attestation where log_index >= ${logSize} order by log_index`,
+    }),
   }))
 
 /** Runs one statement that is made of text. */

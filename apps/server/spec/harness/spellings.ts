@@ -1,6 +1,6 @@
 /** A text that must not be found, in every way in which it may have been written. */
 import type { Database } from "../../src/store/driver/database.ts"
-import { run } from "../../src/store/tables/runs-table.ts"
+import { document } from "../../src/store/tables/documents-table.ts"
 import { runSql } from "./read-tables.ts"
 
 /** Raw, escaped in JSON once and twice, in base64 at each offset, in hex, in a URL. */
@@ -21,13 +21,13 @@ export function spellings(text: string): readonly string[] {
   ]
 }
 
-/** Every row of every table as text, and every bundle unpacked; at least this many tables. */
+/** Every row of every table as text, and every sealed document unpacked; at least this many tables. */
 export async function dumpTables(db: Database, atLeast: number): Promise<string> {
   const tables = await db.sql<{ name: string }[]>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
     where schemaname not in ('pg_catalog', 'information_schema')`
   if (tables.length < atLeast) throw new Error("the dump misses tables")
   const rows = await Promise.all(tables.map(({ name }) => runSql(db, `select t::text as row from ${name} t`)))
-  const bundles = await db.read(({ orm }) => orm.select({ bundle: run.bundle }).from(run))
-  return [...rows.flat(), ...bundles].flatMap(row => Object.values(row)).join("\n")
+  const documents = await db.read(({ orm }) => orm.select({ text: document.packed }).from(document))
+  return [...rows.flat(), ...documents].flatMap(row => Object.values(row)).join("\n")
 }

@@ -5,12 +5,14 @@ import { packBundle, unpackBundle } from "../../src/store/tables/bundle-text.ts"
 
 /** The text that is stored. */
 export async function readStoredBundle({ sql }: Pick<Database, "sql">, runId: number): Promise<string> {
-  const [row] = await sql<{ bundle: Uint8Array }[]>`select bundle from run where run_id = ${runId}`
+  const [row] = await sql<{ bundle: Uint8Array }[]>`
+    select packed as bundle from run join document using (log_index) where run_id = ${runId}`
   if (row === undefined) throw new Error(`there is no run ${runId}`)
   return unpackBundle(row.bundle)
 }
 
 /** Puts another text in its place. */
 export async function writeStoredBundle({ sql }: Pick<Database, "sql">, runId: number, text: string): Promise<void> {
-  await sql`update run set bundle = ${packBundle(text)} where run_id = ${runId}`
+  await sql`
+    update document set packed = ${packBundle(text)} where log_index = (select log_index from run where run_id = ${runId})`
 }

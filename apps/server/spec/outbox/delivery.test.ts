@@ -10,6 +10,7 @@ import { rekorConfig, untilDelivered } from "../harness/outbox-waits.ts"
 import { listAt, numberAt, textAt } from "../harness/read-answer.ts"
 import { startRekor } from "../harness/rekor-server.ts"
 import { EICAR, request } from "../harness/sample-requests.ts"
+import { readStoredBundle } from "../harness/stored-bundle.ts"
 import { standingService } from "../harness/test-service.ts"
 import { verifyWithCli } from "../harness/verifier.ts"
 
@@ -75,10 +76,7 @@ describe("a record", () => {
     const run = numberAt((await service().execute(request())).body, "run_id")
     await untilDelivered(service())
     const { anchors: _, ...shown } = bundleIn((await service().get(`/runs/${run}/artifacts`)).text)
-    const [stored] = await service().db.sql<{ bundle: Uint8Array }[]>`select bundle from run where run_id = ${run}`
-    const { anchors, ...sealed } = bundleIn(
-      (await import("../../src/store/tables/bundle-text.ts")).unpackBundle(stored!.bundle),
-    )
+    const { anchors, ...sealed } = bundleIn(await readStoredBundle(service().db, run))
     expect(anchors.outside).toBeUndefined()
     expect(shown).toEqual(sealed)
   })

@@ -13,7 +13,6 @@ import type { StreamDocument, StreamRun } from "../store/tables/stream-reads.ts"
 const opt = v.optional
 const text = v.string()
 const mark = { enforcement: opt(enforcementSchema) }
-const entry = v.object({ entry: v.object({ logIndex: text }) })
 const payload = v.object({ payload_hash: text })
 const policy = v.object({ policy_hash: text, fired_rule_id: text, decision_reason_code: text })
 const receipt = v.object({
@@ -68,10 +67,6 @@ const RECORD_MEMBERS: WantedMembers = {
   bundle_hash: true,
 }
 
-const anchoredSchema = v.object({ anchors: v.object({ complete_record: entry }) })
-
-const ANCHOR_MEMBERS: WantedMembers = { anchors: { complete_record: true } }
-
 const openingSchema = v.object({
   tenant_id: text,
   permit_id: text,
@@ -114,10 +109,6 @@ function read<Schema extends v.GenericSchema>(schema: Schema, document: string):
   if (!parsed.success) throw new StoreError("corrupt")
   return parsed.output
 }
-
-/** The log index of the entry of a run's complete record. @throws StoreError "corrupt" */
-export const recordIndex = (document: string): number =>
-  Number(read(anchoredSchema, onlyMembers(document, ANCHOR_MEMBERS)).anchors.complete_record.entry.logIndex)
 
 /** The event of a document. @throws StoreError "corrupt" */
 export function eventOf(document: StreamDocument): SealedEvent {

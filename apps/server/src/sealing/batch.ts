@@ -17,9 +17,9 @@ import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import type { Tx } from "../store/driver/session.ts"
 import type { SealedEventRow } from "../store/tables/admin-events.ts"
 import type { AttestationRow } from "../store/tables/attestations-table.ts"
+import type { NewDocumentRow } from "../store/tables/documents-table.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
-import type { NewPermitEndRow } from "../store/tables/permit-ends.ts"
-import type { NewPermitRow, PermitOutcome } from "../store/tables/permits-table.ts"
+import type { PermitOutcome, PermitRow } from "../store/tables/permits-table.ts"
 import type { TermsOfRun } from "../store/tables/run-terms.ts"
 import type { NewRunRow } from "../store/tables/runs-table.ts"
 import type { ReportFault, Telemetry } from "../telemetry.ts"
@@ -213,12 +213,12 @@ export type SealedName = Parameters<Telemetry["sealed"]>[0]
 
 export type Outcome = Sealed | { readonly refusal: unknown }
 
-/** The rows that an item writes. */
+/** The rows that an item writes: its document, and what lists and searches show of it. */
 export type Rows = {
+  readonly document?: NewDocumentRow
   readonly run?: { readonly row: NewRunRow; readonly terms: TermsOfRun }
   /** Its owner's next ordinal is given to it when the batch is written. */
-  readonly permit?: Omit<NewPermitRow, "owner_ordinal">
-  readonly permit_end?: NewPermitEndRow
+  readonly permit?: Omit<PermitRow, "owner_ordinal">
   /** What became of permits that were open. */
   readonly settled?: readonly PermitOutcome[]
   readonly redemption?: PermitRedemption

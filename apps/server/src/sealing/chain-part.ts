@@ -5,42 +5,41 @@ import type { ChainForm } from "@runseal/core/formulas/chain-forms"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
 import { VERDICTS } from "@runseal/core/verify/report"
+import type { Tenant } from "@runseal/core/wire/submission"
 import { packBundle } from "../store/tables/bundle-text.ts"
+import type { NewDocumentRow } from "../store/tables/documents-table.ts"
 import { leafed, type Part, type Round, type Sealed, withoutLeaf } from "./batch.ts"
 
-/** A document with its place in the log and in its chain. */
-type Chained<Document> = {
-  readonly document: Document
-  readonly tenant_ordinal: number
-  readonly leaf_digest: string
-  readonly log_index: number
-  /** The document as it is stored. */
-  readonly packed: Uint8Array
-}
-
-/** Kinds of such documents, and what the verifier says of each. */
-const VERDICT_OF = { opening: VERDICTS.opening, end: VERDICTS.permit_end, event: VERDICTS.admin_event } as const
+/** Such documents by their place in the log: as what each is stored, and what the verifier says of it. */
+const STORED_AS = {
+  opening: { kind: "opening", verdict: VERDICTS.opening },
+  end: { kind: "end", verdict: VERDICTS.permit_end },
+  event: { kind: "admin_event", verdict: VERDICTS.admin_event },
+} as const
 
 /** What is to be sealed, and of which form. */
 type ChainDraft<Body, Leaf extends ChainLeaf, Document extends Body & Anchor<Leaf>> = {
-  readonly place: keyof typeof VERDICT_OF
+  readonly place: keyof typeof STORED_AS
   readonly form: ChainForm<Body, Leaf, Document>
-  readonly tenant_id: string
+  readonly tenant: Tenant
   /** The document before its own hash. @param head of its chain */
   readonly bodyAt: (head: TenantHead) => Body
   /** Texts of its sections that were written before. */
   readonly texts?: WrittenTexts
-  readonly sealed: (chained: Chained<Document>) => Sealed
+  /** When it was admitted or sealed, RFC 3339. */
+  readonly clockOf: (document: Document) => string
+  /** What is written beside its document, and how it is answered. */
+  readonly sealed: (document: Document, row: NewDocumentRow) => Sealed
 }
 
 export const chainPart = <Body, Leaf extends ChainLeaf, Document extends Body & Anchor<Leaf>>(
   round: Round,
-  { place, form, tenant_id, bodyAt, texts, sealed }: ChainDraft<Body, Leaf, Document>,
+  { place, form, tenant, bodyAt, texts, clockOf, sealed }: ChainDraft<Body, Leaf, Document>,
 ): Part => ({
   place,
   before: () =>
     withoutLeaf(() => {
-      const head = tenantOf(round.tenants, tenant_id)
+      const head = tenantOf(round.tenants, tenant.tenant_id)
       const body = bodyAt(head)
       const at = nextPlace(head)
       const leaf = form.leaf(body, at)
@@ -49,10 +48,22 @@ export const chainPart = <Body, Leaf extends ChainLeaf, Document extends Body & 
       return leafed(round, { leaf, bytes: leafBytes(leaf) }, appended => () => {
         const document = form.document(body, round.anchor(appended))
         const text = canonicalUtf8(document, texts)
-        const chained = { document, tenant_ordinal: at.tenant_ordinal, leaf_digest, log_index: appended.index }
+        const { kind, verdict } = STORED_AS[place]
         return {
-          document: { text, verdict: VERDICT_OF[place], pack: true },
-          seal: packed => sealed({ ...chained, packed: packed ?? packBundle(text) }),
+          document: { text, verdict, pack: true },
+          seal: packed => {
+            const row = {
+              log_index: appended.index,
+              owner: tenant.owner,
+              chain_ordinal: at.tenant_ordinal,
+              kind,
+              instant: Date.parse(clockOf(document)),
+              leaf_digest,
+              packed: packed ?? packBundle(text),
+            }
+            const { rows, ...answered } = sealed(document, row)
+            return { rows: { ...rows, document: row }, ...answered }
+          },
         }
       })
     }),

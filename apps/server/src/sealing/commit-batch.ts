@@ -14,6 +14,7 @@ import { StoreError, storeErrorFrom } from "../store/driver/store-errors.ts"
 import { sentTogether } from "../store/driver/transaction.ts"
 import { dueEvents, hasDueEvents, sealEventRows } from "../store/tables/admin-events.ts"
 import { countAttestations, insertAttestations } from "../store/tables/attestations-table.ts"
+import { insertDocuments } from "../store/tables/documents-table.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import { countOutcomes } from "../store/tables/outcome-counts.ts"
 import { insertTerms } from "../store/tables/run-terms.ts"
@@ -235,6 +236,10 @@ function writeBatch(
   }
   return [
     appendEntries(tx, { entries, tiles: batch.log.tiles(), head: next }),
+    insertDocuments(
+      tx,
+      rows.flatMap(({ document }) => document ?? []),
+    ),
     insertRuns(
       tx,
       runs.map(({ row }) => row),

@@ -8,15 +8,8 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import { keepSignatures } from "../keys/made-signatures.ts"
 import type { Database } from "../store/driver/database.ts"
+import { type DocumentKind, documentsWithin, type SealedText, type Span } from "../store/tables/documents-table.ts"
 import { readEntries, readHead } from "../store/tables/log-store.ts"
-import {
-  attestationsWithin,
-  endsWithin,
-  eventsWithin,
-  openingsWithin,
-  runsWithin,
-  type Span,
-} from "../store/tables/recent-documents.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
 import type { WrongSignature } from "./own-signatures.ts"
 import { type FinishedText, openVerification, type Verification, type VerifyTexts } from "./verification.ts"
@@ -114,14 +107,14 @@ const BIRTH = 1
 /** Longest wait for an idle moment before each page, in milliseconds. */
 const IDLE_WAIT_MS = 10
 
-/** What is sealed, and what each must be. */
-const DOCUMENTS = [
-  [runsWithin, VERDICTS.complete],
-  [openingsWithin, VERDICTS.opening],
-  [endsWithin, VERDICTS.permit_end],
-  [eventsWithin, VERDICTS.admin_event],
-  [attestationsWithin, VERDICTS.attestation],
-] as const
+/** What each kind of document must be. */
+const VERDICT_OF: Readonly<Record<DocumentKind, FinishedText["verdict"]>> = {
+  run: VERDICTS.complete,
+  opening: VERDICTS.opening,
+  end: VERDICTS.permit_end,
+  admin_event: VERDICTS.admin_event,
+  attestation: VERDICTS.attestation,
+}
 
 type RecentParts = {
   readonly db: Pick<Database, "read">
@@ -148,9 +141,11 @@ async function verifyRecent(
   )
   const times: number[] = []
   for (const size of left) for (const entry of await readEntries(db, size - 1, size)) times.push(entry.integrated_time)
-  const judge = async (texts: readonly string[], verdict: FinishedText["verdict"]): Promise<void> => {
+  const judge = async (texts: readonly SealedText[]): Promise<void> => {
     if (!verification.isIdle()) await setTimeout(IDLE_WAIT_MS)
-    const judgements = await verification.verifyStored(texts.map(text => ({ text, verdict, pack: false })))
+    const judgements = await verification.verifyStored(
+      texts.map(({ kind, text }) => ({ text, verdict: VERDICT_OF[kind], pack: false })),
+    )
     for (const judged of judgements) {
       if ("packed" in judged) continue
       // Of another release, which had verified it.
@@ -159,11 +154,9 @@ async function verifyRecent(
     }
   }
   for (const span of joined(times)) {
-    for (const [within, verdict] of DOCUMENTS) {
-      for await (const texts of within(db, span)) {
-        if (signal.aborted) return
-        await judge(texts, verdict)
-      }
+    for await (const texts of documentsWithin(db, span)) {
+      if (signal.aborted) return
+      await judge(texts)
     }
   }
   verified.add(left)

@@ -248,15 +248,11 @@ test("an opening, a run's close and an end take their places in the chain in thi
     { permits },
     one.batch,
   )
-  const ordinals = sealed.batch.sealed.map(({ rows: { run, permit, permit_end } }) => [
-    run?.row.chain_ordinal,
-    permit?.chain_ordinal,
-    permit_end?.chain_ordinal,
-  ])
-  expect(ordinals).toEqual([
-    [6, undefined, undefined],
-    [undefined, 7, undefined],
-    [undefined, undefined, 8],
+  const places = sealed.batch.sealed.map(({ rows: { document } }) => [document?.kind, document?.chain_ordinal])
+  expect(places).toEqual([
+    ["run", 6],
+    ["opening", 7],
+    ["end", 8],
   ])
   expect(sealed.batch.tenants.get(TENANT.tenant_id)).toMatchObject({ record_count: 8, run_count: 5 })
   expect(movesOf(sealed)).toEqual([

@@ -37,11 +37,8 @@ export function refusedRow({ draft, bundle }: Pick<SealedRun, "draft" | "bundle"
     window_start: 0,
     cap: 0,
     run_id: bundle.run.run_id,
-    chain_ordinal: 0,
-    leaf_digest: "",
     log_index: 0,
     opening_hash: "",
-    opening: new Uint8Array(),
   }
   return { permit }
 }

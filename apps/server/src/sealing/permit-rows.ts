@@ -4,12 +4,11 @@ import type { LockedPermit, PermitCounts } from "@runseal/core/seal/permits/lock
 import type { PermitLocks } from "@runseal/core/seal/permits/settle-permits"
 import { windowName } from "@runseal/core/seal/permits/windows"
 import type { Tx } from "../store/driver/session.ts"
-import { insertPermitEnds } from "../store/tables/permit-ends.ts"
 import {
   countPermits,
   insertPermits,
   lockPermits,
-  type NewPermitRow,
+  type PermitRow,
   redeemPermits,
   settlePermits,
 } from "../store/tables/permits-table.ts"
@@ -62,10 +61,6 @@ export const writePermits = (
       counts,
     ),
   ),
-  insertPermitEnds(
-    tx,
-    sealed.flatMap(({ rows }) => rows.permit_end ?? []),
-  ),
   redeemPermits(
     tx,
     sealed.flatMap(({ rows }) => rows.redemption ?? []),
@@ -82,7 +77,7 @@ export const writePermits = (
 function numbered(
   rows: readonly NonNullable<Rows["permit"]>[],
   counts: ReadonlyMap<number, PermitCounts>,
-): readonly NewPermitRow[] {
+): readonly PermitRow[] {
   const newest = new Map([...counts].map(([owner, { permits }]) => [owner, permits]))
   return rows.map(row => {
     const owner_ordinal = (newest.get(row.owner) ?? 0) + 1

@@ -3,9 +3,10 @@ import { randomBytes } from "node:crypto"
 import { canonicalize } from "@runseal/canonical"
 import type { AttestationLeaf } from "@runseal/core/artifacts/anchor"
 import { type AttestationAnswer, attestationAnswer } from "@runseal/core/artifacts/attestation-answer"
-import { attestationLeaf, leafBytes } from "@runseal/core/formulas/leaves"
+import { attestationLeaf, leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { AttestRequest } from "@runseal/core/wire/attestation-requests"
+import { packBundle } from "../store/tables/bundle-text.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import { leafed, type OpenItem, withoutLeaf } from "./batch.ts"
 
@@ -59,19 +60,21 @@ export const attestationItem = (
             const text = canonicalize(document)
             const { attestation_id, digest } = document
             const created_at = round.start.time * 1000
+            const { index: log_index } = appended
             return {
-              document: { text, verdict: VERDICTS.attestation, pack: false },
-              seal: () => ({
+              document: { text, verdict: VERDICTS.attestation, pack: true },
+              seal: packed => ({
                 rows: {
-                  attestation: {
-                    attestation_id,
+                  document: {
+                    log_index,
                     owner,
-                    owner_ordinal,
-                    created_at,
-                    digest,
-                    log_index: appended.index,
-                    document: text,
+                    chain_ordinal: 0,
+                    kind: "attestation",
+                    instant: created_at,
+                    leaf_digest: leafDigest(leaf),
+                    packed: packed ?? packBundle(text),
                   },
+                  attestation: { attestation_id, owner, owner_ordinal, created_at, digest, log_index },
                 },
                 record_id: attestation_id,
                 counted: ["attestation"],

@@ -37,18 +37,11 @@ export const eventItem = (row: DueEventRow): OpenItem => ({
     chainPart(round, {
       place: "event",
       form: ADMIN_EVENT_FORM,
-      tenant_id: DEPLOYMENT_TENANT,
+      tenant: DEPLOYMENT,
       bodyAt: head => eventBody(row, head, round.start.now),
-      sealed: ({ document, tenant_ordinal: ordinal, packed, ...place }) => ({
-        rows: {
-          event: {
-            ...place,
-            ordinal,
-            event_at: Date.parse(document.event_clock),
-            sealed_at: Date.parse(document.seal_clock),
-            document: packed,
-          },
-        },
+      clockOf: ({ seal_clock }) => seal_clock,
+      sealed: (document, { chain_ordinal: ordinal, instant: sealed_at, log_index }) => ({
+        rows: { event: { ordinal, event_at: Date.parse(document.event_clock), sealed_at, log_index } },
         record_id: "",
         counted: ["admin_event"],
         acknowledge: () => undefined,

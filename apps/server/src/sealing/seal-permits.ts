@@ -45,23 +45,22 @@ export const openingItem = (
       return chainPart(round, {
         place: "opening",
         form: OPENING_FORM,
-        tenant_id: tenant.tenant_id,
+        tenant,
         bodyAt: head => ({ ...made.opening, tenant_salt: head.salt }),
         texts: run.facts.texts,
-        sealed: ({ document, tenant_ordinal, packed, ...place }) => ({
+        clockOf: ({ sections }) => sections.envelope.admission_clock,
+        sealed: (document, { log_index }) => ({
           rows: {
             permit: {
               ...askedPermit(run.facts, pending.terms),
-              ...place,
+              log_index,
               state: "open",
               charge_id: charge.charge_id,
               window_seconds,
               window_start,
               cap: charge.cap,
               run_id: 0,
-              chain_ordinal: tenant_ordinal,
               opening_hash: document.opening_hash,
-              opening: packed,
             },
           },
           record_id: document.permit_id,
@@ -100,27 +99,21 @@ export const endItem = (pending: PendingEnd, answer: () => void): OpenItem => ({
   bytes: 0,
   locks: { tenant: pending.tenant, settles: pending.permit_ids },
   open: round => {
-    const { tenant_id, owner } = pending.tenant
-    const body = endIn(round.book, pending, tenantOf(round.tenants, tenant_id).salt)
+    const { tenant } = pending
+    const body = endIn(round.book, pending, tenantOf(round.tenants, tenant.tenant_id).salt)
     return chainPart(round, {
       place: "end",
       form: PERMIT_END_FORM,
-      tenant_id,
+      tenant,
       bodyAt: () => body,
-      sealed: ({ document, tenant_ordinal, packed, ...place }) => ({
+      clockOf: ({ end_clock }) => end_clock,
+      sealed: (document, { chain_ordinal }) => ({
         rows: {
-          permit_end: {
-            ...place,
-            owner,
-            chain_ordinal: tenant_ordinal,
-            ended_at: Date.parse(document.end_clock),
-            document: packed,
-          },
           settled: document.openings.map(({ permit_id }) => ({
             permit_id,
             state: "ended",
             run_id: 0,
-            end_ordinal: tenant_ordinal,
+            end_ordinal: chain_ordinal,
           })),
         },
         record_id: "",

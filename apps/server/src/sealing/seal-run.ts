@@ -77,7 +77,11 @@ export function runPart(
         return {
           document: { text, verdict: VERDICTS.complete, pack: true },
           seal: packed => ({
-            rows: { run: runRows(run, chained, packed ?? packBundle(text)), ...refusedRow(run), ...rows(run_id) },
+            rows: {
+              ...runRows(run, chained, last.index, packed ?? packBundle(text)),
+              ...refusedRow(run),
+              ...rows(run_id),
+            },
             record_id: run_id.toString(),
             counted: [bundle.run.outcome_kind],
             acknowledge: () => answer(run),
@@ -129,17 +133,18 @@ function chain(draft: Draft, record: BundleBody, tenants: Map<string, TenantHead
 function runRows(
   { draft, bundle }: SealedRun,
   { leaf, leaf_digest, owner_ordinal }: Chained,
+  log_index: number,
   packed: Uint8Array,
-): NonNullable<Rows["run"]> {
+): Rows {
   const { owner } = draft.tenant
+  const created_at = Date.parse(bundle.run.created_at)
   const refused = receiptOf(bundle)
   const row = {
     run_id: bundle.run.run_id,
     owner,
     owner_ordinal,
-    chain_ordinal: leaf.tenant_ordinal,
-    leaf_digest,
-    created_at: Date.parse(bundle.run.created_at),
+    log_index,
+    created_at,
     outcome_kind: bundle.run.outcome_kind,
     error_stage: bundle.run.error_stage ?? "",
     program_id: bundle.run.program_id,
@@ -152,10 +157,20 @@ function runRows(
     refusal: refused === undefined ? "" : refusalText(explainReceipt(refused.receipt)),
     permit_id: bundle.sections.permit?.permit_id ?? "",
     closing_outcome: bundle.sections.permit?.outcome ?? "",
-    bundle: packed,
     disclosure_seed: Buffer.from(draft.moment.seed, "hex"),
   } as const
-  return { row, terms: { owner, owner_ordinal, terms: indexedTerms(bundle.sections) } }
+  return {
+    document: {
+      log_index,
+      owner,
+      chain_ordinal: leaf.tenant_ordinal,
+      kind: "run",
+      instant: created_at,
+      leaf_digest,
+      packed,
+    },
+    run: { row, terms: { owner, owner_ordinal, terms: indexedTerms(bundle.sections) } },
+  }
 }
 
 // The values of a record that `GET /runs/search` finds it by, beside the columns of its row. Decision 0124.

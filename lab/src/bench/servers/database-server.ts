@@ -38,7 +38,9 @@ export async function startDatabaseServer(): Promise<DatabaseServer | { readonly
     look: url => lookAt(url, cluster.pid()),
     meanStored: url =>
       withClient(url, async sql => {
-        const [row] = await sql<{ bytes: string }[]>`select avg(octet_length(bundle))::text as bytes from run`
+        const [row] = await sql<
+          { bytes: string }[]
+        >`select avg(octet_length(packed))::text as bytes from document where kind = 'run'`
         return Number(row?.bytes)
       }),
     stop: cluster.stop,

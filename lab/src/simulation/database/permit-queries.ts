@@ -8,14 +8,14 @@ const COUNTS =
 const DUE =
   /^select permit_id, permit\.owner, tenant_id, due_at = 0 as revoked from permit join tenant on tenant\.owner = permit\.owner where state = 'open' and due_at < greatest\(\$1::bigint, \(select log_time \* 1000 from log_head\)\) order by due_at limit \$2::bigint$/
 const HELD =
-  /^select (?<columns>.*), permit\.redemption_entry, permit\.opening, permit_end\.document as end_document from permit left join permit_end on permit_end\.owner = permit\.owner and permit_end\.chain_ordinal = permit\.end_ordinal where permit_id = \$1$/
+  /^select (?<columns>.*), opened\.packed as opening, ended\.packed as end_document from permit left join document as opened on opened\.log_index = permit\.log_index left join document as ended on ended\.owner = permit\.owner and ended\.chain_ordinal = permit\.end_ordinal and ended\.chain_ordinal > 0 where permit_id = \$1$/
 
 /** The read that a text is; undefined for another statement. */
 export function permitQuery(text: string): Query | undefined {
   if (COUNTS.test(text)) return counts
   if (DUE.test(text)) return due
   const columns = HELD.exec(text)?.groups?.columns
-  return columns === `${SUMMARY}, permit.leaf_digest, permit.log_index, permit.disclosure_seed` ? held : undefined
+  return columns === `${SUMMARY}, permit.log_index, permit.disclosure_seed, permit.redemption_entry` ? held : undefined
 }
 
 const numbers = (json: Cell | undefined): readonly number[] => JSON.parse(String(json)).map(Number)
@@ -52,15 +52,18 @@ const held: Query = (rows, [permitId]) =>
   rows("permit")
     .filter(row => row.permit_id === permitId)
     .map((row): ReturnType<Query>[number] => {
-      const end = rows("permit_end").find(
-        ({ owner, chain_ordinal }) => owner === row.owner && chain_ordinal === row.end_ordinal,
+      const opened = rows("document").find(({ log_index }) => log_index === row.log_index)
+      const end = rows("document").find(
+        ({ owner, chain_ordinal }) =>
+          owner === row.owner && chain_ordinal === row.end_ordinal && Number(chain_ordinal) > 0,
       )
       const closing = rows("run").find(({ run_id }) => run_id === row.run_id)
-      return { ...shown(row), closing_outcome: closing?.closing_outcome ?? null, end_document: end?.document ?? null }
+      const documents = { opening: opened?.packed ?? null, end_document: end?.packed ?? null }
+      return { ...shown(row), closing_outcome: closing?.closing_outcome ?? null, ...documents }
     })
 
 /** The columns that the store reads. */
 function shown(row: Row): Row {
-  const all = [...PERMIT_SUMMARY_COLUMNS, "leaf_digest", "log_index", "disclosure_seed", "redemption_entry", "opening"]
+  const all = [...PERMIT_SUMMARY_COLUMNS, "log_index", "disclosure_seed", "redemption_entry"]
   return Object.fromEntries(all.map(name => [name, row[name] ?? ""]))
 }

@@ -3,10 +3,10 @@
 import { api_key } from "@runseal/server/store/tables/api-keys"
 import { attestation } from "@runseal/server/store/tables/attestations-table"
 import { deployment } from "@runseal/server/store/tables/deployment-table"
+import { document } from "@runseal/server/store/tables/documents-table"
 import { idempotency_key } from "@runseal/server/store/tables/idempotency-keys"
 import { log_entry, log_head, log_tile } from "@runseal/server/store/tables/log-store"
 import { outcome_count } from "@runseal/server/store/tables/outcome-counts"
-import { permit_end } from "@runseal/server/store/tables/permit-ends"
 import { permit } from "@runseal/server/store/tables/permits-table"
 import { run_term } from "@runseal/server/store/tables/run-terms"
 import { run } from "@runseal/server/store/tables/runs-table"
@@ -62,7 +62,7 @@ const TABLES: readonly PgTable[] = [
   run_term,
   outcome_count,
   permit,
-  permit_end,
+  document,
   signing_key,
   tenant,
   tenant_window,

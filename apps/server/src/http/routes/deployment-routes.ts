@@ -9,7 +9,7 @@ import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Deps } from "../../deps.ts"
 import { notFound } from "../../http-error.ts"
 import { DEPLOYMENT } from "../../sealing/seal-events.ts"
-import { type AdminEventRow, factsOfRow, findEvent, listEvents } from "../../store/tables/admin-events.ts"
+import { factsOfRow, findEvent, type ListedEventRow, listEvents } from "../../store/tables/admin-events.ts"
 import { type KeyUsageRow, readOutcomeCounts, readUsage } from "../../store/tables/key-usage.ts"
 import type { OutcomeCountRow } from "../../store/tables/outcome-counts.ts"
 import { callerOf } from "../access/caller.ts"
@@ -104,7 +104,7 @@ export function auditRoutes(deps: Deps): Handlers {
 }
 
 /** @throws Error when the database was changed from outside */
-function listedEvent(row: AdminEventRow): ListedEvent {
+function listedEvent(row: ListedEventRow): ListedEvent {
   const facts = parseExact(eventFactsSchema, factsOfRow(row))
   if (!facts.ok) throw new Error(`the stored admin event ${row.ordinal} is unreadable`)
   const { ordinal, log_index } = row
@@ -113,8 +113,8 @@ function listedEvent(row: AdminEventRow): ListedEvent {
   return { ordinal, ...facts.value, sealed: { seal_clock, event_hash, log_index } }
 }
 
-function storedEvent({ ordinal, document }: AdminEventRow): AdminEvent {
-  const stored = parseExact(adminEventSchema, parseStrictJson(document))
+function storedEvent({ ordinal, document }: ListedEventRow): AdminEvent {
+  const stored = parseExact(adminEventSchema, parseStrictJson(document ?? ""))
   if (!stored.ok) throw new Error(`the sealed admin event ${ordinal} is unreadable`)
   return stored.value
 }

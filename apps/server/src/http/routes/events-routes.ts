@@ -2,10 +2,10 @@
 import { EVENTS_LIMIT_DEFAULT, type EventFormat, type SealedEvent } from "@runseal/core/wire/event-messages"
 import type { Deps } from "../../deps.ts"
 import { bodyOf } from "../../events/event-body.ts"
-import { eventOf, recordIndex } from "../../events/sealed-event.ts"
+import { eventOf } from "../../events/sealed-event.ts"
 import { SERVICE_VERSION } from "../../options/config.ts"
 import { readHead } from "../../store/tables/log-store.ts"
-import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
+import { readStream } from "../../store/tables/stream-reads.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { refuseNamed } from "./own-run.ts"
 
@@ -24,11 +24,11 @@ export function eventRoutes({ db, logOrigin }: Deps): Handlers {
       const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = query()
       const { size } = await readHead(db)
       const events: SealedEvent[] = []
-      let place: StreamPlace = { position: after === undefined ? 0 : after + 1 }
-      while (place.position < size && events.length < limit) {
-        const { documents, next } = await readStream(db, place, size, recordIndex)
+      let position = after === undefined ? 0 : after + 1
+      while (position < size && events.length < limit) {
+        const { documents, next } = await readStream(db, position, size)
         events.push(...documents.map(eventOf))
-        place = next
+        position = next
       }
       const sender = { log_origin: logOrigin, version: SERVICE_VERSION }
       const lines = events.slice(0, limit).map(event => `${bodyOf(event, format, sender)}\n`)

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
 import type { Destination, SealedEvent } from "@runseal/core/wire/event-messages"
 import { filterValues, passes } from "../../events/event-filter.ts"
-import { eventOf, recordIndex } from "../../events/sealed-event.ts"
+import { eventOf } from "../../events/sealed-event.ts"
 import { followed } from "../../followed-steps.ts"
 import type { DeliveryNetworks } from "../../options/delivery-networks.ts"
 import type { Database } from "../../store/driver/database.ts"
@@ -18,7 +18,7 @@ import {
 } from "../../store/tables/delivery-cursors.ts"
 import type { DestinationRow } from "../../store/tables/destinations-table.ts"
 import { readHead } from "../../store/tables/log-store.ts"
-import { readStream, type StreamPlace } from "../../store/tables/stream-reads.ts"
+import { readStream } from "../../store/tables/stream-reads.ts"
 import type { Telemetry } from "../../telemetry.ts"
 import { addressProblem } from "./receiver-address.ts"
 import type { Failure } from "./receiver-failure.ts"
@@ -131,34 +131,25 @@ type RoundContext = {
 /** @param stop ends requests under way, whose events are sent again later */
 async function playDelivery(context: RoundContext, id: number, stop: AbortSignal): Promise<void> {
   const { db, holder } = context
-  let place: StreamPlace | undefined
   try {
     while (!stop.aborted) {
       const row = await leaseDestination(db, id, holder, LEASE_MS)
       if (row === undefined) return
-      if (place?.position !== row.position) place = { position: row.position }
-      const next = await playPage(context, row, place, stop)
-      if (next === undefined) break
-      place = next
+      if (!(await playPage(context, row, stop))) return
     }
   } finally {
     await endDestinationLease(db, id, holder).catch(() => undefined)
   }
 }
 
-/** @returns where the next page begins; undefined when there is nothing more to do now */
-async function playPage(
-  context: RoundContext,
-  row: DestinationRow,
-  place: StreamPlace,
-  stop: AbortSignal,
-): Promise<StreamPlace | undefined> {
+/** @returns whether there may be more to do now */
+async function playPage(context: RoundContext, row: DestinationRow, stop: AbortSignal): Promise<boolean> {
   const { db, holder, telemetry, nowMs } = context
   const { destination_id: id, position: from } = row
   const { size } = await readHead(db)
-  if (from >= size) return undefined
+  if (from >= size) return false
   const leased = performance.now()
-  const { events, next } = await context.oneAtATime(() => readPage(db, row, place, size))
+  const { events, next } = await context.oneAtATime(() => readPage(db, row, size))
   const until = Math.max(leased + PAGE_BUDGET_MS, performance.now() + LEAST_SENDING_MS)
   const taken = new Set(filterValues(row.taken).map(Number))
   const isOver = (): boolean => stop.aborted || performance.now() > until
@@ -170,7 +161,7 @@ async function playPage(
   })
   // A request that the stop has ended says nothing of the receiver.
   const failure = stop.aborted ? undefined : page.failure
-  const position = page.stopped_at ?? next.position
+  const position = page.stopped_at ?? next
   const wasNoted = await noteDelivery(db, id, holder, {
     from,
     position,
@@ -181,21 +172,19 @@ async function playPage(
   if (page.taken > 0) telemetry.eventsDelivered(id, page.taken)
   if (failure !== undefined) {
     telemetry.eventNotDelivered(id, failure.fault, row.failures === 0 || position > from)
-    return undefined
+    return false
   }
   if (row.failures > 0 && page.taken > 0) telemetry.receiverBack(id)
-  if (!wasNoted) return undefined
-  return page.stopped_at === undefined ? next : { position }
+  return wasNoted
 }
 
 /** The events of a page. The documents are not held any longer. */
 async function readPage(
   db: Database,
   row: DestinationRow,
-  place: StreamPlace,
   size: number,
-): Promise<{ readonly events: readonly SealedEvent[]; readonly next: StreamPlace }> {
-  const { documents, next } = await readStream(db, place, size, recordIndex)
+): Promise<{ readonly events: readonly SealedEvent[]; readonly next: number }> {
+  const { documents, next } = await readStream(db, row.position, size)
   return { events: documents.map(eventOf).filter(event => passes(row, event)), next }
 }
 

@@ -12,12 +12,13 @@ import {
 } from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
-import { and, desc, eq, sql as fragment, gt, lt, type SQL } from "drizzle-orm"
+import { and, desc, eq, sql as fragment, getTableColumns, gt, lt, type SQL } from "drizzle-orm"
 import { check, type PgColumn, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
 import type { Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { bytea, number, packedLater, type RowOf } from "./column-types.ts"
+import { bytea, number, type RowOf } from "./column-types.ts"
+import { document } from "./documents-table.ts"
 
 export const admin_event = pgTable(
   "admin_event",
@@ -36,12 +37,10 @@ export const admin_event = pgTable(
     /** RFC 8785 text of the members that changed, as they were; "" for what did not exist. The same after it. */
     before: text().notNull(),
     after: text().notNull(),
-    /** Of the sealed document, as all that follows; 0 and "" until then. */
+    /** When it was sealed, milliseconds since the epoch; 0 until then, as the next. */
     sealed_at: number(),
+    /** Of its document. */
     log_index: number(),
-    leaf_digest: text().notNull(),
-    /** The document's RFC 8785 text; no bytes until it is sealed. */
-    document: packedLater().notNull(),
     /** SHA-256 of the idempotency key of its request, with the caller and the endpoint; no bytes for a request without one. */
     idempotency_hash: bytea().notNull().default(fragment`''::bytea`),
   },
@@ -118,9 +117,9 @@ export async function recordHeldEvent({ sql }: Tx, { at, once = "", ...event }: 
   await sql`select pg_advisory_xact_lock(${EVENT_LOCK}::bigint)`
   const { count } = await sql`
     insert into admin_event (ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after,
-      sealed_at, log_index, leaf_digest, document, idempotency_hash)
+      sealed_at, log_index, idempotency_hash)
     select coalesce(max(ordinal), 0) + 1, ${at}::bigint, ${who.actor}::text, ${who.name ?? ""}::text, ${action}::text,
-      ${subject.kind}::text, ${subject.id}::text, ${textOf(before)}::text, ${textOf(after)}::text, 0, 0, '', ''::bytea,
+      ${subject.kind}::text, ${subject.id}::text, ${textOf(before)}::text, ${textOf(after)}::text, 0, 0,
       decode(${once}, 'hex')
     from admin_event
     on conflict (idempotency_hash) where octet_length(idempotency_hash) = 32 do nothing`
@@ -156,7 +155,7 @@ export async function dueEvents({ sql }: Tx, wanted: boolean): Promise<readonly 
     order by ordinal limit ${DUE_MAX}`)
 }
 /** An event that is committed and not sealed. */
-export type DueEventRow = Omit<AdminEventRow, "sealed_at" | "log_index" | "leaf_digest" | "document" | "idempotency_hash">
+export type DueEventRow = Omit<AdminEventRow, "sealed_at" | "log_index" | "idempotency_hash">
 
 /** Whether an event is committed and not sealed. */
 export function hasDueEvents(source: Source): Promise<boolean> {
@@ -168,20 +167,16 @@ export function hasDueEvents(source: Source): Promise<boolean> {
   })
 }
 
-/** When and where an event is sealed, the time of the action as sealed, and its packed document. */
-export type SealedEventRow = Pick<AdminEventRow, "ordinal" | "event_at" | "sealed_at" | "log_index" | "leaf_digest"> & {
-  readonly document: Uint8Array
-}
+/** When and where an event is sealed, and the time of the action as sealed. */
+export type SealedEventRow = Pick<AdminEventRow, "ordinal" | "event_at" | "sealed_at" | "log_index">
 
 /** Writes what is known of events since they are sealed. */
 export async function sealEventRows({ sql }: Tx, rows: readonly SealedEventRow[]): Promise<void> {
   if (rows.length === 0) return
-  const texts = rows.map(({ document, ...row }) => ({ ...row, document: Buffer.from(document).toString("hex") }))
   const { count } = await sql`
-    update admin_event set event_at = next.event_at, sealed_at = next.sealed_at, log_index = next.log_index, leaf_digest = next.leaf_digest,
-      document = decode(next.document, 'hex')
-    from json_to_recordset(${JSON.stringify(texts)}::text::json)
-      as next(ordinal bigint, event_at bigint, sealed_at bigint, log_index bigint, leaf_digest text, document text)
+    update admin_event set event_at = next.event_at, sealed_at = next.sealed_at, log_index = next.log_index
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as next(ordinal bigint, event_at bigint, sealed_at bigint, log_index bigint)
     where admin_event.ordinal = next.ordinal and admin_event.log_index = 0`
   if (count !== rows.length) throw new StoreError("conflict")
 }
@@ -192,19 +187,23 @@ export type EventFilters = {
   readonly subject_id?: string | undefined
 }
 
+/** An event with its document, which is null until it is sealed. */
+export type ListedEventRow = AdminEventRow & { readonly document: string | null }
+
 /** The next events, newest first. @param before an ordinal */
 export function listEvents(
   source: Source,
   filters: EventFilters,
   { limit, before }: { readonly limit: number; readonly before?: number | undefined },
-): Promise<readonly AdminEventRow[]> {
-  const { ordinal, action, subject_kind, subject_id } = admin_event
+): Promise<readonly ListedEventRow[]> {
+  const { ordinal, action, subject_kind, subject_id, log_index } = admin_event
   const wanted = <Column extends PgColumn>(column: Column, value: string | undefined): SQL | undefined =>
     value === undefined ? undefined : eq(column, value)
   return source.read(({ orm }) =>
     orm
-      .select()
+      .select({ ...getTableColumns(admin_event), document: document.packed })
       .from(admin_event)
+      .leftJoin(document, and(eq(document.log_index, log_index), gt(log_index, 0)))
       .where(
         and(
           before === undefined ? undefined : lt(ordinal, before),
@@ -221,10 +220,11 @@ export function listEvents(
 /** The sealed document of an event; undefined when there is none yet. */
 export function findEvent(source: Source, at: number): Promise<string | undefined> {
   return source.read(async ({ orm }) => {
-    const { ordinal, log_index, document } = admin_event
+    const { ordinal, log_index } = admin_event
     const [found] = await orm
-      .select({ log_index, document })
+      .select({ document: document.packed })
       .from(admin_event)
+      .innerJoin(document, eq(document.log_index, log_index))
       .where(and(eq(ordinal, at), gt(log_index, 0)))
     return found?.document
   })

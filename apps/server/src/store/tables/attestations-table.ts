@@ -5,9 +5,10 @@ import { insertRows } from "../driver/insert-rows.ts"
 import type { Session, Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { number, type RowOf } from "./column-types.ts"
+import { document } from "./documents-table.ts"
 import type { RowRange } from "./runs-table.ts"
 
-/** An anchored digest with its sealed document. */
+/** An anchored digest. */
 export const attestation = pgTable(
   "attestation",
   {
@@ -20,9 +21,8 @@ export const attestation = pgTable(
     created_at: number(),
     /** What was attested, 64 hex digits. */
     digest: text().notNull(),
+    /** Of its document, what `POST /attest` answered. */
     log_index: number(),
-    /** RFC 8785 text of what `POST /attest` answered. */
-    document: text().notNull(),
   },
   table => [unique("attestation_owner_ordinal").on(table.owner, table.owner_ordinal)],
 )
@@ -58,11 +58,12 @@ export async function countAttestations({ sql }: Tx, owners: readonly number[]):
 export function findAttestation(source: Source, owner: number, attestationId: string): Promise<string> {
   return source.read(async ({ orm }) => {
     const [found] = await orm
-      .select({ document: attestation.document })
+      .select({ text: document.packed })
       .from(attestation)
+      .innerJoin(document, eq(document.log_index, attestation.log_index))
       .where(and(eq(attestation.attestation_id, attestationId), eq(attestation.owner, owner)))
     if (found === undefined) throw new StoreError("corrupt")
-    return found.document
+    return found.text
   })
 }
 
@@ -72,8 +73,9 @@ export function listAttestations(source: Source, owner: number, { limit, offset 
     const total = await newestOrdinal(orm, owner)
     const newest = total - offset
     const rows = await orm
-      .select({ document: attestation.document })
+      .select({ text: document.packed })
       .from(attestation)
+      .innerJoin(document, eq(document.log_index, attestation.log_index))
       .where(
         and(
           eq(attestation.owner, owner),
@@ -82,7 +84,7 @@ export function listAttestations(source: Source, owner: number, { limit, offset 
         ),
       )
       .orderBy(desc(attestation.owner_ordinal))
-    return { total, documents: rows.map(({ document }) => document) }
+    return { total, documents: rows.map(({ text }) => text) }
   })
 }
 

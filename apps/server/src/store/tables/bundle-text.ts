@@ -1,5 +1,5 @@
 /**
- * Bundles as they are stored: compressed by the service, because the same text costs a third more in the database's own
+ * Sealed documents as they are stored: compressed by the service, because the same text costs a third more in the database's own
  * compression (decision 0116). The text that was hashed comes back byte for byte. The first byte names the form.
  */
 import { constants, createZstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib"
@@ -110,6 +110,8 @@ export const BUNDLE_DICTIONARY_2: Uint8Array = Buffer.from(
 
 /** Zstandard (RFC 8878) with dictionary 2. */
 const ZSTD_2 = 2
+/** The text itself: of an attestation that was stored before attestations were packed. */
+const PLAIN = 0
 
 /** Far more than a request of 1 MiB can become; a frame that claims more is damaged. */
 const MAX_BUNDLE_BYTES = 64 * 1024 * 1024
@@ -122,7 +124,7 @@ const COMPRESSION = {
 const EXPANSION = { dictionary: BUNDLE_DICTIONARY_2, maxOutputLength: MAX_BUNDLE_BYTES }
 
 /**
- * A bundle's canonical text as the column `run.bundle` holds it.
+ * A document's canonical text as the column `document.packed` holds it.
  * @param text or its UTF-8 bytes
  */
 export function packBundle(text: string | Uint8Array): Uint8Array<ArrayBuffer> {
@@ -161,10 +163,11 @@ export function unpackBundle(stored: Uint8Array): string {
 }
 
 function textOf(stored: Uint8Array): string | undefined {
+  const [form] = stored
   const body = stored.subarray(1)
-  if (stored[0] !== ZSTD_2) return undefined
+  if (form !== ZSTD_2 && form !== PLAIN) return undefined
   try {
-    return utf8Decode(zstdDecompressSync(body, EXPANSION))
+    return utf8Decode(form === PLAIN ? body : zstdDecompressSync(body, EXPANSION))
   } catch {
     return undefined
   }

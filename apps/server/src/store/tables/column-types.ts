@@ -21,12 +21,5 @@ export const packedBundle = customType<{ data: string; driverData: Uint8Array }>
   fromDriver: unpackBundle,
 })
 
-/** As `packedBundle`, for a row that is there before its document is sealed: no bytes are "". */
-export const packedLater = customType<{ data: string; driverData: Uint8Array }>({
-  dataType: () => "bytea",
-  toDriver: packBundle,
-  fromDriver: bytes => (bytes.length === 0 ? "" : unpackBundle(bytes)),
-})
-
 /** Key of a table of one row. */
 export const onlyRow = () => boolean().primaryKey().default(true)

@@ -1,12 +1,9 @@
-/**
- * What an export reads of an owner's chain (the id of an API key; 0 = anonymous). The documents of a chain are in three tables:
- * records of runs, openings of permits and the documents that end them share one row of ordinals.
- */
+/** What an export reads of an owner's chain (the id of an API key; 0 = anonymous): the documents with an ordinal. */
 import { EXPORT_WINDOWS_MAX } from "@runseal/core/artifacts/export-statement"
 import type { Source } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { DEPLOYMENT_OWNER } from "./admin-events.ts"
 import { unpackBundle } from "./bundle-text.ts"
+import type { DocumentKind } from "./documents-table.ts"
 import type { TenantWindowRow } from "./tenant-windows.ts"
 
 /** When documents were admitted or ended; a range without a bound is open on that side. */
@@ -29,29 +26,15 @@ export async function findSpan(
 ): Promise<OrdinalSpan | undefined> {
   if (among.first > among.last) return undefined
   if (from_ms === undefined && to_ms === undefined) return among
-  // `min(chain_ordinal + 0)`, not of the bare column: for that the database would scan the chain from its start until a record
+  // `min(chain_ordinal + 0)`, not of the bare column: for that the database would scan the chain from its start until a document
   // matches. With the sum it reads the matching rows in the index of their times: no more than are then exported.
   const [from, to] = [from_ms ?? Number.MIN_SAFE_INTEGER, to_ms ?? Number.MAX_SAFE_INTEGER]
   const { first: low, last: high } = among
   const [found] = await source.read(
     ({ sql }) => sql<{ first: number | null; last: number | null }[]>`
-      select min(first) as first, max(last) as last from (
-        select min(chain_ordinal + 0) as first, max(chain_ordinal + 0) as last from run
-        where owner = ${owner} and created_at >= ${from} and created_at < ${to}
-          and chain_ordinal >= ${low} and chain_ordinal <= ${high}
-        union all
-        select min(chain_ordinal + 0), max(chain_ordinal + 0) from permit
-        where owner = ${owner} and opened_at >= ${from} and opened_at < ${to} and chain_ordinal > 0
-          and chain_ordinal >= ${low} and chain_ordinal <= ${high}
-        union all
-        select min(chain_ordinal + 0), max(chain_ordinal + 0) from permit_end
-        where owner = ${owner} and ended_at >= ${from} and ended_at < ${to}
-          and chain_ordinal >= ${low} and chain_ordinal <= ${high}
-        union all
-        select min(ordinal + 0), max(ordinal + 0) from admin_event
-        where ${owner} = ${DEPLOYMENT_OWNER} and sealed_at >= ${from} and sealed_at < ${to}
-          and ordinal >= ${low} and ordinal <= ${high}
-      ) as spans`,
+      select min(chain_ordinal + 0) as first, max(chain_ordinal + 0) as last from document
+      where owner = ${owner} and instant >= ${from} and instant < ${to} and chain_ordinal > 0
+        and chain_ordinal >= ${low} and chain_ordinal <= ${high}`,
   )
   const { first, last } = found ?? {}
   return typeof first === "number" && typeof last === "number" ? { first, last } : undefined
@@ -63,15 +46,11 @@ export type PieceCounts = { readonly openings: number; readonly ends: number; re
 /** How many openings, ends and admin events are in a piece: the other documents are records. */
 export function countPiece(source: Source, owner: number, { first, last }: OrdinalSpan): Promise<PieceCounts> {
   return source.read(async ({ sql }) => {
-    const [row] = await sql<PieceCounts[]>`
-      select
-        (select count(*) from permit where owner = ${owner} and chain_ordinal > 0
-          and chain_ordinal >= ${first} and chain_ordinal <= ${last}) as openings,
-        (select count(*) from permit_end where owner = ${owner}
-          and chain_ordinal >= ${first} and chain_ordinal <= ${last}) as ends,
-        (select count(*) from admin_event where ${owner} = ${DEPLOYMENT_OWNER}
-          and ordinal >= ${first} and ordinal <= ${last}) as events`
-    return row ?? { openings: 0, ends: 0, events: 0 }
+    const rows = await sql<{ kind: DocumentKind; count: number }[]>`
+      select kind, count(*) as count from document
+      where owner = ${owner} and kind <> 'run' and chain_ordinal >= ${first} and chain_ordinal <= ${last} group by kind`
+    const countOf = (kind: DocumentKind): number => rows.find(row => row.kind === kind)?.count ?? 0
+    return { openings: countOf("opening"), ends: countOf("end"), events: countOf("admin_event") }
   })
 }
 
@@ -79,13 +58,7 @@ export function countPiece(source: Source, owner: number, { first, last }: Ordin
 export async function readLeafDigest(source: Source, owner: number, ordinal: number): Promise<string> {
   const [found] = await source.read(
     ({ sql }) => sql<{ leaf_digest: string }[]>`
-      select leaf_digest from run where owner = ${owner} and chain_ordinal = ${ordinal}
-      union all
-      select leaf_digest from permit where owner = ${owner} and chain_ordinal > 0 and chain_ordinal = ${ordinal}
-      union all
-      select leaf_digest from permit_end where owner = ${owner} and chain_ordinal = ${ordinal}
-      union all
-      select leaf_digest from admin_event where ${owner} = ${DEPLOYMENT_OWNER} and ordinal = ${ordinal}`,
+      select leaf_digest from document where owner = ${owner} and chain_ordinal = ${ordinal} and chain_ordinal > 0`,
   )
   if (found === undefined) throw new StoreError("corrupt")
   return found.leaf_digest
@@ -94,7 +67,7 @@ export async function readLeafDigest(source: Source, owner: number, ordinal: num
 /** Documents of one page: at their largest, which the largest request makes, some 20 MB. */
 const PAGE_DOCUMENTS = 16
 
-type StoredDocument = { readonly ordinal: number; readonly document: Uint8Array }
+type StoredDocument = { readonly ordinal: number; readonly packed: Uint8Array }
 
 /**
  * The next documents of a piece, in the order of the chain: RFC 8785 texts. One page is read at a time, so that a connection is
@@ -109,22 +82,13 @@ export async function readDocuments(
   const end = Math.min(last, first + PAGE_DOCUMENTS - 1)
   const rows = await source.read(
     ({ sql }) => sql<StoredDocument[]>`
-      select chain_ordinal as ordinal, bundle as document from run
-      where owner = ${owner} and chain_ordinal >= ${first} and chain_ordinal <= ${end}
-      union all
-      select chain_ordinal, opening from permit
+      select chain_ordinal as ordinal, packed from document
       where owner = ${owner} and chain_ordinal > 0 and chain_ordinal >= ${first} and chain_ordinal <= ${end}
-      union all
-      select chain_ordinal, document from permit_end
-      where owner = ${owner} and chain_ordinal >= ${first} and chain_ordinal <= ${end}
-      union all
-      select ordinal, document from admin_event
-      where ${owner} = ${DEPLOYMENT_OWNER} and ordinal >= ${first} and ordinal <= ${end}
-      order by 1`,
+      order by chain_ordinal`,
   )
   const whole = rows.length === end - first + 1 && rows.every(({ ordinal }, at) => ordinal === first + at)
   if (!whole) throw new StoreError("corrupt")
-  return rows.map(({ document }) => unpackBundle(document))
+  return rows.map(({ packed }) => unpackBundle(packed))
 }
 
 /** An opening before a piece, with its ordinal. */
@@ -143,16 +107,19 @@ export async function readEarlierOpenings(
   // Numbers of runs rise with their ordinals: those of the piece are a range, in which the index finds the closed permits.
   const rows = await source.read(
     ({ sql }) => sql<StoredDocument[]>`
-      select chain_ordinal as ordinal, opening as document from permit
-      where owner = ${owner} and run_id > 0
-        and run_id >= (select min(run_id) from run where owner = ${owner} and chain_ordinal = (
-          select min(chain_ordinal) from run where owner = ${owner} and chain_ordinal >= ${first}))
-        and run_id <= (select max(run_id) from run where owner = ${owner} and chain_ordinal = (
-          select max(chain_ordinal) from run where owner = ${owner} and chain_ordinal <= ${last}))
-        and chain_ordinal > ${after} and chain_ordinal < ${first}
-      order by chain_ordinal limit ${PAGE_DOCUMENTS}`,
+      select opened.chain_ordinal as ordinal, opened.packed from permit
+      join document as opened on opened.log_index = permit.log_index
+      where permit.owner = ${owner} and permit.run_id > 0
+        and permit.run_id >= (select run_id from run where log_index = (
+          select log_index from document where owner = ${owner} and kind = 'run' and chain_ordinal > 0
+            and chain_ordinal >= ${first} order by chain_ordinal limit 1))
+        and permit.run_id <= (select run_id from run where log_index = (
+          select log_index from document where owner = ${owner} and kind = 'run' and chain_ordinal > 0
+            and chain_ordinal <= ${last} order by chain_ordinal desc limit 1))
+        and opened.chain_ordinal > ${after} and opened.chain_ordinal < ${first}
+      order by opened.chain_ordinal limit ${PAGE_DOCUMENTS}`,
   )
-  return rows.map(({ ordinal, document }) => ({ ordinal, text: unpackBundle(document) }))
+  return rows.map(({ ordinal, packed }) => ({ ordinal, text: unpackBundle(packed) }))
 }
 
 export type WindowTotal = Omit<TenantWindowRow, "tenant_id">

@@ -14,7 +14,8 @@ export type NewestRun = {
 export function newestRuns(source: Source, before: number, limit: number): Promise<readonly NewestRun[]> {
   return source.read(async ({ sql }) => {
     const rows = await sql<(Omit<NewestRun, "bundle"> & { readonly bundle: Uint8Array })[]>`
-      select run.run_id, run.bundle, permit.reserved as asked_tokens from run
+      select run.run_id, document.packed as bundle, permit.reserved as asked_tokens from run
+      join document on document.log_index = run.log_index
       left join permit on permit.owner = run.owner and permit.run_id = run.run_id and permit.run_id > 0
         and run.permit_id = ''
       where run.run_id < ${before} order by run.run_id desc limit ${limit}`

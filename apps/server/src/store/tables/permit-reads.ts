@@ -85,7 +85,7 @@ export function listPermits(
 
 /** A permit with its sealed documents, as RFC 8785 texts. */
 export type FoundPermit = PermitSummary &
-  Pick<PermitRow, "leaf_digest" | "log_index" | "disclosure_seed" | "redemption_entry"> & {
+  Pick<PermitRow, "log_index" | "disclosure_seed" | "redemption_entry"> & {
     /** Absent for a refused one. */
     readonly opening?: string
     /** The document that ended it. */
@@ -93,16 +93,16 @@ export type FoundPermit = PermitSummary &
   }
 
 type StoredPermit = PermitSummary &
-  Pick<PermitRow, "leaf_digest" | "log_index" | "disclosure_seed" | "redemption_entry"> & {
-    readonly opening: Uint8Array
+  Pick<PermitRow, "log_index" | "disclosure_seed" | "redemption_entry"> & {
+    readonly opening: Uint8Array | null
     readonly end_document: Uint8Array | null
   }
 
-const STORED = `select ${SUMMARY}, permit.leaf_digest, permit.log_index, permit.disclosure_seed,
-    permit.redemption_entry, permit.opening,
-    permit_end.document as end_document
-  from permit left join permit_end
-    on permit_end.owner = permit.owner and permit_end.chain_ordinal = permit.end_ordinal`
+const STORED = `select ${SUMMARY}, permit.log_index, permit.disclosure_seed, permit.redemption_entry,
+    opened.packed as opening, ended.packed as end_document
+  from permit left join document as opened on opened.log_index = permit.log_index
+    left join document as ended
+    on ended.owner = permit.owner and ended.chain_ordinal = permit.end_ordinal and ended.chain_ordinal > 0`
 
 const FIND = `${STORED} where permit_id = $1 and ${isReadable("$2::bigint", "permit.owner")}`
 const FIND_ANY = `${STORED} where permit_id = $1`
@@ -110,7 +110,7 @@ const FIND_ANY = `${STORED} where permit_id = $1`
 function shown({ opening, end_document, ...row }: StoredPermit): FoundPermit {
   return {
     ...row,
-    ...(opening.length === 0 ? {} : { opening: unpackBundle(opening) }),
+    ...(opening === null ? {} : { opening: unpackBundle(opening) }),
     ...(end_document === null ? {} : { end: unpackBundle(end_document) }),
   }
 }

@@ -4,7 +4,7 @@ import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
 import type { Tx } from "../driver/session.ts"
 import { findIdempotencyKeys, lockKeys, updateKeys } from "./idempotency-keys.ts"
-import { insertPermits, lockPermits, type NewPermitRow, settlePermits } from "./permits-table.ts"
+import { insertPermits, lockPermits, type PermitRow, settlePermits } from "./permits-table.ts"
 
 /** So many that a scan of all rows costs more than it may, and so few that a planner without a hint would choose one. */
 const ROWS = 4000
@@ -13,7 +13,7 @@ const permitId = (number: number): string => `pmt-${number.toString(16).padStart
 const keyHash = (number: number): string => number.toString(16).padStart(64, "0")
 const numbers = Array.from({ length: ROWS }, (_, at) => at + 1)
 
-const permit = (number: number): NewPermitRow => ({
+const permit = (number: number): PermitRow => ({
   permit_id: permitId(number),
   owner: 1,
   owner_ordinal: number,
@@ -36,11 +36,8 @@ const permit = (number: number): NewPermitRow => ({
   redemption_unknown: false,
   run_id: 0,
   end_ordinal: 0,
-  chain_ordinal: number,
-  leaf_digest: keyHash(number),
   log_index: number,
   opening_hash: keyHash(number),
-  opening: new Uint8Array(8),
   disclosure_seed: new Uint8Array(32),
 })
 

@@ -5,10 +5,10 @@
 import type { LockedPermit, PermitCounts, PermitRedemption } from "@runseal/core/seal/permits/locked-permit"
 import type { PermitState } from "@runseal/core/wire/permit-requests"
 import { sql as fragment } from "drizzle-orm"
-import { boolean, index, pgTable, text, unique, uniqueIndex } from "drizzle-orm/pg-core"
+import { boolean, index, pgTable, text, unique } from "drizzle-orm/pg-core"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Tx } from "../driver/session.ts"
-import { bytea, number, packedBundle, type RowOf } from "./column-types.ts"
+import { bytea, number, type RowOf } from "./column-types.ts"
 
 export const permit = pgTable(
   "permit",
@@ -49,13 +49,10 @@ export const permit = pgTable(
     run_id: number(),
     /** Ordinal of the end document in the owner's chain; 0 = none. */
     end_ordinal: number(),
-    /** Of the opening document in the owner's chain; 0 for a refused one, as is all that follows. */
-    chain_ordinal: number(),
-    leaf_digest: text().notNull(),
+    /** Of its opening document; 0 for a refused one, which has none. */
     log_index: number(),
+    /** "" for a refused one. */
     opening_hash: text().notNull(),
-    /** The opening's RFC 8785 text; no bytes for a refused one. */
-    opening: packedBundle().notNull(),
     /** Secret from which the salts of the declared sections come, those of the close too; never shown. */
     disclosure_seed: bytea().notNull(),
   },
@@ -64,27 +61,15 @@ export const permit = pgTable(
     index("permit_state_opened").on(table.state, table.opened_at, table.permit_id),
     index("permit_owner_opened").on(table.owner, table.opened_at, table.permit_id),
     index("permit_state").on(table.owner, table.state, table.owner_ordinal),
-    uniqueIndex("permit_chain_ordinal")
-      .on(table.owner, table.chain_ordinal)
-      .where(fragment`${table.chain_ordinal} > 0`),
-    index("permit_opened")
-      .on(table.owner, table.opened_at, table.chain_ordinal)
-      .where(fragment`${table.chain_ordinal} > 0`),
     index("permit_run").on(table.owner, table.run_id).where(fragment`${table.run_id} > 0`),
-    // Events are read in the order of the log.
-    index("permit_log_index").on(table.log_index).where(fragment`${table.chain_ordinal} > 0`),
     index("permit_due").on(table.due_at, table.reserved).where(fragment`${table.state} = 'open'`),
   ],
 )
 
 export type PermitRow = RowOf<typeof permit>
 
-/** A permit to be stored, its opening packed. */
-export type NewPermitRow = Omit<PermitRow, "opening"> & { readonly opening: Uint8Array }
-
 /** Stores permits that were opened or refused. */
-export const insertPermits = (tx: Tx, permits: readonly NewPermitRow[]): Promise<void> =>
-  insertRows(tx, permit, permits)
+export const insertPermits = (tx: Tx, permits: readonly PermitRow[]): Promise<void> => insertRows(tx, permit, permits)
 
 /**
  * Locks permits until the transaction ends, always in the same order; no statement for none. The ids are compared as an array, here and in

@@ -6,6 +6,7 @@ import type { Source } from "../driver/session.ts"
 import { type Acts, recordAdminEvent } from "./admin-events.ts"
 import { api_key } from "./api-keys.ts"
 import { number, type RowOf } from "./column-types.ts"
+import { document } from "./documents-table.ts"
 import { isReadable, run_claim } from "./run-claims.ts"
 import { type RunRow, type RunSummaryRow, run } from "./runs-table.ts"
 
@@ -73,11 +74,11 @@ export async function unpublishRun(acts: Acts, runId: number, who: EventFacts["w
 /** The sealed document published under a token; undefined when nothing is. */
 export function findPublished(source: Source, publicToken: string): Promise<RunRow["bundle"] | undefined> {
   return source.read(async ({ orm }) => {
-    const { bundle } = run
     const [found] = await orm
-      .select({ bundle })
+      .select({ bundle: document.packed })
       .from(publication)
       .innerJoin(run, eq(run.run_id, publication.run_id))
+      .innerJoin(document, eq(document.log_index, run.log_index))
       .where(eq(token, publicToken))
     return found?.bundle
   })

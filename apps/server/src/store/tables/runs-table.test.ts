@@ -1,7 +1,10 @@
 import { beforeAll, expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
 import type { Database } from "../driver/database.ts"
+import type { Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
+import { packBundle } from "./bundle-text.ts"
+import { insertDocuments } from "./documents-table.ts"
 import { findRun, insertRuns, listRuns, type RunRow, searchRuns } from "./runs-table.ts"
 
 const hash = (number: number): string => number.toString(16).padStart(64, "0")
@@ -10,11 +13,10 @@ const row = (run_id: number, changes: Partial<RunRow> = {}): RunRow => ({
   run_id,
   owner: 1,
   owner_ordinal: run_id,
-  chain_ordinal: changes.owner_ordinal ?? run_id,
+  log_index: run_id,
   refusal: "",
   permit_id: "",
   closing_outcome: "",
-  leaf_digest: hash(run_id),
   created_at: 1_700_000_000_000 + run_id,
   outcome_kind: "ok",
   error_stage: "",
@@ -30,6 +32,26 @@ const row = (run_id: number, changes: Partial<RunRow> = {}): RunRow => ({
   ...changes,
 })
 
+/** Runs with their documents. */
+async function insertSealed(tx: Tx, rows: readonly RunRow[]): Promise<void> {
+  await insertDocuments(
+    tx,
+    rows.map(({ log_index, owner, owner_ordinal, created_at, bundle }) => ({
+      log_index,
+      owner,
+      chain_ordinal: owner_ordinal,
+      kind: "run",
+      instant: created_at,
+      leaf_digest: hash(log_index),
+      packed: packBundle(bundle),
+    })),
+  )
+  await insertRuns(
+    tx,
+    rows.map(({ bundle: _, ...row }) => row),
+  )
+}
+
 const ids = ({ runs }: { readonly runs: readonly { readonly run_id: number }[] }): number[] =>
   runs.map(run => run.run_id)
 
@@ -39,26 +61,26 @@ bothDatabases("runs", open => {
     db = await open()
     const mine = Array.from({ length: 120 }, (_, at) => row(at + 1))
     const theirs = [row(1001, { owner: 2, owner_ordinal: 1 }), row(1002, { owner: 2, owner_ordinal: 2 })]
-    await db.transaction(tx => insertRuns(tx, [...mine, ...theirs]))
+    await db.transaction(tx => insertSealed(tx, [...mine, ...theirs]))
   })
 
   test("a stored run comes back with its bundle byte for byte and its seed", async () => {
     const bundle = JSON.stringify({ text: 'é\u2028😀\\u0000 " \t', big: "x".repeat(3_000) })
     const stored = row(2001, { owner: 3, owner_ordinal: 1, bundle })
-    await db.transaction(tx => insertRuns(tx, [stored]))
+    await db.transaction(tx => insertSealed(tx, [stored]))
     const found = await findRun(db, 3, 2001)
     expect({ ...found, disclosure_seed: Uint8Array.from(found?.disclosure_seed ?? []) }).toEqual(stored)
   })
 
   test("a bundle of 1.5 MiB is stored whole", async () => {
     const bundle = "é".repeat(768 * 1024)
-    await db.transaction(tx => insertRuns(tx, [row(2101, { owner: 4, owner_ordinal: 1, bundle })]))
+    await db.transaction(tx => insertSealed(tx, [row(2101, { owner: 4, owner_ordinal: 1, bundle })]))
     expect((await findRun(db, 4, 2101))?.bundle === bundle).toBe(true)
   })
 
   test("a batch of any size is stored whole", async () => {
     const batch = Array.from({ length: 700 }, (_, at) => row(5000 + at, { owner: 5, owner_ordinal: at + 1 }))
-    await db.transaction(tx => insertRuns(tx, batch))
+    await db.transaction(tx => insertSealed(tx, batch))
     expect((await listRuns(db, 5, { limit: 1, offset: 0 })).total).toBe(700)
   })
 
@@ -86,9 +108,9 @@ bothDatabases("runs", open => {
     expect(await listRuns(db, 77, { limit: 50, offset: 0 })).toEqual({ total: 0, runs: [] })
   })
 
-  test("a summary carries neither bundle, seed nor digest", async () => {
+  test("a summary carries neither bundle, seed nor place in the log", async () => {
     const [summary] = (await listRuns(db, 1, { limit: 1, offset: 0 })).runs
-    const { bundle: _, disclosure_seed: __, leaf_digest: ___, chain_ordinal: ____, ...expected } = row(120)
+    const { bundle: _, disclosure_seed: __, log_index: ___, ...expected } = row(120)
     expect(summary).toEqual(expected)
   })
 
@@ -121,7 +143,7 @@ bothDatabases("runs", open => {
         outcome_kind: "stage_error",
       }),
     ]
-    await db.transaction(tx => insertRuns(tx, runs))
+    await db.transaction(tx => insertSealed(tx, runs))
     const found = async (filters: Parameters<typeof searchRuns>[2]): Promise<number[]> =>
       ids(await searchRuns(db, owner, filters, { limit: 50, offset: 0 }))
     expect(await found({ program_id: "a" })).toEqual([6004, 6002, 6001])
@@ -141,7 +163,7 @@ bothDatabases("runs", open => {
     const owner = 10
     const instants = [500, 100, 400, 200, 300, 100]
     const runs = instants.map((created_at, at) => row(10_001 + at, { owner, owner_ordinal: at + 1, created_at }))
-    await db.transaction(tx => insertRuns(tx, runs))
+    await db.transaction(tx => insertSealed(tx, runs))
     const found = (from_ms: number | undefined, to_ms: number | undefined, limit = 50, offset = 0) =>
       searchRuns(db, owner, { from_ms, to_ms }, { limit, offset })
     expect(ids(await found(100, 301))).toEqual([10_006, 10_005, 10_004, 10_002])
@@ -156,7 +178,7 @@ bothDatabases("runs", open => {
     const owner = 11
     const kinds = ["ok", "pepg_deny", "ok", "stage_error", "ok"] as const
     const runs = kinds.map((outcome_kind, at) => row(11_001 + at, { owner, owner_ordinal: at + 1, outcome_kind }))
-    await db.transaction(tx => insertRuns(tx, runs))
+    await db.transaction(tx => insertSealed(tx, runs))
     const completed = await searchRuns(db, owner, { status: "ok" }, { limit: 2, offset: 1 })
     expect([completed.total, ids(completed)]).toEqual([3, [11_003, 11_001]])
     expect((await searchRuns(db, 77, { status: "ok" }, { limit: 2, offset: 0 })).total).toBe(0)
@@ -190,12 +212,12 @@ bothDatabases("runs", open => {
   })
 
   test("an ordinal is given once within an owner", async () => {
-    const again = db.transaction(tx => insertRuns(tx, [row(9001, { owner: 1, owner_ordinal: 5 })]))
+    const again = db.transaction(tx => insertSealed(tx, [row(9001, { owner: 1, owner_ordinal: 5 })]))
     await expect(again).rejects.toBeInstanceOf(StoreError)
   })
 
   test("a stored number beyond 2^53−1 is refused as corrupt, not rounded", async () => {
-    await db.transaction(tx => insertRuns(tx, [row(9101, { owner: 9, owner_ordinal: 1 })]))
+    await db.transaction(tx => insertSealed(tx, [row(9101, { owner: 9, owner_ordinal: 1 })]))
     await db.sql`update run set duration_us = 9007199254740993 where run_id = 9101`
     await expect(findRun(db, 9, 9101)).rejects.toMatchObject({ code: "corrupt" })
     expect((await findRun(db, 1, 1))?.run_id).toBe(1)

@@ -7,8 +7,8 @@ import { sql as fragment, getTableColumns } from "drizzle-orm"
 import { index, pgTable, text, unique } from "drizzle-orm/pg-core"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Source, Tx } from "../driver/session.ts"
-import { packBundle, unpackBundle } from "./bundle-text.ts"
-import { bytea, number, packedBundle, type RowOf } from "./column-types.ts"
+import { unpackBundle } from "./bundle-text.ts"
+import { bytea, number, type RowOf } from "./column-types.ts"
 import { isReadable } from "./run-claims.ts"
 import { hasTerm, type RunTerm } from "./run-terms.ts"
 
@@ -21,10 +21,8 @@ export const run = pgTable(
     owner: number(),
     /** 1, 2, 3 … without a gap within the owner: lists are paged by it. */
     owner_ordinal: number(),
-    /** The `tenant_ordinal` of the complete-record leaf. The openings and ends of permits have such ordinals too. */
-    chain_ordinal: number(),
-    /** Digest of the complete-record leaf: what the next document of the chain names as its predecessor. */
-    leaf_digest: text().notNull(),
+    /** Of its document. */
+    log_index: number(),
     /** Milliseconds since the epoch. */
     created_at: number(),
     outcome_kind: text().$type<OutcomeKind>().notNull(),
@@ -46,14 +44,12 @@ export const run = pgTable(
     permit_id: text().notNull().default(""),
     /** What became of its act; "" for a run that closed no permit. */
     closing_outcome: text().$type<ActOutcome | "">().notNull().default(""),
-    /** The bundle's RFC 8785 text. */
-    bundle: packedBundle().notNull(),
     /** Secret from which the declared sections' salts come; never shown. */
     disclosure_seed: bytea().notNull(),
   },
   table => [
     unique("run_owner_ordinal").on(table.owner, table.owner_ordinal),
-    unique("run_chain_ordinal").on(table.owner, table.chain_ordinal),
+    unique("run_log_index").on(table.log_index),
     index("run_manifest_hash").on(table.owner, table.manifest_hash.op("text_pattern_ops"), table.owner_ordinal),
     index("run_program").on(table.owner, table.program_id, table.owner_ordinal),
     index("run_route").on(table.owner, table.route_id, table.owner_ordinal),
@@ -77,10 +73,11 @@ export const findingsText = (findings: readonly { readonly code: string; readonl
 export const refusalText = ({ reason, rule_id }: ListedExplanation): string =>
   rule_id === undefined ? reason : `${reason}:${rule_id}`
 
-/** A run with its sealed document. */
-export type RunRow = RowOf<typeof run>
+export type NewRunRow = RowOf<typeof run>
+/** A run with its sealed document, the bundle's RFC 8785 text. */
+export type RunRow = NewRunRow & { readonly bundle: string }
 /** What a run list shows. docs/api.md, "GET /runs". */
-export type RunSummaryRow = Omit<RunRow, "bundle" | "disclosure_seed" | "leaf_digest" | "chain_ordinal">
+export type RunSummaryRow = Omit<NewRunRow, "disclosure_seed" | "log_index">
 
 /** `limit` ≥ 1, `offset` ≥ 0; the wire bounds them. */
 export type RowRange = { readonly limit: number; readonly offset: number }
@@ -109,29 +106,21 @@ export type RunFilters = {
   readonly to_ms?: number | undefined
 }
 
-/** A run to be stored, its bundle's text packed already or not. */
-export type NewRunRow = Omit<RunRow, "bundle"> & { readonly bundle: string | Uint8Array }
-
-/** Stores sealed runs. */
-export async function insertRuns(tx: Tx, runs: readonly NewRunRow[]): Promise<void> {
-  const stored = runs.map(row => ({
-    ...row,
-    bundle: typeof row.bundle === "string" ? packBundle(row.bundle) : row.bundle,
-  }))
-  await insertRows(tx, run, stored)
-}
+/** Stores sealed runs, beside their documents. */
+export const insertRuns = (tx: Tx, runs: readonly NewRunRow[]): Promise<void> => insertRows(tx, run, runs)
 
 const RUN_COLUMNS = Object.keys(getTableColumns(run))
 
 /** Columns that a summary does not show. */
-const HIDDEN: readonly string[] = ["bundle", "disclosure_seed", "leaf_digest", "chain_ordinal"]
+const HIDDEN: readonly string[] = ["disclosure_seed", "log_index"]
 export const SUMMARY_COLUMNS: string = RUN_COLUMNS.filter(name => !HIDDEN.includes(name)).join(", ")
 
 /** The server caches the plan of a prepared statement; statements of the query builder are not prepared. */
 const PREPARED = { prepare: true }
 
-const FIND_ANY = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1`
-const FIND = `select ${RUN_COLUMNS.join(", ")} from run where run_id = $1 and ${isReadable("$2::bigint")}`
+const FIND_ANY = `select ${RUN_COLUMNS.map(name => `run.${name}`).join(", ")}, document.packed as bundle
+  from run join document on document.log_index = run.log_index where run_id = $1`
+const FIND = `${FIND_ANY} and ${isReadable("$2::bigint", "run.owner")}`
 
 /** A run of whatever owner; undefined when there is none. */
 export const findAnyRun = (source: Source, runId: number): Promise<RunRow | undefined> =>

@@ -5,6 +5,7 @@ import type { Source } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
 import { api_key } from "./api-keys.ts"
 import { bytea, number, type RowOf } from "./column-types.ts"
+import { document } from "./documents-table.ts"
 import { type RunRow, type RunSummaryRow, run } from "./runs-table.ts"
 
 export const share = pgTable(
@@ -154,16 +155,17 @@ export type SharedRun = Pick<
 
 /** The run that a link leads to at this time; undefined for one that is unknown, expired or revoked. @param tokenHash hex */
 export function findShared(source: Source, tokenHash: string, at: number): Promise<SharedRun | undefined> {
-  const { run_id, bundle, outcome_kind, enforcement, closing_outcome, created_at } = run
+  const { run_id, outcome_kind, enforcement, closing_outcome, created_at } = run
   const { made_by, expires_at } = share
   return source.read(async ({ orm }) => {
     const [found] = await orm
       .select({
-        ...{ run_id, bundle, outcome_kind, enforcement, closing_outcome, created_at },
+        ...{ run_id, bundle: document.packed, outcome_kind, enforcement, closing_outcome, created_at },
         ...{ made_by, expires_at, made_by_name: api_key.name },
       })
       .from(share)
       .innerJoin(run, eq(run.run_id, share.run_id))
+      .innerJoin(document, eq(document.log_index, run.log_index))
       .innerJoin(api_key, eq(api_key.key_id, share.made_by))
       .where(and(eq(share.token_hash, Buffer.from(tokenHash, "hex")), works(at)))
     return found

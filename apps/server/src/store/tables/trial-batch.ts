@@ -12,6 +12,7 @@ const ROOM_ROWS = 2000
 const TABLES = [
   "log_entry",
   "log_tile",
+  "document",
   "run",
   "run_term",
   "attestation",
@@ -19,7 +20,6 @@ const TABLES = [
   "tenant_window",
   "token_movement",
   "permit",
-  "permit_end",
   "admin_event",
   "outcome_count",
   "idempotency_key",
