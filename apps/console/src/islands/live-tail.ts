@@ -132,7 +132,7 @@ async function follow(address: string): Promise<void> {
   if (status) status.textContent = found.length === 0 ? "Following …" : `${found.length} new`
 }
 
-/** Leads from the last row that is shown to the one behind it. @param total of a customer's runs, whose pages are counted from the oldest */
+/** Leads from the last row that is shown to the one behind it. @param total of a customer's runs */
 function leadOn(total: number | undefined): void {
   const shown = rows?.childElementCount ?? 0
   const last = rows?.lastElementChild?.querySelector("a")?.textContent ?? ""
@@ -141,7 +141,7 @@ function leadOn(total: number | undefined): void {
     count.textContent = `${total.toLocaleString("en-US")} ${total === 1 ? "run" : "runs"}`
   if (shown < PAGE_ROWS || total === shown) return
   const next = new URL(location.href)
-  next.searchParams.set("before", total === undefined ? last : `${total - shown}`)
+  next.searchParams.set("before", last)
   const older = document.createElement("a")
   older.rel = "next"
   older.href = next.href

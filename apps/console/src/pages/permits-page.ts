@@ -14,7 +14,6 @@ import { address, number, shortHash, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { clipped, empty, facts, heading, label, marked, named, refused, table } from "../parts/pieces.ts"
 import { filterOf, knownFilters, numberOf, seesAll, show, type Visit } from "../visit.ts"
-import { ownPage } from "./own-pages.ts"
 
 const PATH = "/console/permits"
 const PAGE_SIZE = 50
@@ -35,22 +34,17 @@ type Found = { readonly permits: readonly (PermitSummary & { readonly key_id?: n
 /** What the address of a list says. */
 type View = { readonly state: State | undefined; readonly key: string | undefined }
 
-async function findPermits(visit: Visit, { state, key }: View, before: string | undefined): Promise<Found | Refusal> {
-  if (seesAll(visit))
-    return visit.api.ask(address("/admin/permits", { key, state, before, limit: PAGE_SIZE }), adminPermitsPageSchema)
-  const found = await ownPage({ before, limit: PAGE_SIZE }, async (offset, limit) => {
-    const page = await visit.api.ask(address("/permits", { state, offset, limit }), permitsPageSchema)
-    return isRefusal(page) ? page : { total: page.total, rows: page.permits }
-  })
-  return isRefusal(found) ? found : { permits: found.rows, ...(found.next === undefined ? {} : { next: found.next }) }
-}
+const findPermits = (visit: Visit, { state, key }: View, before: string | undefined): Promise<Found | Refusal> =>
+  seesAll(visit)
+    ? visit.api.ask(address("/admin/permits", { key, state, before, limit: PAGE_SIZE }), adminPermitsPageSchema)
+    : visit.api.ask(address("/permits", { state, before, limit: PAGE_SIZE }), permitsPageSchema)
 
 export async function permitsPage(visit: Visit): Promise<Response> {
   const { c } = visit
   knownFilters(c, ["state", ...(seesAll(visit) ? ["key"] : []), "before"])
   const state = filterOf(c, "state", PERMIT_STATES)
   const view = { state, key: numberOf(c, "key") }
-  const before = seesAll(visit) ? c.req.query("before") || undefined : numberOf(c, "before")
+  const before = c.req.query("before") || undefined
   const found = await findPermits(visit, view, before)
   const link = (one: State | undefined, text: string): Markup =>
     html`<li><a href="${address(PATH, { ...view, state: one })}" ${one === state ? html`aria-current="true"` : ""}>${text}</a></li>`

@@ -8,7 +8,6 @@ import { type RunSummary, runsPageSchema } from "@runseal/core/wire/run-summarie
 import { isRefusal, type Refusal } from "../api.ts"
 import { address } from "../parts/format.ts"
 import { filterOf, knownFilters, numberOf, seesAll, type Visit } from "../visit.ts"
-import { ownPage } from "./own-pages.ts"
 
 /** Filters that the API has, with what people call them; most used first. */
 export const TEXT_FILTERS = [
@@ -72,36 +71,17 @@ export type RunsFound = {
   readonly total?: number
 }
 
-/** A page of a view. @param limit 1 to 500. @param total of the page before, if it was read just now */
-export async function findRuns(
-  visit: Visit,
-  view: RunView,
-  limit: number,
-  total?: number,
-): Promise<RunsFound | Refusal> {
-  return seesAll(visit) ? await ofDeployment(visit, view, limit) : await ofCustomer(visit, view, limit, total)
-}
-
-async function ofDeployment({ api }: Visit, view: RunView, limit: number): Promise<RunsFound | Refusal> {
-  const path = address("/admin/runs", { ...viewParameters(view), before: view.before, limit })
-  const found = await api.ask(path, adminRunsPageSchema)
+/** A page of a view. @param limit 1 to 500 */
+export async function findRuns(visit: Visit, view: RunView, limit: number): Promise<RunsFound | Refusal> {
+  const parameters = { ...viewParameters(view), before: view.before, limit }
+  const found = seesAll(visit)
+    ? await visit.api.ask(address("/admin/runs", parameters), adminRunsPageSchema)
+    : await visit.api.ask(address("/runs/search", parameters), runsPageSchema)
   if (isRefusal(found)) return found
-  return { runs: found.runs, ...(found.next === undefined ? {} : { next: `${found.next}` }) }
-}
-
-async function ofCustomer(
-  { api }: Visit,
-  view: RunView,
-  limit: number,
-  total: number | undefined,
-): Promise<RunsFound | Refusal> {
-  const place = { before: view.before, limit, ...(total === undefined ? {} : { total }) }
-  const found = await ownPage(place, async (offset, some) => {
-    const path = address("/runs/search", { ...viewParameters(view), limit: some, offset })
-    const page = await api.ask(path, runsPageSchema)
-    return isRefusal(page) ? page : { total: page.total, rows: page.runs }
-  })
-  if (isRefusal(found)) return found
-  const { rows, ...counted } = found
-  return { runs: rows, ...counted }
+  const { runs, next } = found
+  return {
+    runs,
+    ...(next === undefined ? {} : { next: `${next}` }),
+    ...("total" in found ? { total: found.total } : {}),
+  }
 }

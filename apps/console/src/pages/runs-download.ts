@@ -68,7 +68,7 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
       if (found.next === undefined) return
       sent += PAGE_SIZE
       const next = { ...view, before: found.next }
-      const older = sent < MAX_RUNS ? await findRuns(visit, next, PAGE_SIZE, found.total) : undefined
+      const older = sent < MAX_RUNS ? await findRuns(visit, next, PAGE_SIZE) : undefined
       // The rate limit of the visitor's key is reached: the next file goes on from here.
       if (older === undefined || (isRefusal(older) && older.status === 429)) {
         await file.write(more(address(c.req.path, { ...viewParameters(view), before: next.before })))
