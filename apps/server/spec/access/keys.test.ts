@@ -46,11 +46,6 @@ eachDatabase("keys", open => {
       expect(new Set(secrets).size).toBe(3)
     })
 
-    test("numbers keys 1, 2, 3 …", async () => {
-      const next = (await mint(service(), CUSTOMER, admin)).id
-      expect((await mint(service(), CUSTOMER, admin)).id).toBe(next + 1)
-    })
-
     test.each<readonly [string, JsonObject, JsonObject]>([
       ["a customer's", { name: "acme" }, { name: "customer:acme", scope: "customer", tier: "trial" }],
       [
@@ -128,34 +123,6 @@ eachDatabase("keys", open => {
   })
 
   describe("GET /admin/keys", () => {
-    test("lists every key with exactly these members, and never a secret or its hash", async () => {
-      const { body, text } = await admin.get("/admin/keys")
-      const members = [
-        "created_at",
-        "created_by",
-        "id",
-        "last_used_at",
-        "name",
-        "revoked",
-        "run_count",
-        "scope",
-        "tier",
-      ]
-      const keys = listAt(body, "keys")
-      expect(keys.length).toBeGreaterThan(2)
-      for (const key of keys) expect(keysOf(key)).toEqual(members)
-      expect(text).not.toContain("rsk_")
-      expect(text).not.toMatch(/[0-9a-f]{32}/)
-    })
-
-    test("counts the runs of each key", async () => {
-      const { id, execute } = await mint(service(), CUSTOMER, admin)
-      for (let runs = 1; runs <= 2; runs++) {
-        await execute(request())
-        expect(await listed(id)).toMatchObject({ run_count: runs })
-      }
-    })
-
     test("shows when a key was last used, written at most once a minute", async () => {
       const { id, get } = await mint(service(), CUSTOMER, admin)
       expect(await listed(id)).toMatchObject({ last_used_at: null })

@@ -98,13 +98,6 @@ eachDatabase("publication", open => {
         expect((await service().request(path, { headers: { "If-None-Match": sent } })).status, sent).toBe(200)
     })
 
-    test("answers HEAD without a body", async () => {
-      const { path } = await published()
-      const response = await service().request(path, { method: "HEAD" })
-      expect([response.status, await response.text()]).toEqual([200, ""])
-      expect(response.headers.get("etag")).toMatch(/^"[0-9a-f]{64}"$/)
-    })
-
     test("is not found under any other token, and no cache keeps that", async () => {
       const { token } = await published()
       const other = `${token.startsWith("0") ? "1" : "0"}${token.slice(1)}`
