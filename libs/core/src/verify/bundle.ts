@@ -127,7 +127,7 @@ const CHECKS: readonly ((examined: ExaminedBundle) => void)[] = [
 /** The anchors of a record in the service's own log. */
 export const bundleAnchors = ({ anchors }: Bundle): readonly SlottedAnchor[] => slotted(anchors)
 
-export const BUNDLE = kindOf<BundleForms>({
+export const BUNDLE = /* @__PURE__ */ kindOf<BundleForms>({
   document: "bundle",
   title: "Audit bundle",
   genuine: "The record is genuine.",

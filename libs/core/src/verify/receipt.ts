@@ -21,7 +21,7 @@ import { type Unreadable, unreadable } from "./parsed-text.ts"
 import { receiptFacts } from "./record-facts.ts"
 import { type Limitation, limitation, type Report, VERDICTS } from "./report.ts"
 
-export const RECEIPT = kindOf<ReceiptDocument>({
+export const RECEIPT = /* @__PURE__ */ kindOf<ReceiptDocument>({
   document: "receipt",
   title: "Receipt",
   genuine: "The receipt is genuine.",

@@ -14,7 +14,7 @@ import type { RecordFacts } from "./record-facts.ts"
 import { chainRules, tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
-export const ADMIN_EVENT = kindOf<AdminEvent>({
+export const ADMIN_EVENT = /* @__PURE__ */ kindOf<AdminEvent>({
   document: "admin_event",
   title: "Admin event",
   genuine: "The event is genuine.",

@@ -11,7 +11,7 @@ import { collectFindings, conclude, type Findings } from "./examination.ts"
 import { kindOf } from "./kind.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
-export const ATTESTATION = kindOf<AttestationDocument>({
+export const ATTESTATION = /* @__PURE__ */ kindOf<AttestationDocument>({
   document: "attestation",
   title: "Attestation",
   genuine: "The attestation is genuine.",

@@ -19,7 +19,7 @@ import { kindOf } from "./kind.ts"
 import { tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
-export const EXPORT_STATEMENT = kindOf<ExportStatement>({
+export const EXPORT_STATEMENT = /* @__PURE__ */ kindOf<ExportStatement>({
   document: "export_statement",
   title: "Export statement",
   genuine: "The export statement is genuine.",

@@ -32,7 +32,7 @@ import { enforcementOf, type RecordFacts, runFacts } from "./record-facts.ts"
 import { chainRules, tenantRule } from "./record-places.ts"
 import { type Limitation, limitation, type Report, VERDICTS } from "./report.ts"
 
-export const OPENING = kindOf<Opening>({
+export const OPENING = /* @__PURE__ */ kindOf<Opening>({
   document: "opening",
   title: "Opening of a permit",
   genuine: "The opening is genuine.",

@@ -27,7 +27,7 @@ import type { EndFacts, RecordFacts } from "./record-facts.ts"
 import { chainRules, isBetween, tenantRule } from "./record-places.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
-export const PERMIT_END = kindOf<PermitEnd>({
+export const PERMIT_END = /* @__PURE__ */ kindOf<PermitEnd>({
   document: "permit_end",
   title: "End of permits",
   genuine: "The end is genuine.",

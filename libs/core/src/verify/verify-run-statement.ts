@@ -19,7 +19,7 @@ import { kindOf } from "./kind.ts"
 import { enforcementOf, type RecordFacts, runFacts } from "./record-facts.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 
-export const RUN_STATEMENT = kindOf<EnvelopedStatement>({
+export const RUN_STATEMENT = /* @__PURE__ */ kindOf<EnvelopedStatement>({
   document: "run_statement",
   title: "Run statement",
   genuine: "The service signed this statement; no log holds it.",
