@@ -117,6 +117,23 @@ eachDatabase("permits of several keys", open => {
     expectRefused(await alice.get(`/permits/${early}`), 404, "not_found")
   })
 
+  test("belong to the key that opened them", async () => {
+    const { body } = await opened(alice)
+    const id = textAt(body, "permit_id")
+    for (const other of [bob, admin]) {
+      expectRefused(await other.get(`/permits/${id}`), 404, "not_found")
+      expectRefused(await other.post(`/permits/${id}/close`, done()), 404, "not_found")
+      expect(JSON.stringify((await other.get("/permits")).body)).not.toContain(id)
+    }
+    expect((await alice.get("/permits?state=open")).text).toContain(id)
+    const nobody = caller(service())
+    expectRefused(await nobody.get(`/permits/${id}`), 401, "key_required")
+    expectRefused(await nobody.post("/permits", asking()), 401, "key_required")
+    // The permit is the credential.
+    expect((await nobody.post(`/permits/${id}/redeem`, { permit: textAt(body, "permit") })).status).toBe(200)
+    await closed(alice, id)
+  })
+
   test("are listed newest first, by state, in pages", async () => {
     const ids: string[] = []
     for (let i = 0; i < 3; i++) ids.unshift(await openedId(bob))
