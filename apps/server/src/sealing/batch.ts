@@ -87,7 +87,7 @@ export type Locks = {
 }
 
 /** What it becomes in a round. @param fault of a run that failed in a round before: it is a stage_error now. Whatever it throws is the item's refusal */
-export type Open = (round: Round, fault?: StageFault) => Part
+export type Open = (round: Round, fault?: StageFault) => ItemPart
 
 export type Item = {
   readonly kind: (typeof ITEM_KINDS)[number]
@@ -156,7 +156,7 @@ export const LOG_PLACES = [
 ] as const
 
 /** An item in a round. A step that throws fails its item alone. */
-export type Part = {
+export type ItemPart = {
   readonly place: (typeof LOG_PLACES)[number]
   /** The run that it seals: one that fails is tried again as a stage_error. */
   readonly draft?: Draft

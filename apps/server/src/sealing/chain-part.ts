@@ -8,7 +8,7 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import type { NewDocumentRow } from "../store/tables/documents-table.ts"
-import { leafed, type Part, type Round, type Sealed, withoutLeaf } from "./batch.ts"
+import { type ItemPart, leafed, type Round, type Sealed, withoutLeaf } from "./batch.ts"
 
 /** Such documents by their place in the log: as what each is stored, and what the verifier says of it. */
 const STORED_AS = {
@@ -35,7 +35,7 @@ type ChainDraft<Body, Leaf extends ChainLeaf, Document extends Body & Anchor<Lea
 export const chainPart = <Body, Leaf extends ChainLeaf, Document extends Body & Anchor<Leaf>>(
   round: Round,
   { place, form, tenant, bodyAt, texts, clockOf, sealed }: ChainDraft<Body, Leaf, Document>,
-): Part => ({
+): ItemPart => ({
   place,
   before: () =>
     withoutLeaf(() => {

@@ -3,7 +3,7 @@ import type { Draft, PermitTerms } from "@runseal/core/seal/draft"
 import type { Rows, SealedRun } from "./batch.ts"
 
 /** What every permit's row says: what was asked for, by whom, and when. */
-export const askedPermit = (
+export const askedColumns = (
   { tenant, moment, program_id, route_id }: Pick<Draft, "tenant" | "moment" | "program_id" | "route_id">,
   terms: PermitTerms,
 ) => ({
@@ -30,7 +30,7 @@ export function refusedRow({ draft, bundle }: Pick<SealedRun, "draft" | "bundle"
   const { refused_permit } = draft
   if (refused_permit === undefined) return {}
   const permit = {
-    ...askedPermit(draft, refused_permit),
+    ...askedColumns(draft, refused_permit),
     state: "refused" as const,
     charge_id: "",
     window_seconds: 0,

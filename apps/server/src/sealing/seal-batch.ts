@@ -17,12 +17,12 @@ import {
   type BatchStart,
   ITEM_KINDS,
   type Item,
+  type ItemPart,
   type Leafed,
   LOG_PLACES,
   type Made,
   type Make,
   type Outcome,
-  type Part,
   type Round,
 } from "./batch.ts"
 
@@ -51,7 +51,7 @@ export async function buildBatch(
 }
 
 /** Why attempts could not be sealed, and what they were. */
-type Failed = Map<Attempt, { readonly part: Part; readonly failure: StageFailure }>
+type Failed = Map<Attempt, { readonly part: ItemPart; readonly failure: StageFailure }>
 
 function nextAttempts(attempts: readonly Attempt[], failed: Failed): readonly Attempt[] {
   let eventFailed = false
@@ -67,7 +67,7 @@ function nextAttempts(attempts: readonly Attempt[], failed: Failed): readonly At
 }
 
 /** A part before its next step. */
-type Under<Step> = { readonly attempt: Attempt; readonly part: Part; readonly step: Step }
+type Under<Step> = { readonly attempt: Attempt; readonly part: ItemPart; readonly step: Step }
 
 /**
  * Seals all items of a round. The round ends at the step in which an item fails: nothing more is signed for it.
@@ -244,7 +244,7 @@ async function finishDocuments(
 }
 
 /** One part of each place in the log, chosen at random: ECDSA is run for it before the batch is committed. Decision 0155. */
-function sampledOf(parts: readonly Under<Make>[]): ReadonlySet<Part> {
+function sampledOf(parts: readonly Under<Make>[]): ReadonlySet<ItemPart> {
   const sampled = LOG_PLACES.flatMap(place => {
     const there = parts.filter(({ part }) => part.place === place)
     return there.length === 0 ? [] : (there[randomInt(there.length)]?.part ?? [])

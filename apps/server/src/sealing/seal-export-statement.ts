@@ -26,7 +26,7 @@ import {
   type WindowTotal,
 } from "../store/tables/export-reads.ts"
 import { readRecordCount } from "../store/tables/tenants.ts"
-import { type Item, leafed, type Part, type Round, withoutLeaf } from "./batch.ts"
+import { type Item, type ItemPart, leafed, type Round, withoutLeaf } from "./batch.ts"
 
 /** A piece of a chain, and how many of its documents are openings and ends. */
 type CountedPiece = ChainPiece & PieceCounts
@@ -90,7 +90,7 @@ const statementPart = (
   { tenant_id, tenant_salt, windows, leaf }: StatementDraft,
   round: Round,
   answer: (statement: SealedStatement) => void,
-): Part => ({
+): ItemPart => ({
   place: "statement",
   before: () =>
     leafed(

@@ -18,7 +18,7 @@ import { anchorProblem } from "@runseal/core/verify/anchor-check"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import { leafed, type OpenItem, type SealedRun, withoutLeaf } from "./batch.ts"
 import { chainPart } from "./chain-part.ts"
-import { askedPermit } from "./permit-row.ts"
+import { askedColumns } from "./permit-row.ts"
 import { runPart } from "./seal-run.ts"
 
 /** What the opening of a permit came to. */
@@ -52,7 +52,7 @@ export const openingItem = (
         sealed: (document, { log_index }) => ({
           rows: {
             permit: {
-              ...askedPermit(run.facts, pending.terms),
+              ...askedColumns(run.facts, pending.terms),
               log_index,
               state: "open",
               charge_id: charge.charge_id,

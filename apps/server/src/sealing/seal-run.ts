@@ -27,9 +27,9 @@ import type { RunTerm, TermField } from "../store/tables/run-terms.ts"
 import { findingsText, refusalText } from "../store/tables/runs-table.ts"
 import {
   type Chain,
+  type ItemPart,
   leafed,
   type OpenItem,
-  type Part,
   type Round,
   type Rows,
   type SealedRun,
@@ -53,13 +53,13 @@ export const runItem = (draft: Draft, claim: KeyClaim | undefined, answer: (run:
  * @param rows of what the run ends, beside its own
  */
 export function runPart(
-  place: Part["place"],
+  place: ItemPart["place"],
   settled: Draft,
   fault: StageFault | undefined,
   round: Round,
   answer: (run: SealedRun) => void,
   rows: (run_id: number) => Rows = () => ({}),
-): Part {
+): ItemPart {
   const draft = fault === undefined ? settled : asStageError(settled, fault)
   const { tenant_id } = draft.tenant
   const chainAs = (run_id: number, anchor: () => FirstAnchor | undefined): Chain => {
