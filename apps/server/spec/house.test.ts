@@ -103,13 +103,7 @@ test.each([
 })
 
 test.each([
-  [
-    "a record",
-    "document",
-    "packed",
-    FLIPPED_TEXT,
-    "log_index = (select max(log_index) from document)",
-  ],
+  ["a record", "document", "packed", FLIPPED_TEXT, "log_index = (select max(log_index) from document)"],
   [
     "an entry",
     "log_entry",

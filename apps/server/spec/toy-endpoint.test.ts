@@ -31,7 +31,9 @@ const ROWS = [...ENDPOINTS, ...TOYS]
 /** The application with the toys, and with every other endpoint. */
 function withToys(): RequestTarget {
   const app = new Hono()
-  const named = (id: string): Readonly<Record<string, Handler>> => ({ [id]: c => c.json({ toy: c.req.param("name") ?? "" }) })
+  const named = (id: string): Readonly<Record<string, Handler>> => ({
+    [id]: c => c.json({ toy: c.req.param("name") ?? "" }),
+  })
   const handlers = ROWS.map(({ id }) => named(id))
   mountEndpoints(app, service().deps, handlers, ROWS)
   app.onError((error, c) => {

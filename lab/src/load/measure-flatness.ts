@@ -82,7 +82,7 @@ async function diskUse(databaseUrl: string): Promise<Section> {
   const runs = Number(tables[0]?.runs)
   const [bundles] = await ask<{ stored: string }>(
     databaseUrl,
-    "select avg(octet_length(packed))::text as stored from document tablesample system (1) where kind = 'run'",
+    "select avg(octet_length(packed))::text as stored from document tablesample system (1) where kind = 'bundle'",
   )
   const rows = tables
     .map(({ name, table, indexes }) => ({ name, table: Number(table) / runs, indexes: Number(indexes) / runs }))

@@ -7,7 +7,7 @@ import type { Tx } from "../../src/store/driver/session.ts"
 import { type AdminEventRow, DEPLOYMENT_OWNER } from "../../src/store/tables/admin-events.ts"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
 import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
-import { type DocumentKind, type DocumentRow, document } from "../../src/store/tables/documents-table.ts"
+import { type DocumentRow, document } from "../../src/store/tables/documents-table.ts"
 import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
 import type { PermitRow } from "../../src/store/tables/permits-table.ts"
 import type { PublicationRow } from "../../src/store/tables/publications-table.ts"
@@ -40,7 +40,7 @@ function documented(
   },
 ): Documented {
   const left = new Map(documents.map(row => [row.log_index, row]))
-  const take = (kind: DocumentKind, owner: number, log_index: number, instant: number) => {
+  const take = (kind: string, owner: number, log_index: number, instant: number) => {
     const found = left.get(log_index)
     left.delete(log_index)
     if (found === undefined) return { text: "", chain_ordinal: 0, leaf_digest: "" }
@@ -51,7 +51,7 @@ function documented(
   }
   const made = {
     runs: rows.runs.map(row => {
-      const { text, ...place } = take("run", row.owner, row.log_index, row.created_at)
+      const { text, ...place } = take("bundle", row.owner, row.log_index, row.created_at)
       return { ...row, ...place, bundle: text }
     }),
     permits: rows.permits.map(row => {

@@ -8,7 +8,7 @@ import { DEPLOYMENT_TENANT, type Enforcement, enforcementSchema } from "@runseal
 import type { RunEventData, SealedEvent } from "@runseal/core/wire/event-messages"
 import * as v from "valibot"
 import { StoreError } from "../store/driver/store-errors.ts"
-import type { StreamDocument, StreamRun } from "../store/tables/stream-reads.ts"
+import type { StreamDocument } from "../store/tables/stream-reads.ts"
 
 const opt = v.optional
 const text = v.string()
@@ -110,66 +110,71 @@ function read<Schema extends v.GenericSchema>(schema: Schema, document: string):
   return parsed.output
 }
 
-/** The event of a document. @throws StoreError "corrupt" */
-export function eventOf(document: StreamDocument): SealedEvent {
-  const { log_index, leaf_digest, owner, chain_ordinal } = document
-  const place = { id: `evt_${leaf_digest.slice(0, 32)}`, position: log_index }
-  const sealed = { key_id: owner, tenant_ordinal: chain_ordinal, leaf_digest }
-  switch (document.kind) {
-    case "run": {
-      const record = read(recordSchema, onlyMembers(document.text, RECORD_MEMBERS))
-      const { permit } = record.sections
-      return {
-        ...place,
-        type: permit === undefined ? "run.sealed" : "permit.closed",
-        timestamp: permit?.closed_clock ?? record.run.created_at,
-        data: { ...sealed, ...runData(record, document) },
-      }
+/** Where a document is, as every event says it. */
+type Sealed = Pick<RunEventData, "key_id" | "tenant_ordinal" | "leaf_digest">
+/** An event without its place in the log. */
+type Content = DistributiveOmit<SealedEvent, "id" | "position">
+type DistributiveOmit<Union, Name extends PropertyKey> = Union extends unknown ? Omit<Union, Name> : never
+
+/** What is told of a document, one row a kind. There are no events of other kinds. */
+const EVENTS: Readonly<Record<string, (document: StreamDocument, sealed: Sealed) => Content>> = {
+  bundle: (document, sealed) => {
+    const record = read(recordSchema, onlyMembers(document.text, RECORD_MEMBERS))
+    const { permit } = record.sections
+    return {
+      type: permit === undefined ? "run.sealed" : "permit.closed",
+      timestamp: permit?.closed_clock ?? record.run.created_at,
+      data: { ...sealed, ...runData(record, document) },
     }
-    case "opening": {
-      const opening = read(openingSchema, onlyMembers(document.text, OPENING_MEMBERS))
-      const { payload, envelope, policy_evaluation } = opening.sections
-      const data = {
-        ...sealed,
-        tenant_id: opening.tenant_id,
-        permit_id: opening.permit_id,
-        ...marked(envelope),
-        program_id: envelope.program_id,
-        route_id: envelope.route_id,
-        payload_hash: payload.payload_hash,
-        ...decision(policy_evaluation),
-        reserved_tokens: opening.reservation.tokens,
-        expires_at: opening.expires_at,
-        close_by: opening.close_by,
-        opening_hash: opening.opening_hash,
-      }
-      return { ...place, type: "permit.opened", timestamp: envelope.admission_clock, data }
+  },
+  opening: ({ text }, sealed) => {
+    const opening = read(openingSchema, onlyMembers(text, OPENING_MEMBERS))
+    const { payload, envelope, policy_evaluation } = opening.sections
+    const data = {
+      ...sealed,
+      tenant_id: opening.tenant_id,
+      permit_id: opening.permit_id,
+      ...marked(envelope),
+      program_id: envelope.program_id,
+      route_id: envelope.route_id,
+      payload_hash: payload.payload_hash,
+      ...decision(policy_evaluation),
+      reserved_tokens: opening.reservation.tokens,
+      expires_at: opening.expires_at,
+      close_by: opening.close_by,
+      opening_hash: opening.opening_hash,
     }
-    case "end": {
-      const { tenant_id, reason, end_clock, openings, end_hash } = read(looseEndSchema, document.text)
-      const permits = openings.map(({ permit_id, ...ended }) =>
-        "released" in ended
-          ? { permit_id, released_tokens: ended.released }
-          : { permit_id, charged_tokens: ended.charged, redeemed_at: ended.redemption.redeemed_clock },
-      )
-      return {
-        ...place,
-        type: "permit.ended",
-        timestamp: end_clock,
-        data: { ...sealed, tenant_id, reason, permits, end_hash },
-      }
-    }
-    case "admin_event": {
-      const { tenant_id, seal_clock, who, action, subject, event_hash } = read(adminEventSchema, document.text)
-      const data = { ...sealed, tenant_id, actor: who.actor, action, subject, event_hash }
-      return { ...place, type: "admin.event", timestamp: seal_clock, data }
-    }
-  }
+    return { type: "permit.opened", timestamp: envelope.admission_clock, data }
+  },
+  permit_end: ({ text }, sealed) => {
+    const { tenant_id, reason, end_clock, openings, end_hash } = read(looseEndSchema, text)
+    const permits = openings.map(({ permit_id, ...ended }) =>
+      "released" in ended
+        ? { permit_id, released_tokens: ended.released }
+        : { permit_id, charged_tokens: ended.charged, redeemed_at: ended.redemption.redeemed_clock },
+    )
+    return { type: "permit.ended", timestamp: end_clock, data: { ...sealed, tenant_id, reason, permits, end_hash } }
+  },
+  admin_event: ({ text }, sealed) => {
+    const { tenant_id, seal_clock, who, action, subject, event_hash } = read(adminEventSchema, text)
+    const data = { ...sealed, tenant_id, actor: who.actor, action, subject, event_hash }
+    return { type: "admin.event", timestamp: seal_clock, data }
+  },
 }
+
+/** The events of documents, in their order; none for a kind without a row. @throws StoreError "corrupt" */
+export const eventsOf = (documents: readonly StreamDocument[], rows = EVENTS): readonly SealedEvent[] =>
+  documents.flatMap(document => {
+    const { kind, log_index, leaf_digest, owner, chain_ordinal } = document
+    const row = Object.hasOwn(rows, kind) ? rows[kind] : undefined
+    if (row === undefined) return []
+    const place = { id: `evt_${leaf_digest.slice(0, 32)}`, position: log_index }
+    return [{ ...place, ...row(document, { key_id: owner, tenant_ordinal: chain_ordinal, leaf_digest }) }]
+  })
 
 type RunFacts = Omit<RunEventData, "key_id" | "tenant_ordinal" | "leaf_digest">
 
-function runData(record: StoredRecord, { findings, manifest_hash }: StreamRun): RunFacts {
+function runData(record: StoredRecord, { findings, manifest_hash }: StreamDocument): RunFacts {
   const { run, sections, bundle_hash } = record
   const { payload, envelope, policy_evaluation, permit } = sections
   const { run_id, tenant_id, outcome_kind, error_stage, program_id, route_id, execution_region, duration_us } = run

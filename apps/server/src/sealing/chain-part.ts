@@ -4,22 +4,16 @@ import type { Anchor, ChainLeaf } from "@runseal/core/artifacts/anchor"
 import type { ChainForm } from "@runseal/core/formulas/chain-forms"
 import { leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
-import { VERDICTS } from "@runseal/core/verify/report"
+import type { DocumentKind } from "@runseal/core/verify/kind"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import type { NewDocumentRow } from "../store/tables/documents-table.ts"
 import { type ItemPart, leafed, type Round, type Sealed, withoutLeaf } from "./batch.ts"
 
-/** Such documents by their place in the log: as what each is stored, and what the verifier says of it. */
-const STORED_AS = {
-  opening: { kind: "opening", verdict: VERDICTS.opening },
-  end: { kind: "end", verdict: VERDICTS.permit_end },
-  event: { kind: "admin_event", verdict: VERDICTS.admin_event },
-} as const
-
 /** What is to be sealed, and of which form. */
 type ChainDraft<Body, Leaf extends ChainLeaf, Document extends Body & Anchor<Leaf>> = {
-  readonly place: keyof typeof STORED_AS
+  readonly place: ItemPart["place"]
+  readonly kind: DocumentKind
   readonly form: ChainForm<Body, Leaf, Document>
   readonly tenant: Tenant
   /** The document before its own hash. @param head of its chain */
@@ -34,7 +28,7 @@ type ChainDraft<Body, Leaf extends ChainLeaf, Document extends Body & Anchor<Lea
 
 export const chainPart = <Body, Leaf extends ChainLeaf, Document extends Body & Anchor<Leaf>>(
   round: Round,
-  { place, form, tenant, bodyAt, texts, clockOf, sealed }: ChainDraft<Body, Leaf, Document>,
+  { place, kind, form, tenant, bodyAt, texts, clockOf, sealed }: ChainDraft<Body, Leaf, Document>,
 ): ItemPart => ({
   place,
   before: () =>
@@ -48,15 +42,14 @@ export const chainPart = <Body, Leaf extends ChainLeaf, Document extends Body & 
       return leafed(round, { leaf, bytes: leafBytes(leaf) }, appended => () => {
         const document = form.document(body, round.anchor(appended))
         const text = canonicalUtf8(document, texts)
-        const { kind, verdict } = STORED_AS[place]
         return {
-          document: { text, verdict, pack: true },
+          document: { text, verdict: kind.verdict, pack: true },
           seal: packed => {
             const row = {
               log_index: appended.index,
               owner: tenant.owner,
               chain_ordinal: at.tenant_ordinal,
-              kind,
+              kind: kind.document,
               instant: Date.parse(clockOf(document)),
               leaf_digest,
               packed: packed ?? packBundle(text),

@@ -4,15 +4,16 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
-import { VERDICTS } from "@runseal/core/verify/report"
+import { kindNamed } from "@runseal/core/verify/document"
+import type { Verdict } from "@runseal/core/verify/report"
 import type { LogIdentity } from "../keys/embedded-log.ts"
 import { keepSignatures } from "../keys/made-signatures.ts"
 import type { Database } from "../store/driver/database.ts"
-import { type DocumentKind, documentsWithin, type SealedText, type Span } from "../store/tables/documents-table.ts"
+import { documentsWithin, type SealedText, type Span } from "../store/tables/documents-table.ts"
 import { readEntries, readHead } from "../store/tables/log-store.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
 import type { WrongSignature } from "./own-signatures.ts"
-import { type FinishedText, openVerification, type Verification, type VerifyTexts } from "./verification.ts"
+import { openVerification, type Verification, type VerifyTexts } from "./verification.ts"
 
 type OwnVerification = Pick<SignatureAlarm, "ready"> & {
   /** The log whose signatures are verified. */
@@ -107,13 +108,11 @@ const BIRTH = 1
 /** Longest wait for an idle moment before each page, in milliseconds. */
 const IDLE_WAIT_MS = 10
 
-/** What each kind of document must be. */
-const VERDICT_OF: Readonly<Record<DocumentKind, FinishedText["verdict"]>> = {
-  run: VERDICTS.complete,
-  opening: VERDICTS.opening,
-  end: VERDICTS.permit_end,
-  admin_event: VERDICTS.admin_event,
-  attestation: VERDICTS.attestation,
+/** What a stored document must get. @throws Error for a kind of a later release */
+function verdictOf(kind: string): Verdict {
+  const row = kindNamed(kind)
+  if (row === undefined) throw new Error(`a document of the kind ${kind} is not known here`)
+  return row.verdict
 }
 
 type RecentParts = {
@@ -144,7 +143,7 @@ async function verifyRecent(
   const judge = async (texts: readonly SealedText[]): Promise<void> => {
     if (!verification.isIdle()) await setTimeout(IDLE_WAIT_MS)
     const judgements = await verification.verifyStored(
-      texts.map(({ kind, text }) => ({ text, verdict: VERDICT_OF[kind], pack: false })),
+      texts.map(({ kind, text }) => ({ text, verdict: verdictOf(kind), pack: false })),
     )
     for (const judged of judgements) {
       if ("packed" in judged) continue

@@ -4,7 +4,7 @@ import { canonicalize } from "@runseal/canonical"
 import type { AttestationLeaf } from "@runseal/core/artifacts/anchor"
 import { type AttestationAnswer, attestationAnswer } from "@runseal/core/artifacts/attestation-answer"
 import { attestationLeaf, leafBytes, leafDigest } from "@runseal/core/formulas/leaves"
-import { VERDICTS } from "@runseal/core/verify/report"
+import { ATTESTATION } from "@runseal/core/verify/verify-attestation"
 import type { AttestRequest } from "@runseal/core/wire/attestation-requests"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
@@ -62,14 +62,14 @@ export const attestationItem = (
             const created_at = round.start.time * 1000
             const { index: log_index } = appended
             return {
-              document: { text, verdict: VERDICTS.attestation, pack: true },
+              document: { text, verdict: ATTESTATION.verdict, pack: true },
               seal: packed => ({
                 rows: {
                   document: {
                     log_index,
                     owner,
                     chain_ordinal: 0,
-                    kind: "attestation",
+                    kind: ATTESTATION.document,
                     instant: created_at,
                     leaf_digest: leafDigest(leaf),
                     packed: packed ?? packBundle(text),

@@ -8,6 +8,7 @@ import {
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { ADMIN_EVENT_FORM } from "@runseal/core/formulas/chain-forms"
 import type { TenantHead } from "@runseal/core/seal/tenant-chain"
+import { ADMIN_EVENT } from "@runseal/core/verify/verify-admin-event"
 import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { DEPLOYMENT_OWNER, type DueEventRow, factsOfRow } from "../store/tables/admin-events.ts"
@@ -36,6 +37,7 @@ export const eventItem = (row: DueEventRow): OpenItem => ({
   open: round =>
     chainPart(round, {
       place: "event",
+      kind: ADMIN_EVENT,
       form: ADMIN_EVENT_FORM,
       tenant: DEPLOYMENT,
       bodyAt: head => eventBody(row, head, round.start.now),

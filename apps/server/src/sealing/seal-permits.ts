@@ -15,6 +15,8 @@ import type { PendingClose, PendingOpening } from "@runseal/core/seal/pipeline"
 import { unverified } from "@runseal/core/seal/record"
 import { tenantOf } from "@runseal/core/seal/tenant-chain"
 import { anchorProblem } from "@runseal/core/verify/anchor-check"
+import { OPENING } from "@runseal/core/verify/verify-opening"
+import { PERMIT_END } from "@runseal/core/verify/verify-permit-end"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import { leafed, type OpenItem, type SealedRun, withoutLeaf } from "./batch.ts"
 import { chainPart } from "./chain-part.ts"
@@ -44,6 +46,7 @@ export const openingItem = (
       if ("run" in made) return runPart("refused opening", made.run, fault, round, refused => answer({ refused }))
       return chainPart(round, {
         place: "opening",
+        kind: OPENING,
         form: OPENING_FORM,
         tenant,
         bodyAt: head => ({ ...made.opening, tenant_salt: head.salt }),
@@ -103,6 +106,7 @@ export const endItem = (pending: PendingEnd, answer: () => void): OpenItem => ({
     const body = endIn(round.book, pending, tenantOf(round.tenants, tenant.tenant_id).salt)
     return chainPart(round, {
       place: "end",
+      kind: PERMIT_END,
       form: PERMIT_END_FORM,
       tenant,
       bodyAt: () => body,

@@ -19,7 +19,7 @@ import type { Draft } from "@runseal/core/seal/draft"
 import { asStageError, type FirstAnchor, finishRecord, firstLeaf } from "@runseal/core/seal/record"
 import { inStage, type StageFault } from "@runseal/core/seal/stage-failure"
 import { moveHead, nextPlace, type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
-import { VERDICTS } from "@runseal/core/verify/report"
+import { BUNDLE } from "@runseal/core/verify/bundle"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
@@ -75,7 +75,7 @@ export function runPart(
         const text = canonicalUtf8(finishSealed(sealed, bundle_hash, complete_record), draft.texts)
         const run = { draft, bundle, text }
         return {
-          document: { text, verdict: VERDICTS.complete, pack: true },
+          document: { text, verdict: BUNDLE.verdict, pack: true },
           seal: packed => ({
             rows: {
               ...runRows(run, chained, last.index, packed ?? packBundle(text)),
@@ -164,7 +164,7 @@ function runRows(
       log_index,
       owner,
       chain_ordinal: leaf.tenant_ordinal,
-      kind: "run",
+      kind: BUNDLE.document,
       instant: created_at,
       leaf_digest,
       packed,

@@ -40,7 +40,7 @@ export async function startDatabaseServer(): Promise<DatabaseServer | { readonly
       withClient(url, async sql => {
         const [row] = await sql<
           { bytes: string }[]
-        >`select avg(octet_length(packed))::text as bytes from document where kind = 'run'`
+        >`select avg(octet_length(packed))::text as bytes from document where kind = 'bundle'`
         return Number(row?.bytes)
       }),
     stop: cluster.stop,

@@ -1,8 +1,7 @@
 /** The texts of a report, the same in every program that shows one. */
 import type { Explanation } from "../artifacts/explanation.ts"
 import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
-import { KINDS } from "../verify/document.ts"
-import type { DocumentKind } from "../verify/kind.ts"
+import { kindNamed } from "../verify/document.ts"
 import type { RecordFacts } from "../verify/record-facts.ts"
 import {
   type AnchorFacts,
@@ -18,8 +17,6 @@ import { OUTCOMES, type OutcomeKind } from "../vocabulary/outcomes.ts"
 import { unixTime } from "../vocabulary/unix-time.ts"
 import { endText, failureText } from "./permit-account.ts"
 
-const kindOf = (document: string): DocumentKind | undefined => KINDS.find(kind => kind.document === document)
-
 /** The sign before a check. */
 export const MARKS: Readonly<Record<CheckResult, string>> = { pass: "✓", fail: "✗", absent: "–", withheld: "◐" }
 
@@ -33,7 +30,7 @@ export function titleOf({ document, verdict, run_id, outcome_kind, facts, servic
   const named = anchors.length > 0 || document === "run_statement"
   const untrusted = named ? ", held against no key you trust" : ""
   const keys = service === undefined ? untrusted : `, held against the keys of ${service}`
-  return `${kindOf(document)?.title ?? document}${run}${outcome}${observed}${keys}`
+  return `${kindNamed(document)?.title ?? document}${run}${outcome}${observed}${keys}`
 }
 
 /** How good a piece of news is, for its colour. */
@@ -105,7 +102,7 @@ export function genuineMeaning({ document, verdict, withheld, outcome_kind }: Re
   const meaning =
     verdict === VERDICTS.complete && withheld.length > 0
       ? "The record is genuine; some of its sections are withheld."
-      : (MEANINGS[verdict] ?? kindOf(document)?.genuine)
+      : (MEANINGS[verdict] ?? kindNamed(document)?.genuine)
   const isDiagnosis = outcome_kind !== undefined && OUTCOMES[outcome_kind].words.standing === "diagnosis"
   return meaning === undefined || !isDiagnosis ? meaning : `${meaning} ${NO_ATTESTATION}`
 }

@@ -38,6 +38,9 @@ export const KINDS: readonly DocumentKind[] = [
   RUN_STATEMENT,
 ]
 
+/** The row of a kind, by the name that reports have for it; undefined for a name of no kind. */
+export const kindNamed = (document: string): DocumentKind | undefined => KINDS.find(kind => kind.document === document)
+
 export const isUnreadable = (result: Report | Unreadable): result is Unreadable => "unreadable" in result
 
 /** Reads a document of any kind. */

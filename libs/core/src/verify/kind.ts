@@ -10,7 +10,7 @@ import type { BundleForms } from "./bundle-forms.ts"
 import type { ChainDocument } from "./chain-document.ts"
 import type { EvidenceLine } from "./evidence-line.ts"
 import { type Unreadable, unreadable } from "./parsed-text.ts"
-import type { Report } from "./report.ts"
+import type { Report, Verdict } from "./report.ts"
 
 /** The row of a kind, whatever its value is. */
 export type DocumentKind = {
@@ -18,8 +18,10 @@ export type DocumentKind = {
   readonly document: string
   /** As the first line of a verification names it. */
   readonly title: string
-  /** What the kind's good verdict means, as a sentence. */
+  /** What its good verdict means, as a sentence. */
   readonly genuine: string
+  /** What a document that a service has just sealed and anchored must get. */
+  readonly verdict: Verdict
   /** Whether a document is of this kind, by the members that only this kind has. */
   readonly recognizes: (value: JsonObject) => boolean
   /** Reads its shape. What it says is for the checks. */
@@ -62,6 +64,7 @@ export const kindOf = <Value>(kind: Kind<Value>): DocumentKind => ({
   document: kind.document,
   title: kind.title,
   genuine: kind.genuine,
+  verdict: kind.verdict,
   recognizes: kind.recognizes,
   read: json => {
     const parsed = kind.parse(json)

@@ -2,7 +2,7 @@
 import { EVENTS_LIMIT_DEFAULT, type EventFormat, type SealedEvent } from "@runseal/core/wire/event-messages"
 import type { Deps } from "../../deps.ts"
 import { bodyOf } from "../../events/event-body.ts"
-import { eventOf } from "../../events/sealed-event.ts"
+import { eventsOf } from "../../events/sealed-event.ts"
 import { SERVICE_VERSION } from "../../options/config.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream } from "../../store/tables/stream-reads.ts"
@@ -27,7 +27,7 @@ export function eventRoutes({ db, logOrigin }: Deps): Handlers {
       let position = after === undefined ? 0 : after + 1
       while (position < size && events.length < limit) {
         const { documents, next } = await readStream(db, position, size)
-        events.push(...documents.map(eventOf))
+        events.push(...eventsOf(documents))
         position = next
       }
       const sender = { log_origin: logOrigin, version: SERVICE_VERSION }

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
 import type { Destination, SealedEvent } from "@runseal/core/wire/event-messages"
 import { filterValues, passes } from "../../events/event-filter.ts"
-import { eventOf } from "../../events/sealed-event.ts"
+import { eventsOf } from "../../events/sealed-event.ts"
 import { followed } from "../../followed-steps.ts"
 import type { DeliveryNetworks } from "../../options/delivery-networks.ts"
 import type { Database } from "../../store/driver/database.ts"
@@ -185,7 +185,7 @@ async function readPage(
   size: number,
 ): Promise<{ readonly events: readonly SealedEvent[]; readonly next: number }> {
   const { documents, next } = await readStream(db, row.position, size)
-  return { events: documents.map(eventOf).filter(event => passes(row, event)), next }
+  return { events: eventsOf(documents).filter(event => passes(row, event)), next }
 }
 
 function waitMs(

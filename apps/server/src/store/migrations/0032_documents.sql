@@ -13,13 +13,13 @@ ALTER TABLE "document" ALTER COLUMN "packed" SET STORAGE EXTERNAL;--> statement-
 ALTER TABLE "document" SET (autovacuum_vacuum_insert_scale_factor = 0.01, autovacuum_vacuum_insert_threshold = 10000, autovacuum_analyze_scale_factor = 0.02);--> statement-breakpoint
 -- A run's place is that of the entry whose hash is the digest of its leaf.
 INSERT INTO "document"
-SELECT "log_entry"."log_index", "owner", "chain_ordinal", 'run', "created_at", "leaf_digest", "bundle"
+SELECT "log_entry"."log_index", "owner", "chain_ordinal", 'bundle', "created_at", "leaf_digest", "bundle"
 FROM "run" JOIN "log_entry" ON "log_entry"."body"::json #>> '{spec,data,hash,value}' = "leaf_digest";--> statement-breakpoint
 INSERT INTO "document"
 SELECT "log_index", "owner", "chain_ordinal", 'opening', "opened_at", "leaf_digest", "opening"
 FROM "permit" WHERE "chain_ordinal" > 0;--> statement-breakpoint
 INSERT INTO "document"
-SELECT "log_index", "owner", "chain_ordinal", 'end', "ended_at", "leaf_digest", "document"
+SELECT "log_index", "owner", "chain_ordinal", 'permit_end', "ended_at", "leaf_digest", "document"
 FROM "permit_end";--> statement-breakpoint
 INSERT INTO "document"
 SELECT "log_index", -1, "ordinal", 'admin_event', "sealed_at", "leaf_digest", "document"
@@ -40,7 +40,7 @@ DROP INDEX "permit_opened";--> statement-breakpoint
 DROP INDEX "permit_log_index";--> statement-breakpoint
 CREATE UNIQUE INDEX "document_chain" ON "document" USING btree ("owner","chain_ordinal") WHERE "document"."chain_ordinal" > 0;--> statement-breakpoint
 CREATE INDEX "document_instant" ON "document" USING btree ("owner","instant","chain_ordinal") WHERE "document"."chain_ordinal" > 0;--> statement-breakpoint
-CREATE INDEX "document_other" ON "document" USING btree ("owner","kind","chain_ordinal") WHERE "document"."kind" <> 'run';--> statement-breakpoint
+CREATE INDEX "document_other" ON "document" USING btree ("owner","kind","chain_ordinal") WHERE "document"."kind" <> 'bundle';--> statement-breakpoint
 ALTER TABLE "admin_event" DROP COLUMN "leaf_digest";--> statement-breakpoint
 ALTER TABLE "admin_event" DROP COLUMN "document";--> statement-breakpoint
 ALTER TABLE "attestation" DROP COLUMN "document";--> statement-breakpoint

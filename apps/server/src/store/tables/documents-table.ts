@@ -9,8 +9,6 @@ import type { Source, Tx } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
 import { number, packedBundle, type RowOf } from "./column-types.ts"
 
-export type DocumentKind = "run" | "opening" | "end" | "admin_event" | "attestation"
-
 export const document = pgTable(
   "document",
   {
@@ -20,7 +18,8 @@ export const document = pgTable(
     owner: number(),
     /** Its `tenant_ordinal`: 1, 2, 3 … without a gap within the owner's chain; 0 for an attestation, which is in no chain. */
     chain_ordinal: number(),
-    kind: text().$type<DocumentKind>().notNull(),
+    /** As reports name it: `bundle`, `opening`, … */
+    kind: text().notNull(),
     /** Milliseconds since the epoch: when a run or an opening was admitted, and when anything else was sealed. */
     instant: number(),
     /** Digest of its leaf: what the next document of the chain names as its predecessor. */
@@ -34,7 +33,7 @@ export const document = pgTable(
       .on(table.owner, table.instant, table.chain_ordinal)
       .where(fragment`${table.chain_ordinal} > 0`),
     // The few documents of a chain that are no records, which a statement counts.
-    index("document_other").on(table.owner, table.kind, table.chain_ordinal).where(fragment`${table.kind} <> 'run'`),
+    index("document_other").on(table.owner, table.kind, table.chain_ordinal).where(fragment`${table.kind} <> 'bundle'`),
   ],
 )
 

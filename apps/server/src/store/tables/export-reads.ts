@@ -3,7 +3,6 @@ import { EXPORT_WINDOWS_MAX } from "@runseal/core/artifacts/export-statement"
 import type { Source } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { unpackBundle } from "./bundle-text.ts"
-import type { DocumentKind } from "./documents-table.ts"
 import type { TenantWindowRow } from "./tenant-windows.ts"
 
 /** When documents were admitted or ended; a range without a bound is open on that side. */
@@ -46,11 +45,11 @@ export type PieceCounts = { readonly openings: number; readonly ends: number; re
 /** How many openings, ends and admin events are in a piece: the other documents are records. */
 export function countPiece(source: Source, owner: number, { first, last }: OrdinalSpan): Promise<PieceCounts> {
   return source.read(async ({ sql }) => {
-    const rows = await sql<{ kind: DocumentKind; count: number }[]>`
+    const rows = await sql<{ kind: string; count: number }[]>`
       select kind, count(*) as count from document
-      where owner = ${owner} and kind <> 'run' and chain_ordinal >= ${first} and chain_ordinal <= ${last} group by kind`
-    const countOf = (kind: DocumentKind): number => rows.find(row => row.kind === kind)?.count ?? 0
-    return { openings: countOf("opening"), ends: countOf("end"), events: countOf("admin_event") }
+      where owner = ${owner} and kind <> 'bundle' and chain_ordinal >= ${first} and chain_ordinal <= ${last} group by kind`
+    const countOf = (kind: string): number => rows.find(row => row.kind === kind)?.count ?? 0
+    return { openings: countOf("opening"), ends: countOf("permit_end"), events: countOf("admin_event") }
   })
 }
 
@@ -111,10 +110,10 @@ export async function readEarlierOpenings(
       join document as opened on opened.log_index = permit.log_index
       where permit.owner = ${owner} and permit.run_id > 0
         and permit.run_id >= (select run_id from run where log_index = (
-          select log_index from document where owner = ${owner} and kind = 'run' and chain_ordinal > 0
+          select log_index from document where owner = ${owner} and kind = 'bundle' and chain_ordinal > 0
             and chain_ordinal >= ${first} order by chain_ordinal limit 1))
         and permit.run_id <= (select run_id from run where log_index = (
-          select log_index from document where owner = ${owner} and kind = 'run' and chain_ordinal > 0
+          select log_index from document where owner = ${owner} and kind = 'bundle' and chain_ordinal > 0
             and chain_ordinal <= ${last} order by chain_ordinal desc limit 1))
         and opened.chain_ordinal > ${after} and opened.chain_ordinal < ${first}
       order by opened.chain_ordinal limit ${PAGE_DOCUMENTS}`,

@@ -40,7 +40,7 @@ async function insertSealed(tx: Tx, rows: readonly RunRow[]): Promise<void> {
       log_index,
       owner,
       chain_ordinal: owner_ordinal,
-      kind: "run",
+      kind: "bundle",
       instant: created_at,
       leaf_digest: hash(log_index),
       packed: packBundle(bundle),

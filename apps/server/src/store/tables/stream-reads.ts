@@ -9,10 +9,8 @@ type Place = Pick<DocumentRow, "log_index" | "owner" | "chain_ordinal" | "leaf_d
   /** RFC 8785 text of the document. */
   readonly text: string
 }
-/** What the list shows of a run. */
-type RunFacts = Pick<NewRunRow, "findings" | "manifest_hash">
-export type StreamRun = Place & { readonly kind: "run" } & RunFacts
-export type StreamDocument = StreamRun | (Place & { readonly kind: "opening" | "end" | "admin_event" })
+/** Of a document that is no run, findings and manifest hash are empty. */
+export type StreamDocument = Place & Pick<DocumentRow, "kind"> & Pick<NewRunRow, "findings" | "manifest_hash">
 
 export type StreamPage = {
   readonly documents: readonly StreamDocument[]
@@ -39,7 +37,7 @@ export async function readStream(source: Source, from: number, end: number): Pro
     ({ sql }) => sql<Stored[]>`
       select document.log_index, greatest(document.owner, 0)::bigint as owner, chain_ordinal, kind, leaf_digest,
         case when kind = 'attestation' then ''::bytea else packed end as packed, findings, manifest_hash
-      from document left join run on kind = 'run' and run.log_index = document.log_index
+      from document left join run on kind = 'bundle' and run.log_index = document.log_index
       where document.log_index >= ${from} and document.log_index < ${end}
       order by document.log_index limit ${STREAM_PAGE}::bigint`,
   )
@@ -52,7 +50,6 @@ export async function readStream(source: Source, from: number, end: number): Pro
 function documentOf({ kind, packed, findings, manifest_hash, ...place }: Stored): readonly StreamDocument[] {
   if (kind === "attestation") return []
   const text = unpackBundle(packed)
-  if (kind !== "run") return [{ ...place, kind, text }]
   return [{ ...place, kind, text, findings: findings ?? "", manifest_hash: manifest_hash ?? "" }]
 }
 
