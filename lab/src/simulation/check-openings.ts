@@ -43,7 +43,7 @@ export function sealedPermits(state: Snapshot, judge: Judge): SealedPermits {
     const document: Opening = JSON.parse(stored.packed)
     return { row, stored, document }
   })
-  const ends = decoded<DocumentRow>(state, documents, ({ kind }) => kind === "end").map(stored => {
+  const ends = decoded<DocumentRow>(state, documents, ({ kind }) => kind === "permit_end").map(stored => {
     judge(stored.packed, VERDICTS.permit_end)
     const document: PermitEnd = JSON.parse(stored.packed)
     return { stored, document }

@@ -72,7 +72,7 @@ export function checkStore(state: Snapshot, trust: TrustedKeys, judge: Judge, pr
   const [head] = decoded<LogHeadRow>(state, log_head)
   assert.ok(head !== undefined)
   const entries = decoded<LogEntryRow>(state, log_entry)
-  const runs = withDocuments(state, "run", decoded<NewRunRow>(state, run)).map(one => ({
+  const runs = withDocuments(state, "bundle", decoded<NewRunRow>(state, run)).map(one => ({
     ...one,
     bundle: readJudged(one.stored.packed, judge),
   }))

@@ -68,7 +68,7 @@ function documented(
     }),
   }
   const others = [...left.values()]
-  if (others.some(({ kind }) => kind !== "end")) throw new Error("a document is of no row")
+  if (others.some(({ kind }) => kind !== "permit_end")) throw new Error("a document is of no row")
   const ends = others
     .map(({ packed, kind: _, instant: ended_at, ...row }) => ({ ...row, ended_at, document: packed }))
     .toSorted((one, other) => one.owner - other.owner || one.chain_ordinal - other.chain_ordinal)

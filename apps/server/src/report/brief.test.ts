@@ -5,7 +5,7 @@ import { drawReport } from "@runseal/pdf/draw-report"
 import { PAGE, STYLES } from "@runseal/pdf/page/style"
 import { describe, expect, test } from "vitest"
 import type { RunSpec } from "../../../../libs/core/test/fixtures/run-spec.ts"
-import { FULL_DECLARED } from "../../../../libs/core/test/fixtures/samples.ts"
+import { costing, FULL_DECLARED } from "../../../../libs/core/test/fixtures/samples.ts"
 import { hasTool } from "../../../../libs/pdf/test/pdf-tools.ts"
 import { overlapsIn, wordsIn } from "../../../../libs/pdf/test/pdf-words.ts"
 import { contextOf, sealed } from "../../spec/harness/report-samples.ts"
@@ -42,10 +42,9 @@ describe.each(OUTCOME_KINDS)("the brief of %s", kind => {
 
   test("has two pages when tenant, route and region have names of a line, and one finding", async () => {
     const authorization_chain = { ...FULL_DECLARED.authorization_chain, approvers: [{ actor_id: "lead-3" }] }
-    const bundle = sealed(
-      kind,
-      kind === "attestation_gap" ? {} : { declared: { ...FULL_DECLARED, authorization_chain } },
-    )
+    const full = { ...FULL_DECLARED, authorization_chain }
+    const declared = kind === "ccv_halt" ? costing(1_000_001, full) : full
+    const bundle = sealed(kind, kind === "attestation_gap" ? {} : { declared })
     const name = "treasury operations / payments / approvals / emea".repeat(2).slice(0, MAX_SHORT_LENGTH)
     const named = { ...bundle, run: { ...bundle.run, tenant_id: name, route_id: name, execution_region: name } }
     expect(pagesOf(await drawReport(makeReport(named, contextOf(bundle, PUBLISHED), "brief")))).toBe(2)

@@ -250,9 +250,9 @@ test("an opening, a run's close and an end take their places in the chain in thi
   )
   const places = sealed.batch.sealed.map(({ rows: { document } }) => [document?.kind, document?.chain_ordinal])
   expect(places).toEqual([
-    ["run", 6],
+    ["bundle", 6],
     ["opening", 7],
-    ["end", 8],
+    ["permit_end", 8],
   ])
   expect(sealed.batch.tenants.get(TENANT.tenant_id)).toMatchObject({ record_count: 8, run_count: 5 })
   expect(movesOf(sealed)).toEqual([
