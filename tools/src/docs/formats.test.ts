@@ -1,12 +1,24 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { type JsonObject, type JsonValue, parseStrictJson } from "@runseal/canonical"
+import * as adminEvent from "@runseal/core/artifacts/admin-event"
+import * as opening from "@runseal/core/artifacts/opening"
+import * as permitEnd from "@runseal/core/artifacts/permit-end"
 import { SECTION_SCHEMAS } from "@runseal/core/artifacts/sections"
 import { runStatement } from "@runseal/core/formulas/run-statement-text"
 import { readBundle } from "@runseal/core/verify/bundle-forms"
 import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
 import { FINDING_IDS, VERDICTS } from "@runseal/core/verify/report"
 import { isObject, member } from "@runseal/core/vocabulary/json-members"
-import { isRefused, matchSentence, OUTCOME_KINDS, OUTCOMES, RECEIPT_KEYS } from "@runseal/core/vocabulary/outcomes"
+import {
+  GATES,
+  isRefused,
+  KERNELS,
+  matchSentence,
+  OUTCOME_KINDS,
+  OUTCOMES,
+  RECEIPT_KEYS,
+  STAGES,
+} from "@runseal/core/vocabulary/outcomes"
 import * as versions from "@runseal/core/vocabulary/versions"
 import { expect, test } from "vitest"
 
@@ -101,8 +113,14 @@ test("every verdict is a line of docs/verifier.md", () => {
 })
 
 test("every version marker, check and verdict is on the page", () => {
-  const markers = Object.values(versions)
+  const markers = [versions, adminEvent, opening, permitEnd]
+    .flatMap(module => Object.values<unknown>(module))
     .flat()
     .filter(value => typeof value === "string" && value.startsWith("vfa."))
   for (const text of [...markers, ...FINDING_IDS, ...Object.values(VERDICTS)]) expect(page).toContain(text)
+})
+
+test("every stage, gate and kernel has its row among the names on the wire", () => {
+  const concepts = readFileSync(new URL("../../../docs/concepts.md", import.meta.url), "utf8")
+  for (const name of [...STAGES, ...GATES, ...KERNELS]) expect(concepts).toContain(`\n| \`${name}\``)
 })
