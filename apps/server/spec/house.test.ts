@@ -57,7 +57,7 @@ const FORGERIES: readonly Forgery[] = [
   forgery("document", "log_index", "log_index + 1000", "log_index - 1000", ONE_DOCUMENT),
   raised("document", "owner", ONE_DOCUMENT),
   forgery("document", "chain_ordinal", "chain_ordinal + 1000", "chain_ordinal - 1000", ONE_DOCUMENT),
-  replaced("document", "kind", "run", "end", ONE_DOCUMENT),
+  replaced("document", "kind", "bundle", "permit_end", ONE_DOCUMENT),
   raised("document", "instant", ONE_DOCUMENT),
   turned("document", "leaf_digest", ONE_DOCUMENT),
   forgery("document", "packed", FLIPPED_TEXT, FLIPPED_TEXT, ONE_DOCUMENT),

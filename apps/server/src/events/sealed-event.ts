@@ -116,7 +116,7 @@ type Sealed = Pick<RunEventData, "key_id" | "tenant_ordinal" | "leaf_digest">
 type Content = DistributiveOmit<SealedEvent, "id" | "position">
 type DistributiveOmit<Union, Name extends PropertyKey> = Union extends unknown ? Omit<Union, Name> : never
 
-/** What is told of a document, one row a kind. There are no events of other kinds. */
+/** What an event says of a document, one row a kind. There are no events of other kinds. */
 const EVENTS: Readonly<Record<string, (document: StreamDocument, sealed: Sealed) => Content>> = {
   bundle: (document, sealed) => {
     const record = read(recordSchema, onlyMembers(document.text, RECORD_MEMBERS))
