@@ -34,7 +34,7 @@ export type ChainDocument = {
   /** Of a record. */
   readonly run_id?: number
   /** What was decided of it by a policy. */
-  readonly decided?: DecidedSections
+  readonly decided?: DecidedByPolicy
   /** The operator's settings that it was held to. */
   readonly budget?: { readonly run_limit: number | undefined; readonly window: BudgetWindow | undefined }
   /** What it moved in budget windows, in the order of the movements. */
@@ -46,7 +46,7 @@ export type ChainDocument = {
 }
 
 /** What of a record or an opening was decided by a policy. */
-export type DecidedSections = Pick<Bundle, "attestation_gap_receipt"> & {
+export type DecidedByPolicy = Pick<Bundle, "attestation_gap_receipt"> & {
   readonly sections: Pick<Bundle["sections"], "envelope" | "policy_evaluation" | "mcd_finding" | "attested_context">
 }
 

@@ -11,7 +11,7 @@ import type { ExportStatement } from "../artifacts/export-statement.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
-import type { ChainDocument, DecidedSections } from "./chain-document.ts"
+import type { ChainDocument, DecidedByPolicy } from "./chain-document.ts"
 import { createIdentifierCheck } from "./export-identifiers.ts"
 import { type Compared, createPermitCheck, type PermitCheck } from "./export-permits.ts"
 import { createWindowCheck, type WindowAccount } from "./export-windows.ts"
@@ -270,7 +270,7 @@ function createPolicyCheck(limit: number = REMEMBERED_FACTS_MAX): PolicyCheck {
   }
 }
 
-function policyFacts({ sections, attestation_gap_receipt: gap }: DecidedSections): readonly Fact[] {
+function policyFacts({ sections, attestation_gap_receipt: gap }: DecidedByPolicy): readonly Fact[] {
   const named = sections.policy_evaluation ?? gap
   if (named === undefined) return []
   const { policy_id, policy_name, profile_tag, policy_hash: hash } = named
@@ -287,7 +287,7 @@ function policyFacts({ sections, attestation_gap_receipt: gap }: DecidedSections
 }
 
 /** A run that was admitted shows which fields its policy does not require. */
-function requiredFacts({ sections, attestation_gap_receipt: gap }: DecidedSections): readonly Fact[] {
+function requiredFacts({ sections, attestation_gap_receipt: gap }: DecidedByPolicy): readonly Fact[] {
   const about = (hash: string, field: string): string => `${hash} requires ${field}`
   if (gap !== undefined)
     return gap.required_fields.map(field => ({
@@ -309,7 +309,7 @@ function requiredFacts({ sections, attestation_gap_receipt: gap }: DecidedSectio
 }
 
 /** Rules that determined a decision all have its effect. */
-function effectFacts({ sections: { policy_evaluation: evaluation } }: DecidedSections): readonly Fact[] {
+function effectFacts({ sections: { policy_evaluation: evaluation } }: DecidedByPolicy): readonly Fact[] {
   if (evaluation === undefined) return []
   const { policy_hash: hash, decision, matched_rule_ids: matched } = evaluation
   return matched.map(rule => ({
@@ -319,7 +319,7 @@ function effectFacts({ sections: { policy_evaluation: evaluation } }: DecidedSec
   }))
 }
 
-function severityFacts({ sections: { mcd_finding: finding } }: DecidedSections): readonly Fact[] {
+function severityFacts({ sections: { mcd_finding: finding } }: DecidedByPolicy): readonly Fact[] {
   if (finding === undefined) return []
   const { library_hash: hash, matched_signature_id: signature, severity } = finding
   return [
