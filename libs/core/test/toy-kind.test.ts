@@ -53,7 +53,7 @@ const TOY = kindOf<Toy>({
   document: "toy",
   title: "Toy",
   genuine: "The toy is genuine.",
-  verdict: VERDICTS.permit_end,
+  verdict: "permit_end",
   recognizes: ({ kind }) => kind === TOY_KIND,
   parse: value => parseExact(toySchema, value),
   verify: (toy, trusts) => {

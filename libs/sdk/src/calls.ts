@@ -51,13 +51,17 @@ const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } a
 
 /** Names of the parameters in a path, in their order. */
 export const placeNames = (path: string): readonly string[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
+  path.split("/").flatMap(part => (part.startsWith("{") ? part.slice(1, part.indexOf("}")) : []))
 
 /** @throws InvalidArgumentError */
 function pathTo({ path, path_parameters = {} }: Route, place: readonly unknown[]): string {
   const texts = placeNames(path).map((name, index) => [name, placeText(name, path_parameters[name], place[index])])
   const byName = new Map(texts.map(([name = "", text = ""]) => [name, text]))
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => byName.get(name) ?? "")
+  const parts = path.split("/").map(part => {
+    const end = part.indexOf("}")
+    return part.startsWith("{") ? `${byName.get(part.slice(1, end)) ?? ""}${part.slice(end + 1)}` : part
+  })
+  return parts.join("/")
 }
 
 function placeText(name: string, parameter: PathParameter | undefined, value: unknown): string {

@@ -131,7 +131,7 @@ export const BUNDLE = /* @__PURE__ */ kindOf<BundleForms>({
   document: "bundle",
   title: "Audit bundle",
   genuine: "The record is genuine.",
-  verdict: VERDICTS.complete,
+  verdict: "complete",
   recognizes: isBundle,
   parse: parseForms,
   verify: verifyForms,

@@ -10,7 +10,7 @@ import type { BundleForms } from "./bundle-forms.ts"
 import type { ChainDocument } from "./chain-document.ts"
 import type { EvidenceLine } from "./evidence-line.ts"
 import { type Unreadable, unreadable } from "./parsed-text.ts"
-import type { Report, Verdict } from "./report.ts"
+import { type Report, VERDICTS, type Verdict } from "./report.ts"
 
 /** The row of a kind, whatever its value is. */
 export type DocumentKind = {
@@ -50,7 +50,9 @@ type ValueOfOneKind = {
 }
 
 /** What a kind does with a value of its shape. */
-type Kind<Value> = Omit<DocumentKind, "read"> & {
+type Kind<Value> = Omit<DocumentKind, "read" | "verdict"> & {
+  // Its name in VERDICTS: reading a member would tell a bundler that the call has an effect.
+  readonly verdict: keyof typeof VERDICTS
   readonly parse: (value: JsonObject) => Parsed<Value> | Unreadable
   readonly verify: (value: Value, trusts: readonly TrustedKeys[], known?: KnownTexts) => Report
   readonly anchors: (value: Value) => readonly SlottedAnchor[]
@@ -64,7 +66,7 @@ export const kindOf = <Value>(kind: Kind<Value>): DocumentKind => ({
   document: kind.document,
   title: kind.title,
   genuine: kind.genuine,
-  verdict: kind.verdict,
+  verdict: VERDICTS[kind.verdict],
   recognizes: kind.recognizes,
   read: json => {
     const parsed = kind.parse(json)

@@ -25,7 +25,7 @@ export const RECEIPT = /* @__PURE__ */ kindOf<ReceiptDocument>({
   document: "receipt",
   title: "Receipt",
   genuine: "The receipt is genuine.",
-  verdict: VERDICTS.receipt,
+  verdict: "receipt",
   recognizes: value => keyOf(value) !== undefined,
   parse: parseReceiptDocument,
   verify: verifyReceipt,

@@ -18,7 +18,7 @@ export const ADMIN_EVENT = /* @__PURE__ */ kindOf<AdminEvent>({
   document: "admin_event",
   title: "Admin event",
   genuine: "The event is genuine.",
-  verdict: VERDICTS.admin_event,
+  verdict: "admin_event",
   recognizes: ({ kind }) => kind === ADMIN_EVENT_KIND,
   parse: value => parseExact(adminEventSchema, value),
   verify: verifyAdminEvent,

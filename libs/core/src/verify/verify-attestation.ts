@@ -15,7 +15,7 @@ export const ATTESTATION = /* @__PURE__ */ kindOf<AttestationDocument>({
   document: "attestation",
   title: "Attestation",
   genuine: "The attestation is genuine.",
-  verdict: VERDICTS.attestation,
+  verdict: "attestation",
   recognizes: value => Object.hasOwn(value, "attestation_id"),
   parse: parseAttestation,
   verify: verifyAttestation,

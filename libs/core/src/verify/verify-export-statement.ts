@@ -23,7 +23,7 @@ export const EXPORT_STATEMENT = /* @__PURE__ */ kindOf<ExportStatement>({
   document: "export_statement",
   title: "Export statement",
   genuine: "The export statement is genuine.",
-  verdict: VERDICTS.export_statement,
+  verdict: "export_statement",
   recognizes: ({ kind }) => kind === EXPORT_KIND,
   parse: value => parseExact(exportStatementSchema, value),
   verify: verifyExportStatement,

@@ -36,7 +36,7 @@ export const OPENING = /* @__PURE__ */ kindOf<Opening>({
   document: "opening",
   title: "Opening of a permit",
   genuine: "The opening is genuine.",
-  verdict: VERDICTS.opening,
+  verdict: "opening",
   recognizes: value => value.kind === OPENING_KIND || (isObject(value.opening) && Object.hasOwn(value, "permit_id")),
   parse: value =>
     value.kind !== OPENING_KIND && isObject(value.opening)

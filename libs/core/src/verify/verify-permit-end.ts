@@ -31,7 +31,7 @@ export const PERMIT_END = /* @__PURE__ */ kindOf<PermitEnd>({
   document: "permit_end",
   title: "End of permits",
   genuine: "The end is genuine.",
-  verdict: VERDICTS.permit_end,
+  verdict: "permit_end",
   recognizes: ({ kind }) => kind === PERMIT_END_KIND,
   parse: value => parseExact(permitEndSchema, value),
   verify: verifyPermitEnd,

@@ -23,7 +23,7 @@ export const RUN_STATEMENT = /* @__PURE__ */ kindOf<EnvelopedStatement>({
   document: "run_statement",
   title: "Run statement",
   genuine: "The service signed this statement; no log holds it.",
-  verdict: VERDICTS.run_statement,
+  verdict: "run_statement",
   recognizes: value => Object.hasOwn(value, "payloadType"),
   parse: parseRunStatement,
   verify: verifyRunStatement,
