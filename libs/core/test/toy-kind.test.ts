@@ -80,7 +80,7 @@ const TOY = kindOf<Toy>({
     const brief = `toy ${toy.leaf.tenant_ordinal}`
     const clock = toy.toy_clock
     const nothing = { redemptions: [], movements: [] }
-    return { counted: "ends", verdict: VERDICTS.permit_end, anchor: toy, clock, brief, long: brief, ...nothing }
+    return { counted: "ends", anchor: toy, clock, brief, long: brief, ...nothing }
   },
 })
 

@@ -49,19 +49,18 @@ export function callTo(
 
 const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const
 
-/** Names of the parameters in a path, in their order. */
-export const placeNames = (path: string): readonly string[] =>
-  path.split("/").flatMap(part => (part.startsWith("{") ? part.slice(1, part.indexOf("}")) : []))
+/** How many parameters a path has. */
+export const placesIn = (path: string): number => path.split("{").length - 1
 
-/** @throws InvalidArgumentError */
+/** @param place values of its parameters, in their order. @throws InvalidArgumentError */
 function pathTo({ path, path_parameters = {} }: Route, place: readonly unknown[]): string {
-  const texts = placeNames(path).map((name, index) => [name, placeText(name, path_parameters[name], place[index])])
-  const byName = new Map(texts.map(([name = "", text = ""]) => [name, text]))
-  const parts = path.split("/").map(part => {
+  const [start = "", ...rest] = path.split("{")
+  const filled = rest.map((part, index) => {
     const end = part.indexOf("}")
-    return part.startsWith("{") ? `${byName.get(part.slice(1, end)) ?? ""}${part.slice(end + 1)}` : part
+    const name = part.slice(0, end)
+    return placeText(name, path_parameters[name], place[index]) + part.slice(end + 1)
   })
-  return parts.join("/")
+  return start + filled.join("")
 }
 
 function placeText(name: string, parameter: PathParameter | undefined, value: unknown): string {

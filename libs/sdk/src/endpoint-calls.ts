@@ -15,7 +15,7 @@ import { type RUN_PART_ROUTES, RUN_ROUTES } from "@runseal/api/endpoints/runs-en
 import { SERVICE_ROUTES } from "@runseal/api/endpoints/service-endpoints"
 import type { Shape } from "@runseal/core/vocabulary/scalars"
 import type * as v from "valibot"
-import { answerOf, callTo, placeNames } from "./calls.ts"
+import { answerOf, callTo, placesIn } from "./calls.ts"
 import type { TimeInput } from "./execute-arguments.ts"
 import type { Received } from "./read-reply.ts"
 import type { ActionOptions, CallOptions, OnceOptions, Settings } from "./settings.ts"
@@ -152,7 +152,7 @@ export const nameOf = (id: string): string =>
 /** The method of a row. */
 export function methodOf<Row extends Route>(send: Send, settings: Settings, route: Row): CallOf<Row>
 export function methodOf(send: Send, settings: Settings, route: Route): unknown {
-  const { length } = placeNames(route.path)
+  const length = placesIn(route.path)
   const read = answerOf(route)
   const takes = route.body !== undefined || route.query !== undefined
   return async (...given: readonly unknown[]): Promise<unknown> => {

@@ -147,7 +147,6 @@ export function recordInChain(bundle: Bundle): ChainDocument {
   const { budget_snapshot: budget, permit } = sections
   return {
     counted: "records",
-    verdict: VERDICTS.complete,
     anchor: anchors.complete_record,
     firstEntry: (anchors.pre_anchor ?? anchors.receipt)?.entry,
     clock: run.created_at,

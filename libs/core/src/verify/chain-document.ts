@@ -9,7 +9,6 @@ import type { Opening } from "../artifacts/opening.ts"
 import type { PermitEnd } from "../artifacts/permit-end.ts"
 import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
 import type { MovementKind } from "../vocabulary/movement-kind.ts"
-import type { Verdict } from "./report.ts"
 
 /** The counts of an export statement's leaf. */
 export const COUNTS = ["records", "openings", "ends", "events"] as const
@@ -17,8 +16,6 @@ export const COUNTS = ["records", "openings", "ends", "events"] as const
 export type ChainDocument = {
   /** Among which documents an export statement counts it. */
   readonly counted: (typeof COUNTS)[number]
-  /** What the document must get by itself. */
-  readonly verdict: Verdict
   /** The anchor that puts it into its chain; undefined for a record that has none. */
   readonly anchor: Anchor<ChainLeaf> | undefined
   /** The entry that a record has in the log before that one. */

@@ -20,7 +20,6 @@ import {
   type LimitationCode,
   limitation,
   type Report,
-  VERDICTS,
   type Verdict,
 } from "./report.ts"
 
@@ -135,7 +134,7 @@ export function foldExport(
       problems.add({ line, sentence: "an export begins with its statement, and this line is none" })
       return
     }
-    const failure = failureOf(verifyRead(read, trusts), VERDICTS.export_statement)
+    const failure = failureOf(verifyRead(read, trusts), read.verdict)
     if (failure !== undefined) problems.add({ line, sentence: `the export statement ${failure}` })
     const trust = chooseTrust(statement.entry, trusts)
     const documents = foldDocuments(statement, budgets)
@@ -147,9 +146,9 @@ export function foldExport(
       problems.add({ line, sentence: NO_CHAIN_DOCUMENT })
       return
     }
-    const { run_id, verdict, brief, long } = document
+    const { run_id, brief, long } = document
     const place = run_id === undefined ? { line } : { line, run_id }
-    const failure = failureOf(verifyRead(read, held, read.known), verdict)
+    const failure = failureOf(verifyRead(read, held, read.known), read.verdict)
     const name = run_id === undefined ? long : brief
     if (failure === undefined) verified?.(line, read)
     else problems.add({ ...place, sentence: `${name} ${failure}` })

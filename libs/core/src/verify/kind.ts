@@ -29,17 +29,17 @@ export type DocumentKind = {
 }
 
 /** A document whose shape is right, with what its kind does with it. */
-export type ReadDocument = ValueOfOneKind & {
-  readonly document: string
-  /** Against keys from outside it. Never throws. */
-  readonly verify: (trusts: readonly TrustedKeys[], known?: KnownTexts) => Report
-  /** Its anchors in the service's own log, in the order of its report. */
-  readonly anchors: () => readonly SlottedAnchor[]
-  /** Labelled facts in reading order, for people. Nothing is checked here. */
-  readonly evidence: () => readonly EvidenceLine[]
-  /** Undefined for a document of no chain. */
-  readonly inChain: () => ChainDocument | undefined
-}
+export type ReadDocument = ValueOfOneKind &
+  Pick<DocumentKind, "document" | "verdict"> & {
+    /** Against keys from outside it. Never throws. */
+    readonly verify: (trusts: readonly TrustedKeys[], known?: KnownTexts) => Report
+    /** Its anchors in the service's own log, in the order of its report. */
+    readonly anchors: () => readonly SlottedAnchor[]
+    /** Labelled facts in reading order, for people. Nothing is checked here. */
+    readonly evidence: () => readonly EvidenceLine[]
+    /** Undefined for a document of no chain. */
+    readonly inChain: () => ChainDocument | undefined
+  }
 
 /** The values of kinds that programs speak of by name. */
 type ValueOfOneKind = {
@@ -76,6 +76,7 @@ export const kindOf = <Value>(kind: Kind<Value>): DocumentKind => ({
     return {
       ...kind.named?.(value),
       document: kind.document,
+      verdict: VERDICTS[kind.verdict],
       verify: (trusts, known) => kind.verify(value, trusts, known),
       anchors: () => kind.anchors(value),
       evidence: () => kind.evidence?.(value) ?? [],

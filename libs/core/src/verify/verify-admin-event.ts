@@ -29,7 +29,6 @@ export const ADMIN_EVENT = /* @__PURE__ */ kindOf<AdminEvent>({
     const brief = `event ${event.leaf.tenant_ordinal}`
     return {
       counted: "events",
-      verdict: VERDICTS.admin_event,
       anchor: event,
       clock: event.seal_clock,
       brief,

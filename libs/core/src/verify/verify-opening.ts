@@ -64,7 +64,6 @@ export function openingInChain(opening: Opening): ChainDocument {
   const brief = `opening ${leaf.tenant_ordinal}`
   return {
     counted: "openings",
-    verdict: VERDICTS.opening,
     anchor: opening,
     clock: sections.envelope.admission_clock,
     brief,

@@ -45,7 +45,6 @@ export function endInChain(end: PermitEnd): ChainDocument {
   const brief = `end ${end.leaf.tenant_ordinal}`
   return {
     counted: "ends",
-    verdict: VERDICTS.permit_end,
     anchor: end,
     clock: end.end_clock,
     brief,
