@@ -13,6 +13,7 @@ import { parseDocument } from "yaml"
 import { addCommands, type Commands } from "./commands.ts"
 import { databaseServerOf } from "./database-options.ts"
 import { PUBLIC_ONLY } from "./delivery-networks.ts"
+import { endUserOptionsOf, identityProviderOf } from "./identity-options.ts"
 import { isLoopback } from "./operator-url.ts"
 import { rekorOf } from "./rekor-options.ts"
 import { StartupError } from "./startup-error.ts"
@@ -116,6 +117,10 @@ function configOf(options: OptionValues, env: Environment) {
     permits: opensPermits(options),
     /** The PostgreSQL server; undefined: the embedded database. */
     database: databaseServerOf(options),
+    /** The identity provider; undefined: none. */
+    identityProvider: identityProviderOf(options),
+    /** How requests name their end user; undefined: they name none. */
+    endUsers: endUserOptionsOf(options),
     reviewer: reviewerOf(options, env),
     witnesses: options.witnesses ?? [],
     /** Cosignatures with which a checkpoint counts as witnessed. */

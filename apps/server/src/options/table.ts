@@ -8,6 +8,7 @@ import { REGION_PATTERN } from "@runseal/core/vocabulary/scalars"
 import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { DATABASE_OPTIONS } from "./database-options.ts"
+import { IDENTITY_OPTIONS } from "./identity-options.ts"
 import { type OptionText, option } from "./option-row.ts"
 import {
   DELIVERY_NETWORKS,
@@ -198,6 +199,7 @@ export const OPTIONS = v.object({
     "closes of [permits](api.md#permits) a minute that one key may make; redemptions a minute that one address may make",
     v.optional(RATE, "600"),
   ),
+  ...IDENTITY_OPTIONS,
   trustedProxyHops: option(
     "--trust-proxy <hops>",
     "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of their header",

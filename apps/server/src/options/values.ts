@@ -27,7 +27,7 @@ export const ON_OFF = ["on", "off"] as const
 export const word = (form: RegExp, rule: string) => v.pipe(v.string(), v.regex(form, `must be ${rule}`))
 
 /** Parses a text with `read`. @param rule the error where `read` gives undefined: what the text must be */
-const readBy = <Value extends NonNullable<unknown>>(read: (text: string) => Value | undefined, rule: string) =>
+export const readBy = <Value extends NonNullable<unknown>>(read: (text: string) => Value | undefined, rule: string) =>
   v.pipe(
     v.string(),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
