@@ -48,7 +48,7 @@ export function tryRun(policy: CompiledPolicy, { region }: Config, by: Judging, 
   const { tenant_id, clock: at = new Date().toISOString(), asked } = by
   const moment = { at, nonce: ZERO_HASH, seed: ZERO_HASH }
   const submission = { ...run, tenant: { tenant_id, owner: 1 }, origin: NOBODY }
-  const passage = { region, system_provenance: provenanceOf("unknown"), watch: WATCH }
+  const passage = { region, policy, system_provenance: provenanceOf("unknown"), watch: WATCH }
   const spending = { tokens: run.declared_tokens, run_limit: run.declared_tokens }
   const { base, facts } = receive(submission, moment, spending, passage)
   const { seal } = facts.texts

@@ -42,3 +42,11 @@ export function contextReads(conditions: unknown): ContextReads | undefined {
   }
   return visit(conditions) ? reads : undefined
 }
+
+/** The texts that conditions write, such as groups to compare with. */
+export function textsIn(conditions: unknown): readonly string[] {
+  if (Array.isArray(conditions)) return conditions.flatMap(textsIn)
+  if (!isRecord(conditions)) return []
+  const { Value: value } = conditions
+  return typeof value === "string" ? [value] : Object.values(conditions).flatMap(textsIn)
+}

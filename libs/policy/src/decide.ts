@@ -8,6 +8,7 @@ import type { JsonObject } from "@runseal/canonical"
 import type { ReadAct } from "@runseal/core/act/read-act"
 import { shownAct } from "@runseal/core/artifacts/act-section"
 import { DECLARED_NAMES, type DeclaredName, shown } from "@runseal/core/artifacts/declared-sections"
+import { shownEndUser } from "@runseal/core/artifacts/end-user"
 import { CLOSING_PARTS } from "@runseal/core/artifacts/permit-sections"
 import { declaredView } from "@runseal/core/derivation/v2/declared-view"
 import {
@@ -32,11 +33,12 @@ export type Decided = {
 }
 
 /** A section that can be withheld and that attributes come from. */
-type Source = DeclaredName | "act" | "closing"
+type Source = DeclaredName | "act" | "end_user" | "closing"
 
 /** The sections that the rules of a policy read of a run: at a close also what it declares, where a rule reads a section that it adds to. */
-function sourcesOf({ reads }: CompiledPolicy, { act, closing }: DecidedSections): readonly Source[] {
-  const read = sectionsRead(reads).filter(name => name !== "act" || act !== undefined)
+function sourcesOf({ reads }: CompiledPolicy, { act, end_user, closing }: DecidedSections): readonly Source[] {
+  const there = { act, end_user }
+  const read = sectionsRead(reads).filter(name => (name !== "act" && name !== "end_user") || there[name] !== undefined)
   const adds = closing !== undefined && CLOSING_PARTS.some(part => read.includes(part))
   return adds ? [...read, "closing"] : read
 }
@@ -66,6 +68,7 @@ export function policyFacts(sections: DecidedSections, facts: DecisionFacts): Po
     const content = declaredView(sections, name)?.declared
     if (content !== undefined) declared[name] = content
   }
+  const person = sections.end_user && shownEndUser(sections.end_user)
   const key_name = shown(sections.request_substance)?.origin?.authentication.api_key_name
   return {
     program_id: envelope.program_id,
@@ -78,6 +81,7 @@ export function policyFacts(sections: DecidedSections, facts: DecisionFacts): Po
     has_ai_output: payload.ai_output_hash !== undefined,
     tokens,
     declared,
+    ...(person === undefined ? {} : { end_user: person }),
     ...(key_name === undefined ? {} : { key_name }),
     ...(payload_is_json === undefined ? {} : { payload_is_json }),
     ...(audience === undefined || redeem_required === undefined || valid_for_seconds === undefined
@@ -112,13 +116,13 @@ function readAnswer(answer: AuthorizationAnswer): PolicyDecision {
   return erring === undefined ? ruled(decision, diagnostics.reason) : failed(erring)
 }
 
-/** The deny of an act that is not as its table says: no rule is asked. */
-const UNREADABLE: PolicyDecision = {
+/** The deny of an act that is not as its table says, or of an end user whose groups cannot be read: no rule is asked. */
+const unreadable = (decision_reason_code: "ACT_UNREADABLE" | "END_USER_UNREADABLE"): PolicyDecision => ({
   decision: "deny",
-  decision_reason_code: "ACT_UNREADABLE",
+  decision_reason_code,
   fired_rule_id: ENGINE_RULE_ID,
   matched_rule_ids: [],
-}
+})
 
 /** What a policy decided, and the request that it decided on; without one, no rule was asked. */
 type Evaluated = { readonly decision: PolicyDecision; readonly request?: CedarRequest }
@@ -142,7 +146,8 @@ const TEMPERATURE = "declared.attested.model_temperature"
  * @param act present exactly where the policy has an act table for the route
  */
 export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?: JudgedAct): Evaluated {
-  if (act !== undefined && act.unreadable.length > 0) return { decision: UNREADABLE }
+  if (act !== undefined && act.unreadable.length > 0) return { decision: unreadable("ACT_UNREADABLE") }
+  if (facts.end_user?.groups_unreadable) return { decision: unreadable("END_USER_UNREADABLE") }
   if (policy.fixed_decision !== undefined) return { decision: policy.fixed_decision }
   try {
     const request = cedarRequest(facts, act, policy.reads)

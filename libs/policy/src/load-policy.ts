@@ -10,7 +10,7 @@ import { attributesOf, type ContextReads, cedarSchema } from "@runseal/core/form
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.node.ts"
-import { contextPath, contextReads } from "./context-reads.ts"
+import { contextPath, contextReads, textsIn } from "./context-reads.ts"
 import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-document.ts"
@@ -37,6 +37,8 @@ export interface CompiledPolicy extends EngineRules {
   /** The attributes that each rule reads, by its id; and those that any rule reads. */
   readonly rule_reads: ReadonlyMap<string, ContextReads>
   readonly reads: ContextReads
+  /** The groups that rules name, of all that a token may have; undefined where no rule reads the groups of an end user. */
+  readonly named_groups: ReadonlySet<string> | undefined
   /** The decision on every run whose act can be read, when every rule applies to every run: the engine would only repeat it. */
   readonly fixed_decision?: PolicyDecision
 }
@@ -155,6 +157,11 @@ function readsOf(id: string, { conditions }: PolicyJson): ContextReads {
   return reads
 }
 
+const GROUPS = "verified.end_user.groups"
+/** Every text in the rules that read groups: each may be one. */
+const namedGroups = (readers: readonly PolicyJson[]): ReadonlySet<string> | undefined =>
+  readers.length === 0 ? undefined : new Set(readers.flatMap(({ conditions }) => textsIn(conditions)))
+
 function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyDecision } {
   if (rules.some(({ when, act, routes }) => (when ?? act ?? routes) !== undefined)) return {}
   const denying = rules.filter(rule => rule.effect === "deny")
@@ -208,6 +215,7 @@ export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DE
     },
     rule_reads,
     reads: new Set([...rule_reads.values()].flatMap(reads => [...reads])),
+    named_groups: namedGroups(parsed.flatMap(({ id, policy }) => (rule_reads.get(id)?.has(GROUPS) ? [policy] : []))),
     ...fixedDecision(document.rules),
   }
 }

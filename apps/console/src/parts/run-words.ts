@@ -57,6 +57,7 @@ const WORDS: Readonly<Record<string, string>> = {
   RULE_DENIED: "a rule of the policy",
   DEFAULT_DENY: "no rule allows it",
   ACT_UNREADABLE: "the payload is not as the act table says",
+  END_USER_UNREADABLE: "the token does not say all groups of the end user",
   POLICY_EVALUATION_ERROR: "the policy could not be evaluated",
   MCD_SIGNATURE_MATCH: "a signature of malicious code",
   ATTESTATION_GAP: "required fields are missing",

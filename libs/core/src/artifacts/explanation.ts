@@ -118,5 +118,6 @@ const DENIALS: Readonly<Record<PepgReasonCode, (explained: Explanation, rule: st
       "the payload is not as the act table of the policy says",
       ...(missing.length === 0 ? [] : [missing.join(", ")]),
     ].join(": "),
+  END_USER_UNREADABLE: () => "the policy reads the end user's groups, and the token does not say them all",
   POLICY_EVALUATION_ERROR: () => "the policy could not be evaluated",
 }

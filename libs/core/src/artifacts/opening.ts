@@ -40,7 +40,7 @@ export const REDEEMED_VALID_SECONDS_MAX = 86_400
 export const CLOSE_SECONDS_MIN = 120
 export const CLOSE_SECONDS_MAX = 86_400
 
-const { payload, system_provenance, envelope, act, policy_evaluation, mcd_finding } = SEALED_SCHEMAS
+const { payload, system_provenance, envelope, end_user, act, policy_evaluation, mcd_finding } = SEALED_SCHEMAS
 const { attested_context, request_substance, authorization_chain } = SEALED_SCHEMAS
 const { regulatory_scaffolding, causal_graph, reproducibility_context } = SEALED_SCHEMAS
 
@@ -68,6 +68,7 @@ export const openingSchema = v.strictObject({
     reproducibility_context,
     system_provenance,
     envelope,
+    end_user: v.exactOptional(end_user),
     act: v.exactOptional(act),
     policy_evaluation,
     mcd_finding: v.exactOptional(mcd_finding),

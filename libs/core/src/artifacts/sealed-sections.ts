@@ -37,6 +37,7 @@ import {
 import { EVALUATORS, LEDGER_BACKEND } from "../vocabulary/versions.ts"
 import { actSectionSchema } from "./act-section.ts"
 import { DECLARED_SCHEMAS } from "./declared-sections.ts"
+import { endUserSectionSchema } from "./end-user.ts"
 import { CLOSING_SCHEMA, PERMIT_USE_SCHEMA } from "./permit-sections.ts"
 import { mcdFindingSchema } from "./sealed-artifacts.ts"
 import { section } from "./section-shape.ts"
@@ -69,7 +70,7 @@ export const SEALED_SCHEMAS = {
     ai_output_hash: v.exactOptional(sha256Schema),
     ai_output_bytes: v.exactOptional(countSchema),
   }),
-  envelope: section("vfa.envelope.v1", {
+  envelope: section("vfa.envelope.v2", {
     envelope_id,
     program_id: sha256Schema,
     route_id: routeIdSchema,
@@ -80,8 +81,11 @@ export const SEALED_SCHEMAS = {
     admission_clock: clockSchema,
     run_nonce: sha256Schema,
     declared_sections_hash: sha256Schema,
+    /** Present exactly where a token of an end user was presented. */
+    end_user_hash: v.exactOptional(sha256Schema),
     enforcement: v.exactOptional(enforcementSchema),
   }),
+  end_user: endUserSectionSchema,
   act: actSectionSchema,
   policy_evaluation: section("vfa.policy_evaluation.v3", {
     envelope_id,
@@ -100,6 +104,7 @@ export const SEALED_SCHEMAS = {
     engine_version: nonEmptySchema,
     /** Present exactly where an act table names the route. */
     act_hash: v.exactOptional(sha256Schema),
+    end_user_hash: v.exactOptional(sha256Schema),
     /** What the policy was given and no other section has. */
     facts: v.strictObject({
       /** Declared as used; of an opening those that it reserves. */
@@ -163,6 +168,8 @@ export const sealedEntries = {
   ...SEALED_SCHEMAS,
   /** Absent only from a stage_error that failed there. */
   envelope: opt(SEALED_SCHEMAS.envelope),
+  /** Present exactly where a token of an end user was presented. */
+  end_user: opt(SEALED_SCHEMAS.end_user),
   /** Present exactly where the policy gate was reached and an act table of the policy names the route. */
   act: opt(SEALED_SCHEMAS.act),
   policy_evaluation: opt(SEALED_SCHEMAS.policy_evaluation),

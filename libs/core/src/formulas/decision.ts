@@ -2,6 +2,7 @@
 import { digest } from "@runseal/canonical"
 import type { ActSection } from "../artifacts/act-section.ts"
 import type { EfaSection } from "../artifacts/derived-sections.ts"
+import type { EndUserSection } from "../artifacts/end-user.ts"
 import type {
   AivpT4HaltReceipt,
   AllowToken,
@@ -60,6 +61,7 @@ export type DecisionGrounds = {
   readonly library_hash: string
   readonly finding?: McdFinding | undefined
   readonly act?: ActSection | undefined
+  readonly end_user?: EndUserSection | undefined
   readonly facts: PolicyEvaluationSection["facts"]
   /** Present exactly where rules were asked. */
   readonly context_hash?: string | undefined
@@ -70,7 +72,7 @@ export const policyEvaluationSection = (
   run: DecidedRun,
   policy: EvaluatedPolicy,
   decision: PepgDecision,
-  { library_hash, finding, act, facts, context_hash }: DecisionGrounds,
+  { library_hash, finding, act, end_user, facts, context_hash }: DecisionGrounds,
 ): Unsealed<PolicyEvaluationSection> => ({
   kind: "vfa.policy_evaluation.v3",
   envelope_id: run.envelope.envelope_id,
@@ -82,6 +84,7 @@ export const policyEvaluationSection = (
   engine: policy.engine,
   engine_version: policy.engine_version,
   ...(act === undefined ? {} : { act_hash: act.hash }),
+  ...(end_user === undefined ? {} : { end_user_hash: end_user.hash }),
   facts,
   ...(context_hash === undefined ? {} : { context_hash }),
   evaluation_clock: decisionClock(run),

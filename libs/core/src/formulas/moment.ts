@@ -51,7 +51,7 @@ export const permitId = (envelopeHash: string): string =>
   `pmt-${short(digest({ kind: "vfa.permit_id.v1", envelope_hash: envelopeHash }), 32)}`
 
 /** Salt of a section that can be withheld: HMAC-SHA-256 of its name under the disclosure seed. */
-export function sectionSalt(moment: Pick<Moment, "seed">, name: DeclaredName | "act"): string {
+export function sectionSalt(moment: Pick<Moment, "seed">, name: DeclaredName | "act" | "end_user"): string {
   const seed = decodeHex(moment.seed)
   if (seed === undefined) throw new RangeError("the disclosure seed is 64 lowercase hex digits")
   return hmacSha256Hex(seed, name)

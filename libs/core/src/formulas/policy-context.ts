@@ -19,6 +19,18 @@ export type ContextTerms = {
   readonly valid_for_seconds: number
 }
 
+/** The end user, as rules read them. */
+export type ContextEndUser = {
+  readonly issuer: string
+  readonly subject: string
+  readonly audience: string
+  readonly client?: string
+  /** Those of the token's that rules of the policy name. */
+  readonly groups?: readonly string[]
+  /** Rules read groups, and the token does not say them all. */
+  readonly groups_unreadable?: true
+}
+
 /** The facts that a policy decides on. Counts are integers from 0 to 2^53 − 1. */
 export type PolicyFacts = {
   readonly program_id: string
@@ -34,6 +46,8 @@ export type PolicyFacts = {
   /** Known where a rule reads it. */
   readonly payload_is_json?: boolean
   readonly has_ai_output: boolean
+  /** Absent from a run without one; withheld, it is absent too, and no rule may read it then. */
+  readonly end_user?: ContextEndUser
   /** Present exactly of a permit. */
   readonly terms?: ContextTerms
   /** Declared as used; of an opening those that it reserves. */
@@ -47,8 +61,8 @@ type Extension = { __extn: { fn: "decimal" | "datetime"; arg: string } }
 type CedarValue = string | number | boolean | string[] | Extension | { [name: string]: CedarValue }
 type CedarType = "String" | "Long" | "Bool" | "decimal" | "datetime" | "Set<String>"
 
-/** Where an attribute comes from: a declared section, whose withholding hides it, or what the service established. */
-type ContextSource = DeclaredName | "service"
+/** Where an attribute comes from: a section whose withholding hides it, or what the service established. */
+type ContextSource = DeclaredName | "end_user" | "service"
 
 type Row = {
   readonly type: CedarType
@@ -66,7 +80,11 @@ export class UnwritableValue extends Error {
 
 const service = (type: CedarType, of: Row["of"]): Row => ({ type, from: "service", of })
 const optional = (row: Row): Row => ({ ...row, optional: true })
-const from = (name: DeclaredName, type: CedarType, of: Row["of"]): Row => ({ type, from: name, of })
+const from = (name: Exclude<ContextSource, "service">, type: CedarType, of: Row["of"]): Row => ({
+  type,
+  from: name,
+  of,
+})
 
 const decimal = (arg: string): Extension => ({ __extn: { fn: "decimal", arg } })
 
@@ -86,6 +104,17 @@ const VERIFIED: Readonly<Record<string, Row>> = {
   payload_bytes: service("Long", ({ payload_bytes }) => payload_bytes),
   payload_is_json: service("Bool", ({ payload_is_json }) => payload_is_json),
   has_ai_output: service("Bool", ({ has_ai_output }) => has_ai_output),
+}
+
+const person = (type: CedarType, of: (endUser: ContextEndUser) => CedarValue | undefined): Row =>
+  from("end_user", type, ({ end_user }) => end_user && of(end_user))
+
+const END_USER: Readonly<Record<string, Row>> = {
+  issuer: person("String", ({ issuer }) => issuer),
+  subject: person("String", ({ subject }) => subject),
+  audience: person("String", ({ audience }) => audience),
+  client: optional(person("String", ({ client }) => client)),
+  groups: person("Set<String>", ({ groups = [] }) => [...groups]),
 }
 
 const DECLARED: Readonly<Record<string, Row>> = {
@@ -139,10 +168,14 @@ const ATTESTED: Readonly<Record<string, Row>> = Object.fromEntries(
   ]),
 )
 
-/** The rows by the path of the record that holds them. `declared.attested` is a record, and absent where nothing is attested. */
+/**
+ * The rows by the path of the record that holds them. `verified.end_user` and `declared.attested` are records, and absent where there is no
+ * end user, and where nothing is attested.
+ */
 export const CONTEXT_ROWS = {
   bound: BOUND,
   verified: VERIFIED,
+  "verified.end_user": END_USER,
   declared: DECLARED,
   "declared.attested": ATTESTED,
 } as const satisfies Record<string, Readonly<Record<string, Row>>>
@@ -155,7 +188,8 @@ export function attributesOf(
   if (path === "") return act === undefined ? CONTEXT_WORDS.slice(1) : CONTEXT_WORDS
   if (path === "act") return Object.keys(acts.find(({ name }) => name === act)?.names ?? {})
   const rows = Object.entries(CONTEXT_ROWS).find(([record]) => record === path)?.[1] ?? {}
-  return [...Object.keys(rows), ...(path === "declared" ? ["attested"] : [])]
+  const records = Object.keys(CONTEXT_ROWS).filter(record => record.startsWith(`${path}.`))
+  return [...Object.keys(rows), ...records.map(record => record.slice(path.length + 1))]
 }
 
 const items = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : [])
@@ -207,7 +241,8 @@ const action = (name: string, act: string): string =>
 export const cedarSchema = (tables: readonly ActTable[]): string =>
   [
     `type Bound = { ${record(BOUND)} };`,
-    `type Verified = { ${record(VERIFIED)} };`,
+    `type EndUser = { ${record(END_USER)} };`,
+    `type Verified = { ${record(VERIFIED)}, end_user?: EndUser };`,
     `type Attested = { ${record(ATTESTED)} };`,
     `type Declared = { ${record(DECLARED)}, attested?: Attested };`,
     "entity Tenant, Program;",
@@ -256,6 +291,7 @@ function read(
 export function cedarRequest(facts: PolicyFacts, act: RequestAct | undefined, reads: ContextReads): CedarRequest {
   const attested = facts.declared.attested_context
   const hasAttested = attested !== undefined && reads.has("declared.attested")
+  const hasEndUser = facts.end_user !== undefined && reads.has("verified.end_user")
   const values = (act?.values ?? []).filter(({ name }) => reads.has(`act.${name}`))
   return {
     principal: { type: "Tenant", id: facts.tenant_id },
@@ -264,7 +300,10 @@ export function cedarRequest(facts: PolicyFacts, act: RequestAct | undefined, re
     context: {
       ...(act === undefined ? {} : { act: Object.fromEntries(values.map(value => [value.name, cedarAct(value)])) }),
       bound: read("bound", BOUND, facts, reads),
-      verified: read("verified", VERIFIED, facts, reads),
+      verified: {
+        ...read("verified", VERIFIED, facts, reads),
+        ...(hasEndUser ? { end_user: read("verified.end_user", END_USER, facts, reads) } : {}),
+      },
       declared: {
         ...read("declared", DECLARED, facts, reads),
         ...(hasAttested ? { attested: read("declared.attested", ATTESTED, facts, reads) } : {}),
@@ -274,8 +313,8 @@ export function cedarRequest(facts: PolicyFacts, act: RequestAct | undefined, re
 }
 
 /** Sections that the attributes of a policy come from, in a fixed order. */
-export function sectionsRead(reads: ContextReads): readonly (DeclaredName | "act")[] {
-  const found = new Set<DeclaredName | "act">()
+export function sectionsRead(reads: ContextReads): readonly (DeclaredName | "act" | "end_user")[] {
+  const found = new Set<DeclaredName | "act" | "end_user">()
   if ([...reads].some(path => path.startsWith("act."))) found.add("act")
   for (const [path, rows] of Object.entries(CONTEXT_ROWS))
     for (const [name, row] of Object.entries<Row>(rows))
@@ -283,6 +322,7 @@ export function sectionsRead(reads: ContextReads): readonly (DeclaredName | "act
   // Who approves is held against the actor.
   if (["declared.approver_ids", "declared.approver_count"].some(path => reads.has(path))) found.add("attested_context")
   if (reads.has("declared.attested")) found.add("attested_context")
+  if (reads.has("verified.end_user")) found.add("end_user")
   return [...found].toSorted()
 }
 

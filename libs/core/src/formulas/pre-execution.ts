@@ -5,6 +5,7 @@ import type { ReadAct } from "../act/read-act.ts"
 import type { ShownAct } from "../artifacts/act-section.ts"
 import type { DeclaredName, DeclaredSections, Origin, ShownDeclared } from "../artifacts/declared-sections.ts"
 import { declaredKind } from "../artifacts/declared-sections.ts"
+import type { EndUser, EndUserSection, ShownEndUser } from "../artifacts/end-user.ts"
 import type { EnvelopeSection, PayloadSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
 import type { Enforcement } from "../vocabulary/scalars.ts"
 import type { Moment, RunInputs } from "./moment.ts"
@@ -58,6 +59,21 @@ export const actSection = (
   unreadable: [...unreadable],
 })
 
+/** Names a token by its issuer and id (RFC 7519 section 4.1.7), without showing it. */
+export const tokenHash = (issuer: string, jti: string): string => digest({ kind: "vfa.end_user_token.v1", issuer, jti })
+
+/** The end user of a run. @param named the groups that rules of the policy name; undefined where no rule reads groups */
+export function endUserSection(
+  moment: Pick<Moment, "seed">,
+  { groups, ...person }: EndUser,
+  named: ReadonlySet<string> | undefined,
+): Unsealed<ShownEndUser> {
+  const section = { kind: "vfa.end_user.v1", salt: sectionSalt(moment, "end_user"), ...person } as const
+  if (named === undefined) return section
+  if (groups === undefined) return { ...section, groups_unreadable: true }
+  return { ...section, groups: [...new Set(groups)].filter(group => named.has(group)).toSorted() }
+}
+
 /** One hash over the six declared sections. */
 export const declaredSectionsHash = (sections: DeclaredSections): string =>
   digest({
@@ -81,7 +97,7 @@ type EnvelopeFacts = Omit<RunInputs, "payload_hash"> & {
 export function envelopeSection(
   facts: EnvelopeFacts,
   payload: PayloadSection,
-  declared: DeclaredSections,
+  sections: DeclaredSections & { readonly end_user?: EndUserSection },
   moment: Pick<Moment, "at" | "nonce">,
 ): Unsealed<EnvelopeSection> {
   const inputs = {
@@ -91,14 +107,15 @@ export function envelopeSection(
     payload_hash: payload.payload_hash,
   }
   return {
-    kind: "vfa.envelope.v1",
+    kind: "vfa.envelope.v2",
     envelope_id: envelopeId(inputs, moment),
     ...inputs,
     tenant_id: facts.tenant_id,
     execution_region: facts.execution_region,
     admission_clock: moment.at,
     run_nonce: moment.nonce,
-    declared_sections_hash: declaredSectionsHash(declared),
+    declared_sections_hash: declaredSectionsHash(sections),
+    ...(sections.end_user === undefined ? {} : { end_user_hash: sections.end_user.hash }),
     ...(facts.enforcement === undefined ? {} : { enforcement: facts.enforcement }),
   }
 }

@@ -1,6 +1,7 @@
 /** What the engine asks of a policy. How rules are evaluated is not here: the service and the verifiers share that in the package of policies. */
 import type { ActReader } from "../act/read-act.ts"
 import type { ActSection } from "../artifacts/act-section.ts"
+import type { EndUserSection } from "../artifacts/end-user.ts"
 import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
 import type { DeclaredSources } from "../derivation/v2/declared-view.ts"
 import type { EvaluatedPolicy, PepgDecision } from "../formulas/decision.ts"
@@ -11,6 +12,7 @@ import type { AttestedField, SignatureScan } from "../vocabulary/decision-codes.
 export type DecidedSections = DeclaredSources & {
   readonly envelope: EnvelopeSection
   readonly payload: PayloadSection
+  readonly end_user?: EndUserSection
   readonly act?: ActSection
 }
 
@@ -24,6 +26,8 @@ export type DecidingPolicy = EvaluatedPolicy & {
   readonly readerOf: (route_id: string) => ActReader | undefined
   /** The attributes that any rule reads. */
   readonly reads: ContextReads
+  /** The groups that rules name, of all that a token may have; undefined where no rule reads the groups of an end user. */
+  readonly named_groups: ReadonlySet<string> | undefined
   /** Deterministic. `context_hash` is present exactly where rules were asked. */
   readonly decide: (
     sections: DecidedSections,

@@ -1,6 +1,7 @@
 /** A run in the pipeline: its sections so far. Each stage and gate returns a new draft; none is changed in place. */
 import type { WrittenTexts } from "@runseal/canonical"
 import type { DeclaredSections } from "../artifacts/declared-sections.ts"
+import type { EndUserSection } from "../artifacts/end-user.ts"
 import type { AllowToken, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { PayloadSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
@@ -11,6 +12,8 @@ import type { StageFailure, StageFault } from "./stage-failure.ts"
 export type BaseSections = DeclaredSections & {
   readonly payload: PayloadSection
   readonly system_provenance: SystemProvenanceSection
+  /** Absent from a run without an end user. */
+  readonly end_user?: EndUserSection
 }
 
 /** What gates and reviewers decide on: a request, or what a close adds to its opening, with the sections of both together. */

@@ -7,8 +7,9 @@ import type { Sections } from "../artifacts/sections.ts"
 import { buildTranscript } from "../derivation/v2/transcript.ts"
 import { budgetSnapshotSection } from "../formulas/decision.ts"
 import type { DecidedRun, Moment } from "../formulas/moment.ts"
-import { declaredSection, payloadSection } from "../formulas/pre-execution.ts"
+import { declaredSection, endUserSection, payloadSection } from "../formulas/pre-execution.ts"
 import type { Submission } from "../wire/submission.ts"
+import type { DecidingPolicy } from "./deciding-policy.ts"
 import type { BaseSections, Decided, Draft, DraftFacts, Spending, Stop } from "./draft.ts"
 import { StageFailure, type Watch } from "./stage-failure.ts"
 
@@ -22,6 +23,7 @@ export type ReceivedRun = {
 
 type ReceivingContext = {
   readonly region: string
+  readonly policy: Pick<DecidingPolicy, "named_groups">
   readonly system_provenance: SystemProvenanceSection
   readonly watch: Pick<Watch, "monotonicMs">
 }
@@ -31,9 +33,9 @@ export function receive(
   submission: Submission,
   moment: Moment,
   spending: Spending,
-  { region, system_provenance, watch }: ReceivingContext,
+  { region, policy, system_provenance, watch }: ReceivingContext,
 ): ReceivedRun {
-  const { payload: _payload, origin, tenant, ...decided } = submission
+  const { payload: _payload, origin, tenant, end_user, ...decided } = submission
   const { program_id, route_id, declared, ai_output_text } = decided
   const texts = writtenTexts()
   const { seal } = texts
@@ -52,6 +54,7 @@ export function receive(
       causal_graph: declare("causal_graph"),
       reproducibility_context: declare("reproducibility_context"),
       system_provenance,
+      ...(end_user && { end_user: seal(endUserSection(moment, end_user, policy.named_groups)) }),
     },
   }
 }

@@ -88,8 +88,8 @@ function checkMembers({ sealed, findings }: ExaminedBundle): void {
   }
 }
 
-/** Sections that PEPG makes where an act table names the route, and where a signature matched. */
-const WHERE_THERE_IS_ONE: readonly string[] = ["act", "mcd_finding"]
+/** Sections of runs with an end user, of those whose route an act table names, and of those in which a signature matched. */
+const WHERE_THERE_IS_ONE: readonly string[] = ["end_user", "act", "mcd_finding"]
 
 /** Checks that every section is held or named exactly when it belongs to the outcome. */
 function checkSectionPresence({ sealed, bundle, findings }: ExaminedBundle): void {

@@ -6,6 +6,7 @@ import { sha256Hex } from "@runseal/canonical"
 import { isValueOf } from "../act/act-value.ts"
 import { type ActSection, shownAct } from "../artifacts/act-section.ts"
 import { isShown } from "../artifacts/declared-sections.ts"
+import { type EndUserSection, shownEndUser } from "../artifacts/end-user.ts"
 import type { McdFinding, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { GovernanceReviewSection, PayloadSection, PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
@@ -52,7 +53,7 @@ export function payloadContradictions(payload: PayloadSection): readonly string[
   ])
 }
 
-/** The authenticated caller is the tenant, and each declared section, with that of a close, has a salt of its own. */
+/** The authenticated caller is the tenant, and each section that can be withheld has a salt of its own. */
 export function callerContradictions(sections: Sections, tenantId: string): readonly string[] {
   const shown = [
     sections.attested_context,
@@ -64,7 +65,8 @@ export function callerContradictions(sections: Sections, tenantId: string): read
     ...(sections.closing === undefined ? [] : [sections.closing]),
   ].filter(isShown)
   const act = sections.act && shownAct(sections.act)
-  const salted = [...shown, ...(act === undefined ? [] : [act])]
+  const endUser = sections.end_user && shownEndUser(sections.end_user)
+  const salted = [...shown, ...[act, endUser].filter(section => section !== undefined)]
   const salts = new Set(salted.map(({ salt }) => salt))
   const { request_substance: substance } = sections
   const caller = isShown(substance) ? substance.origin?.authentication : undefined
@@ -95,6 +97,18 @@ export function actContradictions(section: ActSection): readonly string[] {
     [rises(failed), "the unreadable names of the act are not in order, each once"],
     [!failed.some(name => names.includes(name)), "a name of the act has a value and is unreadable"],
     [act.values.every(({ type, value }) => isValueOf(type, value)), "a value of the act is not of its type"],
+  ])
+}
+
+/** A token ends after it was issued, and its groups are in order, or cannot be read. */
+export function endUserContradictions(section: EndUserSection): readonly string[] {
+  const endUser = shownEndUser(section)
+  if (endUser === undefined) return []
+  const { issued_at, expires_at, groups, groups_unreadable } = endUser
+  return brokenRules([
+    [issued_at <= expires_at, "the end user's token ended before it was issued"],
+    [rises(groups ?? []), "the groups of the end user are not in order, each once"],
+    [groups === undefined || groups_unreadable === undefined, "the groups of the end user are read and unreadable"],
   ])
 }
 

@@ -4,6 +4,7 @@ import { shownAct } from "../artifacts/act-section.ts"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import { CONTENT_NAMES, shown } from "../artifacts/declared-sections.ts"
+import { shownEndUser } from "../artifacts/end-user.ts"
 import type { McdFinding } from "../artifacts/sealed-artifacts.ts"
 import type { PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
@@ -20,7 +21,7 @@ import {
 import { type DecidedRun, decisionClock } from "../formulas/moment.ts"
 import { isSealOf, sealHash } from "../formulas/seal.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
-import { ATTESTED_FIELDS, MCD_REASON_CODE, scopeOf } from "../vocabulary/decision-codes.ts"
+import { ATTESTED_FIELDS, MCD_REASON_CODE, type PepgReasonCode, scopeOf } from "../vocabulary/decision-codes.ts"
 import { textsAt } from "../vocabulary/declared-places.ts"
 import { declaredTokens } from "../vocabulary/declared-tokens.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
@@ -30,6 +31,7 @@ import { checkClose } from "./close.ts"
 import {
   actContradictions,
   brokenRules,
+  endUserContradictions,
   evaluationContradictions,
   findingContradictions,
   receiptContradictions,
@@ -95,31 +97,46 @@ function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedDecisi
   findings.require("decision", evaluation.decision === expected, `the policy decided ${evaluation.decision}`)
 }
 
+/** Denies that come before any rule is asked. */
+const ASKS_NO_RULE: readonly PepgReasonCode[] = ["ACT_UNREADABLE", "END_USER_UNREADABLE", MCD_REASON_CODE]
+
 /** What the policy was given, against the sections that it was read from. */
 function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSection): readonly string[] {
-  const { act: section, budget_snapshot: budget, permit } = sections
+  const { act: section, end_user, budget_snapshot: budget, permit } = sections
   const { facts, decision_reason_code: reason, context_hash } = evaluation
   const act = section && shownAct(section)
   const substance = declaredView(sections, "request_substance")
   const isUnreadable = act !== undefined && act.unreadable.length > 0
+  const person = end_user && shownEndUser(end_user)
   const terms = [facts.audience, facts.redeem_required, facts.valid_for_seconds]
   const given = terms.filter(term => term !== undefined).length
   // It is decided on the tokens that it reserves, also where it is refused.
   const isOpening = given > 0 && permit === undefined
   return [
     ...(section === undefined ? [] : actContradictions(section)),
+    ...(end_user === undefined ? [] : endUserContradictions(end_user)),
     ...brokenRules([
       [evaluation.act_hash === section?.hash, "the evaluation names another act"],
+      [evaluation.end_user_hash === end_user?.hash, "the evaluation names another end user"],
       [section !== undefined || reason !== "ACT_UNREADABLE", "an act was unreadable, and the record has none"],
+      [
+        end_user !== undefined || reason !== "END_USER_UNREADABLE",
+        "an end user was unreadable, and the record has none",
+      ],
       // A signature that denies comes before the act.
       [
         act === undefined || reason === MCD_REASON_CODE || isUnreadable === (reason === "ACT_UNREADABLE"),
         "the act is unreadable and was decided on, or readable and was not",
       ],
+      // An act that cannot be read comes before the end user.
       [
-        context_hash === undefined || (reason !== "ACT_UNREADABLE" && reason !== MCD_REASON_CODE),
-        "rules were asked where the decision needs none",
+        person === undefined ||
+          reason === MCD_REASON_CODE ||
+          reason === "ACT_UNREADABLE" ||
+          (person.groups_unreadable ?? false) === (reason === "END_USER_UNREADABLE"),
+        "the end user is unreadable and was decided on, or readable and was not",
       ],
+      [context_hash === undefined || !ASKS_NO_RULE.includes(reason), "rules were asked where the decision needs none"],
       [
         isOpening || substance === undefined || facts.tokens === declaredTokens(substance.declared),
         "the policy was given other tokens than the run declares",

@@ -9,6 +9,7 @@ import {
   type DeclaredSections,
   isShown,
 } from "../artifacts/declared-sections.ts"
+import { shownEndUser } from "../artifacts/end-user.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
 import { type EvidenceLine, line } from "./evidence-line.ts"
@@ -37,6 +38,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("payload_hash", sections.payload.payload_hash),
     ...line("declared_output_hash", declaredOutputHash(sections)),
     ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
+    ...endUserLines(sections),
     ...actLines(sections),
     ...line("signature_match", signatureMatch(sections)),
     ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),
@@ -54,6 +56,19 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("complete_record_entry", anchors.complete_record?.entry.logIndex),
     ...line("tenant_ordinal", anchors.complete_record?.leaf.tenant_ordinal),
     ...line("bundle_hash", bundle.bundle_hash),
+  ]
+}
+
+/** Who stood behind the agent, as the identity provider's token said. */
+function endUserLines({ end_user: section }: Pick<Sections, "end_user">): readonly EvidenceLine[] {
+  if (section === undefined) return []
+  const person = shownEndUser(section)
+  if (person === undefined) return line("end_user", "withheld")
+  return [
+    ...line("end_user", person.subject),
+    ...line("end_user_issuer", person.issuer),
+    ...line("end_user_client", person.client),
+    ...line("end_user_groups", person.groups?.join(", ")),
   ]
 }
 

@@ -11,6 +11,7 @@ export const POLICY_REASON_CODES = [
   "RULE_DENIED",
   "DEFAULT_DENY",
   "ACT_UNREADABLE",
+  "END_USER_UNREADABLE",
   "POLICY_EVALUATION_ERROR",
 ] as const
 export type PolicyReasonCode = (typeof POLICY_REASON_CODES)[number]
@@ -70,6 +71,7 @@ export const PEPG_REASONS: Readonly<Record<PepgReasonCode, ReasonRow>> = {
   RULE_DENIED: { decision: "deny", fires: isRuleId, determined: true },
   DEFAULT_DENY: { decision: "deny", fires: id => id === DEFAULT_DENY_RULE_ID, determined: false },
   ACT_UNREADABLE: { decision: "deny", fires: id => id === ENGINE_RULE_ID, determined: false },
+  END_USER_UNREADABLE: { decision: "deny", fires: id => id === ENGINE_RULE_ID, determined: false },
   POLICY_EVALUATION_ERROR: { decision: "deny", fires: id => isRuleId(id) || id === ENGINE_RULE_ID, determined: false },
   MCD_SIGNATURE_MATCH: { decision: "deny", fires: isSignatureId, determined: false },
 }

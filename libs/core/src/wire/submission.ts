@@ -1,7 +1,7 @@
 /** A parsed and validated request: the only input of the pipeline besides its Moment. */
 import type { JsonObject } from "@runseal/canonical"
 import type { DeclaredName, Origin } from "@runseal/core/artifacts/declared-sections"
-
+import type { EndUser } from "@runseal/core/artifacts/end-user"
 import type { Enforcement } from "@runseal/core/vocabulary/scalars"
 
 /** Whose run it is. Anonymous callers of open mode are tenant `anonymous`, key 0. */
@@ -29,6 +29,8 @@ export type SubmittedRun = {
 export type Submission = SubmittedRun & {
   readonly tenant: Tenant
   readonly origin: Origin
+  /** Of a request that came with a token of the identity provider, which was verified. */
+  readonly end_user?: EndUser
   /** Budgets of the caller's key, in place of the deployment's. */
   readonly budgets?: { readonly run_tokens?: number; readonly window_tokens?: number }
 }

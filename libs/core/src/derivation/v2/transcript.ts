@@ -20,7 +20,7 @@ type Product = SectionName | "allow_token"
 type Products = Readonly<Partial<Record<TranscriptStep, readonly Product[]>>>
 
 /** What is sealed of a request before the first step. */
-const RECEIVED: readonly SectionName[] = ["payload", ...DECLARED_NAMES, "system_provenance"]
+const RECEIVED: readonly SectionName[] = ["payload", ...DECLARED_NAMES, "end_user", "system_provenance"]
 
 /** Artifacts by the step that makes them; a step without a row makes none when it passes. */
 const PRODUCTS: Products = {
@@ -53,7 +53,8 @@ const OF_CLOSE: readonly SectionName[] = ["permit", "closing", "envelope", "budg
 
 /**
  * Names of the sections that a run may have before a step: those of the request and those of the steps before, up to the gate that
- * stopped the run where one did. From PEPG on `act` and `mcd_finding` are among them, although a record has them only where there was one.
+ * stopped the run where one did. `end_user`, and from PEPG on `act` and `mcd_finding`, are among them, although a record has them only where
+ * there was one.
  */
 export function sectionsUntil(next: TranscriptStep, isClose: boolean, stoppedBy?: Gate): readonly SectionName[] {
   const made = new Set<SectionName>(isClose ? [...RECEIVED, ...OF_CLOSE] : RECEIVED)

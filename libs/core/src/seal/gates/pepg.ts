@@ -134,7 +134,14 @@ export async function pepgGate(
     finding === undefined || policy.signature_scan.mode === "observe"
       ? policy.decide({ ...sections, ...acted, envelope: run.envelope }, facts)
       : { decision: matched(finding) }
-  const grounds = { library_hash: library.library_hash, finding, act, facts, context_hash }
+  const grounds = {
+    library_hash: library.library_hash,
+    finding,
+    act,
+    end_user: sections.end_user,
+    facts,
+    context_hash,
+  }
   const evaluation = seal(policyEvaluationSection(run, policy, decision, grounds))
   const made = { ...acted, policy_evaluation: evaluation, ...(finding === undefined ? {} : { mcd_finding: finding }) }
   if (decision.decision === "allow") return { pass: { sections: made, allow_token: seal(allowToken(evaluation)) } }

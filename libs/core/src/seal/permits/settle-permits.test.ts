@@ -70,6 +70,7 @@ const CONTEXT: PermitContext = {
     required_attested_fields: [],
     readerOf: () => undefined,
     reads: new Set(),
+    named_groups: undefined,
     decide: () => ({ decision: ALLOWED }),
   },
   library: { library_hash: "1b".repeat(32) },
