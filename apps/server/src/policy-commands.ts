@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import { type JsonObject, type JsonValue, parseStrictJson, StrictJsonError } from "@runseal/canonical"
+import { END_USER_MAX_GROUPS, type EndUser, endUserTextSchema } from "@runseal/core/artifacts/end-user"
 import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
 import { issueText } from "@runseal/core/artifacts/schema-issue"
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
@@ -71,6 +72,18 @@ const caseSchema = v.pipe(
     opening: v.exactOptional(jsonObjectSchema),
     /** Whose run it is; `api-key-1` when absent. */
     tenant_id: v.exactOptional(tenantIdSchema),
+    /** Whose token comes with it; none when absent. */
+    end_user: v.exactOptional(
+      v.strictObject({
+        issuer: v.optional(endUserTextSchema, "https://login.example"),
+        subject: endUserTextSchema,
+        audience: v.optional(endUserTextSchema, "example"),
+        client: v.exactOptional(endUserTextSchema),
+        groups: v.optional(v.pipe(v.array(endUserTextSchema), v.maxLength(END_USER_MAX_GROUPS)), []),
+        /** The token does not say all groups. */
+        groups_unreadable: v.exactOptional(v.literal(true)),
+      }),
+    ),
     /** When it is admitted; the instant of the test when absent. */
     clock: v.exactOptional(clockSchema),
     expect: v.strictObject({
@@ -97,8 +110,9 @@ function testCases(config: Config, policy: CompiledPolicy, file: string, json: J
   if (!cases.success) throw new StartupError(`${file}: ${issueText(cases.issues[0])}`)
   const results = cases.output.map(each => {
     const { name, tenant_id = "api-key-1", clock, expect } = each
+    const end_user = each.end_user && tokenOf(each.end_user)
     const { run, asked } = submitted(`${file}, ${name}`, each)
-    const { unreadable = [], ...found } = tryRun(policy, config, { tenant_id, clock, asked }, run)
+    const { unreadable = [], ...found } = tryRun(policy, config, { tenant_id, clock, asked, end_user }, run)
     const passed =
       found.decision === expect.decision &&
       (expect.rule_id ?? found.rule_id) === found.rule_id &&
@@ -124,6 +138,12 @@ function testCases(config: Config, policy: CompiledPolicy, file: string, json: J
       `${results.length - failed.length} of ${results.length} cases as expected, policy_hash ${policy.policy_hash}`,
     ],
   }
+}
+
+/** The token of a case, which is in force. */
+function tokenOf({ groups, groups_unreadable, ...person }: NonNullable<Case["end_user"]>): EndUser {
+  const issued_at = new Date().toISOString()
+  return { ...person, issued_at, expires_at: issued_at, ...(groups_unreadable ? {} : { groups }) }
 }
 
 const expectedInWords = ({ decision, rule_id, reason }: Case["expect"]): string =>

@@ -5,6 +5,7 @@ import { actFromValues } from "@runseal/core/act/act-from-values"
 import type { ActTable } from "@runseal/core/act/act-table"
 import { shownAct } from "@runseal/core/artifacts/act-section"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import { shownEndUser } from "@runseal/core/artifacts/end-user"
 import { declaredContent } from "@runseal/core/seal/permits/closing-run"
 import { bundleOf } from "@runseal/core/verify/document"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
@@ -91,7 +92,9 @@ function judgeStored(run: NewestRun, now: CompiledPolicy, then: CompiledPolicy, 
   }
   const { tenant_id, route_id, created_at, outcome_kind } = bundle.run
   const isSealedByNow = bundle.sections.policy_evaluation?.policy_hash === now.policy_hash
-  const sealedBy = isSealedByNow ? now.readerOf(route_id)?.table : undefined
+  const sealedBy = isSealedByNow
+    ? { table: now.readerOf(route_id)?.table, groups: now.named_groups ?? new Set<string>() }
+    : undefined
   const [in_force, candidate] = [judged(now, decisions, sealedBy), judged(then, decisions, sealedBy)]
   if (typeof in_force === "string" || typeof candidate === "string") {
     notJudged(typeof in_force === "string" ? in_force : `${candidate}`)
@@ -118,8 +121,11 @@ function count({ rules }: Tally, which: "in_force" | "candidate", { rule_id }: J
 /** What a policy is asked about a run, in order: of a run that closed a permit first its opening. */
 type Decisions = readonly [JudgedRun, ...JudgedRun[]]
 
+/** What the policy that sealed a record read: its act table for the route, and the groups that it names. */
+type SealedBy = { readonly table: ActTable | undefined; readonly groups: ReadonlySet<string> }
+
 /** The first decision that does not admit the run, or the last one; a sentence where the record does not have what the policy reads. */
-function judged(policy: CompiledPolicy, decisions: Decisions, sealedBy: ActTable | undefined): Judgement | string {
+function judged(policy: CompiledPolicy, decisions: Decisions, sealedBy: SealedBy | undefined): Judgement | string {
   let last: Judgement | string = "its record has no decision"
   for (const run of decisions) {
     const seen = seenBy(policy, run, sealedBy)
@@ -149,18 +155,21 @@ function decisionsOf({ sections }: Bundle, asked: number | null): Decisions | st
 /**
  * The run as a policy sees it whose act table may be another than the one that was sealed; a sentence where the record does not have what
  * the policy reads.
- * @param sealedBy the table that the act was read by, where it is known
+ * @param sealedBy undefined where it is not known
  */
-function seenBy(policy: CompiledPolicy, run: JudgedRun, sealedBy: ActTable | undefined): JudgedRun | string {
+function seenBy(policy: CompiledPolicy, run: JudgedRun, sealedBy: SealedBy | undefined): JudgedRun | string {
   const { act: section, ...sections } = run.sections
   const table = policy.readerOf(sections.envelope.route_id)?.table
   if (policy.reads.has("verified.payload_is_json") && run.facts.payload_is_json === undefined)
     return "its record does not say whether its payload is JSON"
+  const person = sections.end_user && shownEndUser(sections.end_user)
+  if (person !== undefined && ![...(policy.named_groups ?? [])].every(group => sealedBy?.groups.has(group)))
+    return "its record does not say all groups of its end user that the policy names"
   if (table === undefined) return { ...run, sections }
   const sealed = section && shownAct(section)
   if (sealed === undefined) return "its record has no act, and the policy reads one"
   if (sealed.unreadable.length > 0) return "its act could not be read, and its payload is not stored"
-  const act = actFromValues(table, sealed.values, sealedBy)
+  const act = actFromValues(table, sealed.values, sealedBy?.table)
   return typeof act === "string"
     ? act
     : { ...run, sections: { ...sections, act: { ...sealed, table: table.name, ...act } } }

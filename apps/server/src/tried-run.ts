@@ -1,6 +1,7 @@
 /** A run that is judged without a service, as `policy check` and `policy test` do it. */
 import type { JsonObject } from "@runseal/canonical"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
+import type { EndUser } from "@runseal/core/artifacts/end-user"
 import { payloadAsked, requestGrounds } from "@runseal/core/seal/gates/pepg"
 import type { AskedPermit } from "@runseal/core/seal/permits/permit-terms"
 import { receive } from "@runseal/core/seal/received-run"
@@ -32,6 +33,7 @@ export type Judging = {
   readonly tenant_id: string
   readonly clock?: string | undefined
   readonly asked?: AskedPermit | undefined
+  readonly end_user?: EndUser | undefined
 }
 
 const NOBODY: Origin = {
@@ -45,9 +47,9 @@ type TriedRun = Judgement & { readonly unreadable?: readonly string[] }
 
 /** Judges a run as the pipeline does, with the sections that a record of it would have. */
 export function tryRun(policy: CompiledPolicy, { region }: Config, by: Judging, run: SubmittedRun): TriedRun {
-  const { tenant_id, clock: at = new Date().toISOString(), asked } = by
+  const { tenant_id, clock: at = new Date().toISOString(), asked, end_user } = by
   const moment = { at, nonce: ZERO_HASH, seed: ZERO_HASH }
-  const submission = { ...run, tenant: { tenant_id, owner: 1 }, origin: NOBODY }
+  const submission = { ...run, tenant: { tenant_id, owner: 1 }, origin: NOBODY, ...(end_user && { end_user }) }
   const passage = { region, policy, system_provenance: provenanceOf("unknown"), watch: WATCH }
   const spending = { tokens: run.declared_tokens, run_limit: run.declared_tokens }
   const { base, facts } = receive(submission, moment, spending, passage)

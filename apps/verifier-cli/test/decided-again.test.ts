@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { digest, type JsonValue } from "@runseal/canonical"
+import type { EndUser } from "@runseal/core/artifacts/end-user"
 import { withholdSections } from "@runseal/core/derivation/derive"
 import { leafDigest } from "@runseal/core/formulas/leaves"
 import { CONTEXT_ROWS } from "@runseal/core/formulas/policy-context"
@@ -14,6 +15,7 @@ import { ROTATION, sealEvent } from "../../../libs/core/test/fixtures/sample-adm
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
 import { FULL_DECLARED } from "../../../libs/core/test/fixtures/samples.ts"
 import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
+import { END_USER } from "../../../libs/core/test/fixtures/vectors/end-user-vectors.ts"
 import { commandLineAnswer } from "../src/command-line.ts"
 import { InputError } from "../src/input-error.ts"
 import { verifyCommand } from "../src/verify-command.ts"
@@ -283,13 +285,14 @@ const READING: JsonValue = [
   { id: "transfers", effect: "allow", act: "transfer" },
   ...Object.entries(CONTEXT_ROWS).flatMap(([record, rows]) =>
     Object.entries(rows).map(([name, { type, optional }]) => {
-      const held = record === "declared.attested" ? ["context.declared has attested"] : []
+      const [parent, held] = record.split(".")
+      const asked = held === undefined ? [] : [`context.${parent} has ${held}`]
       const path = `context.${record}.${name}`
       return {
         id: `${record}-${name}`.replace(/[._]/g, "-").toLowerCase(),
         effect: "allow",
         act: "transfer",
-        when: [...held, ...(optional ? [`context.${record} has ${name}`] : []), CONDITIONS[type]?.(path) ?? ""].join(
+        when: [...asked, ...(optional ? [`context.${record} has ${name}`] : []), CONDITIONS[type]?.(path) ?? ""].join(
           " && ",
         ),
       }
@@ -304,7 +307,11 @@ const readingFile = write("reading.json", documentOf("reading", READING))
 const whole: Request = {
   ...paying("50"),
   declared: { ...FULL_DECLARED, request_substance: { cost: { total_tokens: 1240 } } },
+  end_user: { ...END_USER, groups: ["x", "y"] },
 }
+const person = (changes: Partial<EndUser>): Retold => ({
+  request: { end_user: { ...END_USER, groups: ["x", "y"], ...changes } },
+})
 const attested = (name: string, value: JsonValue): Retold => declaring("attested_context", { [name]: value })
 const declaring = (section: keyof typeof FULL_DECLARED, changes: object): Retold => ({
   request: {
@@ -338,6 +345,11 @@ const RETOLD: Readonly<Record<string, Retold>> = {
     },
   },
   "verified.has_ai_output": { request: { ai_output: "Approve." } },
+  "verified.end_user.issuer": person({ issuer: "https://other.example" }),
+  "verified.end_user.subject": person({ subject: "another" }),
+  "verified.end_user.audience": person({ audience: "another" }),
+  "verified.end_user.client": person({ client: "another" }),
+  "verified.end_user.groups": person({ groups: [] }),
   "declared.registry_record_hash": { request: { registry_record_hash: named } },
   "declared.tokens": declaring("request_substance", { cost: { total_tokens: 1 } }),
   "declared.approver_ids": declaring("authorization_chain", { approvers }),

@@ -25,6 +25,7 @@ export type Request = Partial<
     | "ai_output"
     | "declared"
     | "origin"
+    | "end_user"
   >
 > & { readonly tenant?: string; readonly at?: string }
 
@@ -41,7 +42,7 @@ function planOf(deployment: Deployment, tenant: TenantChain, policy: CompiledPol
   const moment = at === undefined ? plan.moment : { ...plan.moment, at }
   const whole = { ...plan, policy, moment, ...given }
   const review = whole.ai_output === undefined ? NOTHING_TO_GOVERN : RELEASED
-  return { ...whole, review, act_table: policy.readerOf(whole.route_id)?.table }
+  return { ...whole, review, named_groups: policy.named_groups, act_table: policy.readerOf(whole.route_id)?.table }
 }
 
 /** What the policy makes of a plan: the evaluation that a service would seal. */

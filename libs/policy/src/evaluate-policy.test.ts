@@ -84,8 +84,9 @@ const READS_ALL = Object.entries(CONTEXT_ROWS)
     Object.entries(rows).map(([name, { optional }]) => {
       const attribute = `context.${path}.${name}`
       const has = `context.${path} has ${name}`
-      const asked = path === "declared.attested" ? `context.declared has attested && ${has}` : has
-      return optional === true
+      const [parent, record] = path.split(".")
+      const asked = record === undefined ? has : `context.${parent} has ${record} && ${has}`
+      return optional === true || record !== undefined
         ? `(if ${asked} then ${attribute} == ${attribute} else true)`
         : `(${attribute} == ${attribute})`
     }),

@@ -1,5 +1,5 @@
 /**
- * The end user behind a run: what an access token of the identity provider said, after the service verified it. It can be withheld as the
+ * The end user behind a run: what an access token of the identity provider states, after the service verified it. It can be withheld as the
  * declared sections can; no kernel reads it. docs/formats.md section 2.7.
  */
 import * as v from "valibot"
@@ -32,22 +32,22 @@ export type EndUser = {
 const END_USER_KIND = "vfa.end_user.v1"
 const kind = v.literal(END_USER_KIND)
 
-const text = v.pipe(v.string(), v.nonEmpty(), v.maxLength(END_USER_TEXT_MAX_LENGTH))
+export const endUserTextSchema = v.pipe(v.string(), v.nonEmpty(), v.maxLength(END_USER_TEXT_MAX_LENGTH))
 
 const shownEndUserSchema = v.strictObject({
   kind,
   /** Keeps a withheld person from being guessed from the hash: 64 hex, derived from a seed that is never shown. */
   salt: sha256Schema,
-  issuer: text,
-  subject: text,
-  audience: text,
-  client: v.exactOptional(text),
+  issuer: endUserTextSchema,
+  subject: endUserTextSchema,
+  audience: endUserTextSchema,
+  client: v.exactOptional(endUserTextSchema),
   issued_at: clockSchema,
   expires_at: clockSchema,
   /** Names the token without showing it: who has it finds the records that it was presented for. */
   token_hash: v.exactOptional(sha256Schema),
   /** The groups that rules of the policy name, sorted, each once; absent where no rule reads groups. */
-  groups: v.exactOptional(v.pipe(v.array(text), v.maxLength(END_USER_MAX_GROUPS))),
+  groups: v.exactOptional(v.pipe(v.array(endUserTextSchema), v.maxLength(END_USER_MAX_GROUPS))),
   /** Rules read groups, and the token does not say them all: the policy denies with END_USER_UNREADABLE. */
   groups_unreadable: v.exactOptional(v.literal(true)),
   hash: sha256Schema,

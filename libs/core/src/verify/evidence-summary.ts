@@ -59,7 +59,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
   ]
 }
 
-/** Who stood behind the agent, as the identity provider's token said. */
+/** The person behind the agent, by the identity provider's token. */
 function endUserLines({ end_user: section }: Pick<Sections, "end_user">): readonly EvidenceLine[] {
   if (section === undefined) return []
   const person = shownEndUser(section)

@@ -13,6 +13,7 @@ import type { RunSpec } from "../fixtures/run-spec.ts"
 import { sealCorpus } from "../fixtures/sample-corpus.ts"
 import { FULL_DECLARED } from "../fixtures/samples.ts"
 import { TRANSFER } from "../fixtures/vectors/act-vectors.ts"
+import { END_USER, NAMED_GROUPS } from "../fixtures/vectors/end-user-vectors.ts"
 
 // The operator holds every key and seals what he likes. What a verifier can recompute he cannot lie about; nor can he about one
 // of several values that exclude each other: a rule that fired, its reason and the rules that matched are his word together, and
@@ -52,11 +53,27 @@ const ACTED = [
 ]
 const TRANSFER_PAYLOAD = '{"arguments":{"amount":12.5,"currency":"EUR","cc":["a"],"to":{"iban":"de02"}}}'
 
+/** What the identity provider's token states is the operator's word, but for what a token cannot say. */
+const PERSON = within("end_user", [
+  "audience",
+  "client",
+  "expires_at",
+  "groups",
+  "issued_at",
+  "issuer",
+  "subject",
+  "token_hash",
+])
+
 /** Everything declared, but a field the policy requires. */
 const GAP = { ...FULL_DECLARED, attested_context: { actor_id: "clerk-17" } }
 
 const WORDS: readonly (readonly [spec: RunSpec, words: readonly string[]])[] = [
   [{ outcome: "ok", minimal: true, payload: TRANSFER_PAYLOAD, act_table: TRANSFER }, ACTED],
+  [
+    { outcome: "ok", minimal: true, end_user: END_USER, named_groups: NAMED_GROUPS },
+    [...RECEIVED, ...DECIDED, ...CHARGED, ...PERSON, "governance_review/adapter_id"],
+  ],
   [{ outcome: "ok" }, [...ADMITTED, ...DECIDED, ...CHARGED]],
   [{ outcome: "pepg_deny" }, [...ADMITTED, ...EVALUATED, ...within("mcd_finding", ["severity"])]],
   [{ outcome: "pepg_deny", denied_by: "rule" }, [...ADMITTED, ...DECIDED]],

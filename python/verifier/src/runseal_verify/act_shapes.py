@@ -1,4 +1,4 @@
-"""Members of the act, and of what a policy was given: docs/formats.md, chapters 2.6 and 3.1."""
+"""Members of the act, of the end user, and of what a policy was given: docs/formats.md, chapters 2.6, 2.7 and 3.1."""
 
 from __future__ import annotations
 
@@ -44,6 +44,14 @@ SHOWN = record(
     }
 )
 WITHHELD = record({"kind": _KIND, "withheld": constant(True), "hash": HASH})
+_PERSON = constant("vfa.end_user.v1")
+_WORDS = text(1, 512)
+SHOWN_PERSON = record(
+    {"kind": _PERSON, "salt": HASH, "issuer": _WORDS, "subject": _WORDS, "audience": _WORDS}
+    | {"issued_at": f.clock, "expires_at": f.clock, "hash": HASH},
+    {"client": _WORDS, "token_hash": HASH, "groups": array(_WORDS, 0, 64), "groups_unreadable": constant(True)},
+)
+WITHHELD_PERSON = record({"kind": _PERSON, "withheld": constant(True), "hash": HASH})
 FACTS = record(
     {"tokens": f.COUNT},
     {"payload_is_json": constant(True, False), "audience": text(1), "redeem_required": constant(True, False)}

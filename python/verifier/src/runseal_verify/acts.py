@@ -1,4 +1,4 @@
-"""The act, and what a policy was given beside it: docs/formats.md, chapters 2.6 and 3.1."""
+"""The act, the end user, and what a policy was given beside it: docs/formats.md, chapters 2.6, 2.7 and 3.1."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _UNSEEN = re.compile(
     "\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
+_ASKS_NO_RULE = ("ACT_UNREADABLE", "END_USER_UNREADABLE", "MCD_SIGNATURE_MATCH")
 _TERMS = ("audience", "redeem_required", "valid_for_seconds")
 
 
@@ -65,21 +66,43 @@ def act_problem(section: Json | None) -> str | None:
     return None
 
 
+def end_user_problem(section: Json | None, reason: str) -> str | None:
+    """Why an end user is none that a service seals, or not one that this reason goes with, or None."""
+    if section is None:
+        return "An end user was unreadable, and there is none." if reason == "END_USER_UNREADABLE" else None
+    if is_withheld(section):
+        return None
+    groups = section.get("groups", [])
+    if section["issued_at"] > section["expires_at"]:
+        return "The end user's token ended before it was issued."
+    if not all(utf16(one) < utf16(other) for one, other in pairwise(groups)):
+        return "The groups of the end user are not in order, each once."
+    if "groups" in section and "groups_unreadable" in section:
+        return "The groups of the end user are read and unreadable."
+    # A signature, and an act that cannot be read, deny before it.
+    if reason not in ("MCD_SIGNATURE_MATCH", "ACT_UNREADABLE"):
+        if ("groups_unreadable" in section) != (reason == "END_USER_UNREADABLE"):
+            return "The end user is unreadable and was decided on, or readable and was not."
+    return None
+
+
 def grounds_problem(sections: Json) -> str | None:
     """Why the policy was given something else than the rest of the document has, or None."""
     evaluation, act, budget = sections["policy_evaluation"], sections.get("act"), sections.get("budget_snapshot")
-    facts, reason = evaluation["facts"], evaluation["decision_reason_code"]
-    problem = act_problem(act)
+    facts, reason, person = evaluation["facts"], evaluation["decision_reason_code"], sections.get("end_user")
+    problem = act_problem(act) or end_user_problem(person, reason)
     if problem is not None:
         return problem
     if evaluation.get("act_hash") != (act["hash"] if act is not None else None):
         return "The evaluation names another act."
+    if evaluation.get("end_user_hash") != (person["hash"] if person is not None else None):
+        return "The evaluation names another end user."
     if reason == "ACT_UNREADABLE" and act is None:
         return "An act was unreadable, and there is none."
     if act is not None and not is_withheld(act) and reason != "MCD_SIGNATURE_MATCH":
         if (len(act["unreadable"]) > 0) != (reason == "ACT_UNREADABLE"):
             return "The act is unreadable and was decided on, or readable and was not."
-    if "context_hash" in evaluation and reason in ("ACT_UNREADABLE", "MCD_SIGNATURE_MATCH"):
+    if "context_hash" in evaluation and reason in _ASKS_NO_RULE:
         return "Rules were asked where the decision needs none."
     return _facts_problem(sections, facts, budget)
 

@@ -69,7 +69,7 @@ def payload_problem(payload: Json) -> str | None:
 
 def declared_problem(sections: Json, tenant: str) -> str | None:
     """Why the declared sections contradict each other or the tenant, or None."""
-    shown = [sections[name] for name in (*shapes.DECLARED, "closing", "act") if name in sections]
+    shown = [sections[name] for name in (*shapes.DECLARED, "closing", "end_user", "act") if name in sections]
     salts = [each["salt"] for each in shown if not is_withheld(each)]
     if len(set(salts)) != len(salts):
         return "Two sections have one salt."
@@ -93,6 +93,8 @@ def envelope_problem(owner: Json, sections: Json) -> str | None:
     names = {name: sections[name]["hash"] for name in shapes.DECLARED}
     if envelope["declared_sections_hash"] != digest({"kind": "vfa.declared_sections.v1", **names}):
         return "The envelope is of other declared sections."
+    if envelope.get("end_user_hash") != sections.get("end_user", {}).get("hash"):
+        return "The envelope is of another end user."
     copied = ("program_id", "route_id", "registry_record_hash", "payload_hash", "admission_clock", "run_nonce")
     wanted = digest({"kind": "vfa.envelope_id.v1", **{name: envelope[name] for name in copied}})[:16]
     return None if envelope["envelope_id"] == f"env-{wanted}" else "The envelope has another id."
@@ -155,7 +157,9 @@ class BundleVerification:
         failed = checks.first_failure() is not None
         complete, anchored = checks.passed("complete_record"), checks.passed("inclusion")
         withheld = tuple(
-            name for name in (*shapes.DECLARED, "closing", "act") if is_withheld(self.sections.get(name, {}))
+            name
+            for name in (*shapes.DECLARED, "closing", "end_user", "act")
+            if is_withheld(self.sections.get(name, {}))
         )
         return Outcome(
             document="bundle",

@@ -341,6 +341,8 @@ def wanted_sections(bundle: Json) -> set[str]:
         names.add("mcd_finding")
     if "policy_evaluation" in names and "act" in sections:
         names.add("act")
+    if "end_user" in sections:
+        names.add("end_user")
     if "permit" in sections or "closing" in sections:
         names |= {"permit", "closing", "envelope", "budget_snapshot"}
     return names

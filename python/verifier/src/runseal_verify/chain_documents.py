@@ -157,7 +157,7 @@ def close_problem(close: Chained, opening: Chained) -> str | None:
         return "comes before its opening"
     mine, its = close.sections, opening.sections
     # Its hashes stand in the envelope and in the leaf of each: a withheld section is compared like any other.
-    other = [name for name in its if name not in _DECIDED and mine[name]["hash"] != its[name]["hash"]]
+    other = [name for name in its if name not in _DECIDED and mine.get(name, {}).get("hash") != its[name]["hash"]]
     if other:
         return f"has another {other[0]} than its opening"
     if any(mine["payload"][name] != its["payload"][name] for name in ("payload_hash", "payload_bytes")):

@@ -33,6 +33,7 @@ def row_problem(reason: str, decision: str, fired: str, matched: list[str] | Non
         "RULE_DENIED": decision == "deny" and named and first,
         "DEFAULT_DENY": decision == "deny" and fired == "default-deny" and not rules,
         "ACT_UNREADABLE": decision == "deny" and fired == "policy-engine" and not rules,
+        "END_USER_UNREADABLE": decision == "deny" and fired == "policy-engine" and not rules,
         "POLICY_EVALUATION_ERROR": decision == "deny" and (named or fired == "policy-engine") and not rules,
         "MCD_SIGNATURE_MATCH": decision == "deny" and fits(shapes.SIGNATURE_ID, fired) and not rules,
     }[reason]

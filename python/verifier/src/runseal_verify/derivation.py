@@ -26,7 +26,7 @@ _STOPPED = {
     "aivp_t4_halt": ("AIVP_T4", "halted"),
 }
 _PRODUCTS = {
-    "DOG": ("payload", *shapes.DECLARED, "system_provenance", "envelope", "permit", "closing"),
+    "DOG": ("payload", *shapes.DECLARED, "end_user", "system_provenance", "envelope", "permit", "closing"),
     "DTL": ("transport",),
     "PEPG": ("act", "policy_evaluation", "mcd_finding", "allow_token"),
     "DKEC": ("epa", "leakage_bundle", "efa"),

@@ -42,7 +42,7 @@ _OPENING = record(
                 name: shapes.SECTIONS[name]
                 for name in ("payload", *shapes.DECLARED, "system_provenance", "envelope", "policy_evaluation")
             },
-            {"act": shapes.SECTIONS["act"], "mcd_finding": shapes.SECTIONS["mcd_finding"]},
+            {name: shapes.SECTIONS[name] for name in ("end_user", "act", "mcd_finding")},
         ),
         "allow_token": shapes.ALLOW_TOKEN,
         "run_limit": f.COUNT,
@@ -192,7 +192,7 @@ def verify_opening(document: Json, trust: Trust) -> Outcome:
     checks.run("leaf", lambda: _opening_leaf(document))
     anchored(document, sections["envelope"]["admission_clock"], checks, trust)
     failed = checks.first_failure() is not None
-    withheld = tuple(name for name in (*shapes.DECLARED, "act") if is_withheld(sections.get(name, {})))
+    withheld = tuple(name for name in (*shapes.DECLARED, "end_user", "act") if is_withheld(sections.get(name, {})))
     observed = sections["envelope"].get("enforcement") == "observe"
     return Outcome(
         "opening",

@@ -154,7 +154,8 @@ BUDGET_WINDOW = record(
     {"reserved": COUNT, "ordinal": integer(1)},
 )
 _POLICY_REASON = constant(
-    "RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "ACT_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"
+    *("RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE"),
+    *("POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"),
 )
 SECTIONS: Mapping[str, Form] = {
     "payload": record(
@@ -180,7 +181,7 @@ SECTIONS: Mapping[str, Form] = {
     ),
     "envelope": record(
         {
-            "kind": constant("vfa.envelope.v1"),
+            "kind": constant("vfa.envelope.v2"),
             "envelope_id": f.ENVELOPE_ID,
             "program_id": HASH,
             "route_id": text(1, 512),
@@ -193,7 +194,7 @@ SECTIONS: Mapping[str, Form] = {
             "declared_sections_hash": HASH,
             "hash": HASH,
         },
-        {"enforcement": constant("observe")},
+        {"enforcement": constant("observe"), "end_user_hash": HASH},
     ),
     "permit": record(
         {
@@ -226,6 +227,7 @@ SECTIONS: Mapping[str, Form] = {
         ),
         record({"kind": constant("vfa.closing.v1"), "withheld": _TRUE, "hash": HASH}),
     ),
+    "end_user": _optional_form(act_shapes.SHOWN_PERSON, act_shapes.WITHHELD_PERSON),
     "act": _optional_form(act_shapes.SHOWN, act_shapes.WITHHELD),
     "policy_evaluation": record(
         {
@@ -247,7 +249,8 @@ SECTIONS: Mapping[str, Form] = {
             "evaluator_version": constant("pepg-2.0.0"),
             "hash": HASH,
         },
-        {"profile_tag": text(1, 64, one_line=True), "mcd_finding_hash": HASH, "act_hash": HASH, "context_hash": HASH},
+        {"profile_tag": text(1, 64, one_line=True), "mcd_finding_hash": HASH, "act_hash": HASH, "end_user_hash": HASH}
+        | {"context_hash": HASH},
     ),
     "mcd_finding": record(
         {
