@@ -60,6 +60,18 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   ],
   /** Kills, full disks, clocks that are set, failovers. */
   faults: ["lab/src/faults"],
+  /** Those of them that take a minute or more each; `npm run test:all` leaves them out. */
+  outages: [
+    "clock",
+    "embedded-database",
+    "failover",
+    "killed-permits",
+    "killed-revocations",
+    "not-ready",
+    "read-standby",
+    "replayed-permits",
+    "standby-gone",
+  ].map(name => `lab/src/faults/${name}.test.ts`),
   /** Primaries of a Patroni cluster are lost. */
   cluster: ["lab/src/cluster"],
   /** Sealer, ledger and log in many orders of events. */
@@ -101,7 +113,7 @@ const ON_EACH_DATABASE = globSync("apps/server/spec/**/*.test.ts", { cwd: pathOf
 )
 
 /** Projects with suites on PostgreSQL, for which a cluster is started. */
-const ON_POSTGRES = ["server", POSTGRES, "services", "process", "faults", "cluster", "simulation"]
+const ON_POSTGRES = ["server", POSTGRES, "services", "process", "faults", "outages", "cluster", "simulation"]
 const postgresSetup = pathOf("apps/server/spec/database/one-cluster.ts")
 const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [postgresSetup] : [])
 
@@ -150,6 +162,7 @@ const apart = ([name, places]: readonly [string, readonly string[]]): TestProjec
     name,
     globalSetup: globalSetup(name),
     include: places.map(testsOf),
+    exclude: name === "faults" ? [...(APART.outages ?? [])] : [],
     testTimeout: SERVER_TIMEOUT_MS,
     ...(SHARING.includes(name) ? SHARED_MODULES : {}),
     ...(WAITING.includes(name)
