@@ -2,6 +2,7 @@
 
 import { type Bundle, bundleSchema, durationMs, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
+import { endUserText } from "@runseal/core/artifacts/end-user"
 import type { Explanation } from "@runseal/core/artifacts/explanation"
 import { endingOf } from "@runseal/core/presentation/account"
 import { failureText } from "@runseal/core/presentation/permit-account"
@@ -101,6 +102,7 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
         ? html`<a href="${address("/console/runs", { key: keyOf(bundle) })}">${run.tenant_id}</a>`
         : run.tenant_id,
     ],
+    ["End user", sections.end_user && named(endUserText(sections.end_user))],
     ["Sealed", time(run.created_at)],
     ["Took", duration(durationMs(run))],
     ["Policy", policy && html`${policy.policy_name} ${shortHash(policy.policy_hash)}`],

@@ -64,3 +64,9 @@ export const endUserSectionSchema: v.GenericSchema<unknown, EndUserSection> = v.
 /** The section's shown form; undefined when it is withheld. */
 export const shownEndUser = (section: EndUserSection): ShownEndUser | undefined =>
   "withheld" in section ? undefined : section
+
+/** The person and who names it, as reports and pages show it in one line. */
+export function endUserText(section: EndUserSection): string {
+  const person = shownEndUser(section)
+  return person === undefined ? "withheld" : `${person.subject}, by ${person.issuer}`
+}

@@ -1,6 +1,7 @@
 /** The head of the first page: the outcome at a glance. */
 import { shownAct } from "@runseal/core/artifacts/act-section"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { endUserText } from "@runseal/core/artifacts/end-user"
 import { causeOf, explainReceipt } from "@runseal/core/artifacts/explanation"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
@@ -40,7 +41,8 @@ const anchoredAt = ({ bundle }: Subject): Line => {
 
 export const cover: Part = subject => {
   const { bundle, context } = subject
-  const { run } = bundle
+  const { run, sections } = bundle
+  const { end_user: endUser } = sections
   const words = wordsOf(subject)
   const head: Block = {
     kind: "cover",
@@ -53,6 +55,7 @@ export const cover: Part = subject => {
       fact("Anchored", anchoredAt(subject)),
       ...(isObserved(subject) ? [fact("Enforcement", "none: this run was observed, not enforced")] : []),
       fact("Tenant", shortQuote(run.tenant_id)),
+      ...(endUser === undefined ? [] : [fact("End user", shortQuote(endUserText(endUser)))]),
       fact("Route", shortQuote(run.route_id)),
       ...refusalFacts(subject),
       ...actFacts(bundle),
