@@ -96,7 +96,7 @@ class DcaeAnswer(Answer):
     outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | str | None = None
     enforcement: Literal["observe"] | str | None = None
     statement: str | None = None
-    withheld: list[Literal["attested_context", "request_substance", "authorization_chain", "regulatory_scaffolding", "causal_graph", "reproducibility_context", "closing", "act"] | str]
+    withheld: list[Literal["attested_context", "request_substance", "authorization_chain", "regulatory_scaffolding", "causal_graph", "reproducibility_context", "closing", "end_user", "act"] | str]
     limitations: list[Limitation]
     engine_version: str
 
@@ -486,7 +486,7 @@ class RuleCounts(Answer):
 class Judgement(Answer):
     decision: Literal["admitted", "denied", "not_admitted"] | str
     rule_id: str | None = None
-    reason: Literal["RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "ACT_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"] | str | None = None
+    reason: Literal["RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"] | str | None = None
     missing_fields: list[Literal["attested", "actor_id", "actor_role", "authorization_policy", "actor_signature", "model_provider", "model_name", "model_version", "model_temperature", "prompt_hash", "decision_kind", "decision_result", "decision_note"] | str] | None = None
 
 
