@@ -9,6 +9,11 @@ import { type Fetch, NoAnswer, serviceCalls } from "./service-calls.ts"
 export type HookParts = {
   /** The service itself. */
   readonly fetch: Fetch
+  /**
+   * The service, for what became of a call: it asks for no end user, so the token is not sent, which may have expired. Absent: it is asked as
+   * before the call.
+   */
+  readonly reports?: Fetch
   /** The parameters of a request. Throws the service's refusal. */
   readonly settings: (c: Context) => HookSettings
   /** The body of a request, within the service's bounds. Rejects with the service's refusal. */
@@ -47,8 +52,11 @@ export const hookHandler =
     const event = await eventOf(agent, parts, c, settings)
     if (event instanceof Unreadable) return c.json(agent.denied(cannotDecide(event.message)))
     if (event.kind === "other") return c.json(agent.nothing)
-    const deadlineMs = event.kind === "before" ? DECISION_MS[goesOn(settings) ? "open" : "closed"] : CLOSE_MS
-    const calls = sealedCalls(agent.name, serviceCalls(parts.fetch, c, deadlineMs), settings)
+    const isBefore = event.kind === "before"
+    const deadlineMs = isBefore ? DECISION_MS[goesOn(settings) ? "open" : "closed"] : CLOSE_MS
+    const reports = isBefore ? undefined : parts.reports
+    const service = serviceCalls(reports ?? parts.fetch, c, deadlineMs, reports === undefined)
+    const calls = sealedCalls(agent.name, service, settings)
     return answer(c, agent, event, settings, await decisionOf(calls, event))
   }
 

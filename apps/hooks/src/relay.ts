@@ -17,7 +17,7 @@ const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/
 /** What hooks ask for: permits, their closes, and the address for HTTP hooks. */
 const PATHS = ["/permits", "/permits/:id/close", "/hooks/claude-code"]
 /** Headers that belong to the request and not to its connection or its key. */
-const PASSED_ON = ["content-type", "idempotency-key", "x-request-id", "user-agent"]
+const PASSED_ON = ["content-type", "x-end-user-token", "idempotency-key", "x-request-id", "user-agent"]
 const ANSWERED = ["content-type", "location", "retry-after"]
 
 export type Relay = { readonly url: string; readonly stop: () => Promise<void> }

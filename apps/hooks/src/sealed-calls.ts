@@ -3,11 +3,11 @@
  * same idempotency key, so that the events may reach different processes of the service.
  */
 import { canonicalize, digest, type JsonObject, sha256Hex, utf8Encode } from "@runseal/canonical"
-import { textMember } from "@runseal/core/vocabulary/json-members"
+import { member, textMember } from "@runseal/core/vocabulary/json-members"
 import { STEP_LABELS, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import type { HookSettings } from "@runseal/core/wire/hook-requests"
 import type { Ending, ToolCall } from "./agent-events.ts"
-import type { Reply, Send } from "./service-calls.ts"
+import type { Reply, ServiceCalls } from "./service-calls.ts"
 
 /** What a decision came to. */
 export type Decision =
@@ -29,7 +29,7 @@ export type Calls = {
   readonly settle: (call: ToolCall, ending: Ending) => Promise<Decision>
 }
 
-export function sealedCalls(agent: string, send: Send, settings: HookSettings): Calls {
+export function sealedCalls(agent: string, { send, read }: ServiceCalls, settings: HookSettings): Calls {
   const open = async (call: ToolCall, key: string, late?: Late): Promise<Decision> =>
     decisionOf(await send("/permits", key, openBody(agent, call, settings, late)))
   const close = async (permit_id: string, ending: Ending): Promise<Decision> =>
@@ -40,6 +40,21 @@ export function sealedCalls(agent: string, send: Send, settings: HookSettings): 
     return opened.kind === "permitted" ? close(opened.permit_id, ending) : opened
   }
   const decide: Calls["decide"] = call => open(call, callKey(agent, call))
+  /** What was decided before the call. For an end user it is found by its address: the token that it was decided with is not here. */
+  const decided = async (call: ToolCall): Promise<Decision> => {
+    const found = await decide(call)
+    const path = isReused(found) ? madeUnder(found) : undefined
+    if (path === undefined) return found
+    const { body } = await read(path)
+    const { program_id = null, route_id = null, payload } = openBody(agent, call, settings)
+    const asked = { program_id, route_id, payload_hash: sha256Hex(utf8Encode(`${payload}`)) }
+    if (canonicalize(requestIn(body)) !== canonicalize(asked)) return found
+    const { id: run_id, enforcement } = body
+    if (typeof run_id === "number")
+      return enforcement === undefined ? { kind: "refused", run_id, reason: "" } : { kind: "observed", run_id }
+    const permit_id = textMember(body, "permit_id")
+    return permit_id === undefined ? found : { kind: "permitted", permit_id, is_valid: true }
+  }
   return {
     decide,
     settle: async (call, ending) => {
@@ -51,16 +66,16 @@ export function sealedCalls(agent: string, send: Send, settings: HookSettings): 
         const unasked = await settleLate(call, ending, "no decision was asked for", key)
         if (!isReused(unasked)) return unasked
       }
-      const decided = await decide(call)
-      if (isReused(decided)) {
-        const approved = permitOf(decided)
+      const before = await decided(call)
+      if (isReused(before)) {
+        const approved = permitOf(before)
         // Nobody does it any more: its answer changes nothing of what became of this call.
         if (approved !== undefined) await close(approved, { ...NOT_DONE, reported_by: ending.reported_by })
         return late("another call was decided")
       }
-      if (decided.kind === "refused" && wasDone) return late("it was refused")
-      if (decided.kind !== "permitted") return decided
-      const closed = await close(decided.permit_id, ending)
+      if (before.kind === "refused" && wasDone) return late("it was refused")
+      if (before.kind !== "permitted") return before
+      const closed = await close(before.permit_id, ending)
       if (isReused(closed)) return late("another end was reported")
       return isOver(closed) ? late("the permit was over") : closed
     },
@@ -73,11 +88,17 @@ const refusedWith =
     decision.kind === "unsealed" && decision.reply.body.code === code
 /** Another call was decided under the same id. */
 export const isReused = refusedWith("idempotency_key_reused")
+/** The address of what was made under the id. */
+const madeUnder = (decision: Decision): string | undefined =>
+  decision.kind === "unsealed" ? (decision.reply.response.headers.get("location") ?? undefined) : undefined
 /** The permit that was opened under the id instead. */
-const permitOf = (decision: Decision): string | undefined =>
-  decision.kind === "unsealed"
-    ? PERMIT_PATH.exec(decision.reply.response.headers.get("location") ?? "")?.[1]
-    : undefined
+const permitOf = (decision: Decision): string | undefined => PERMIT_PATH.exec(madeUnder(decision) ?? "")?.[1]
+/** Of a record of a run or of a permit: what was asked. */
+function requestIn(record: JsonObject): JsonObject {
+  const { program_id = null, route_id = null } = record
+  const opened = member(member(record.opening, "sections"), "payload")
+  return { program_id, route_id, payload_hash: record.payload_hash ?? member(opened, "payload_hash") ?? null }
+}
 const PERMIT_PATH = /^\/permits\/(pmt-[0-9a-f]{32})$/
 const NOT_DONE = { outcome: "failed", code: "NOT_EXECUTED", error: "" } as const
 const isOver = refusedWith("permit_not_open")

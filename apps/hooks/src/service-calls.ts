@@ -17,35 +17,44 @@ export class NoAnswer extends Error {
 
 /** Headers of the hook's request that say who sends it and whose request it is. */
 const PASSED_ON = ["x-service-key", "x-forwarded-for", "forwarded", "user-agent", "x-request-id"]
+/** The header that says for whom the call is made. */
+const END_USER = "x-end-user-token"
 /** How often a request is sent while the first one under its key is under way, or the service cannot answer for the moment. */
 const ATTEMPTS = 3
 const WAIT_MS = 250
 
-export type Send = (path: string, key: string, body: JsonObject) => Promise<Reply>
+export type ServiceCalls = {
+  readonly send: (path: string, key: string, body: JsonObject) => Promise<Reply>
+  readonly read: (path: string) => Promise<Reply>
+}
 
 /**
  * @param deadlineMs for all requests together: shorter than an agent waits for its hook
+ * @param withEndUser whether the token of an end user is passed on
  */
-export function serviceCalls(service: Fetch, c: Context, deadlineMs: number): Send {
+export function serviceCalls(service: Fetch, c: Context, deadlineMs: number, withEndUser: boolean): ServiceCalls {
   const until = performance.now() + deadlineMs
-  const passed = PASSED_ON.flatMap(name => {
+  const passed = [...PASSED_ON, ...(withEndUser ? [END_USER] : [])].flatMap(name => {
     const value = name === "x-request-id" ? c.get("requestId") : c.req.header(name)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const once = async (path: string, key: string, body: string): Promise<Reply> => {
-    const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
-    const request = new Request(new URL(path, c.req.url), { method: "POST", headers, body })
+  const exchange = async (path: string, init: RequestInit): Promise<Reply> => {
+    const request = new Request(new URL(path, c.req.url), init)
     const response = await within(until - performance.now(), service(request, c.env))
     const answer = readStrictJson(await response.clone().text())
     return { status: response.status, body: isObject(answer) ? answer : {}, response }
   }
-  return async (path, key, body) => {
-    const text = canonicalize(body)
-    for (let attempt = 1; ; attempt += 1) {
-      const reply = await once(path, key, text)
-      if (attempt === ATTEMPTS || !isPassing(reply) || performance.now() + attempt * WAIT_MS >= until) return reply
-      await new Promise(resolve => setTimeout(resolve, attempt * WAIT_MS))
-    }
+  return {
+    send: async (path, key, body) => {
+      const own = { "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
+      const init = { method: "POST", headers: { ...Object.fromEntries(passed), ...own }, body: canonicalize(body) }
+      for (let attempt = 1; ; attempt += 1) {
+        const reply = await exchange(path, init)
+        if (attempt === ATTEMPTS || !isPassing(reply) || performance.now() + attempt * WAIT_MS >= until) return reply
+        await new Promise(resolve => setTimeout(resolve, attempt * WAIT_MS))
+      }
+    },
+    read: path => exchange(path, { headers: Object.fromEntries(passed) }),
   }
 }
 

@@ -14,6 +14,7 @@ import type { Deps } from "./deps.ts"
 import { followedRequest } from "./followed-steps.ts"
 import { adminOnly, auditorsRead, authenticate, readersOnly, unauthorized } from "./http/access/authentication.ts"
 import { callerName } from "./http/access/caller.ts"
+import { asObserver } from "./http/access/find-end-user.ts"
 import { limitAuditors, limitRequests } from "./http/access/rate-limit.ts"
 import { isShared } from "./http/access/request-counter.ts"
 import { createBodyRoom } from "./http/body-room.ts"
@@ -191,6 +192,7 @@ function asHttpError(error: unknown): HttpError | undefined {
  */
 function doorHandlers(app: Hono, { telemetry }: Pick<Deps, "telemetry">): Handlers {
   const fetch: HookParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
+  const reports: HookParts["fetch"] = (request, env) => app.fetch(request, asObserver(env))
   // For people in a browser. Every page finds its visitor by the session itself.
   const pages = createConsole({ fetch })
   const page: Handler = c => pages.fetch(c.req.raw, c.env)
@@ -201,13 +203,14 @@ function doorHandlers(app: Hono, { telemetry }: Pick<Deps, "telemetry">): Handle
     console_form: page,
     hook_claude_code: hookHandler(claudeCode(parse), {
       fetch,
+      reports,
       settings: readHookSettings,
       read: readHook,
       parse,
       refusal: refusalOfHook,
     }),
     export_traces: traceHandler({
-      fetch,
+      fetch: reports,
       read: readTraces,
       refusal: refuseTraces,
       retry: retryTraces,

@@ -29,6 +29,8 @@ import { StartupError } from "./options/startup-error.ts"
 import { refuseOwnLog } from "./options/witness.ts"
 import { PROCESS_WORLD } from "./outbound/ask.ts"
 import { openDeliveries } from "./outbound/deliveries/deliveries.ts"
+import { type EndUserTokens, NO_END_USERS, openEndUserTokens } from "./outbound/identity/end-user-tokens.ts"
+import { openProviderKeys, ProviderFailure } from "./outbound/identity/identity-provider.ts"
 import { openOutside } from "./outbound/outbox/open-outside.ts"
 import { openOutsideLog } from "./outbound/outbox/outside-log.ts"
 import { openCosigner } from "./outbound/witnessing/cosigner.ts"
@@ -131,6 +133,24 @@ const openAccess = ({ db, guarded, config, nowMs, heads, telemetry, keys }: Acce
   rateLimits: openRateLimits({ db, config, secret: keys.originSecret, nowMs, reportRefused: telemetry.limited }),
 })
 
+/**
+ * Verifies whose acts requests are. Whether the provider can be used is checked now, if it answers: one that is away does not keep the service from
+ * starting. @throws StartupError for a provider that can never be used
+ */
+async function openEndUsers(
+  { config, nowMs, telemetry }: Pick<OverHeads, "config" | "nowMs" | "telemetry">,
+  stop: AbortSignal,
+): Promise<EndUserTokens> {
+  const { identityProvider: provider, endUsers } = config
+  if (provider === undefined) return NO_END_USERS
+  const keys = openProviderKeys({ provider, nowMs, stop, report: telemetry.identityProviderChanged })
+  await keys.refresh().catch((error: unknown) => {
+    if (!(error instanceof ProviderFailure)) throw error
+    if (!error.isAway) throw new StartupError(`--issuer: the identity provider ${error.message}`)
+  })
+  return endUsers === undefined ? NO_END_USERS : openEndUserTokens(endUsers, keys, nowMs)
+}
+
 /** Makes reports and signs them with the service key. */
 function openReports({ keys, origin, genesisAt, signingKeys }: Deployment, db: Database): Renderer {
   const { spki, keyId } = keys.service
@@ -211,13 +231,15 @@ const openDeliveriesOf = (
 
 async function bootOver(parts: OverHeads): Promise<Service> {
   const { config, prepared, db, nowMs, clock, telemetry, heads, reads, guarded } = parts
+  const stop = new AbortController()
+  const endUsers = await openEndUsers(parts, stop.signal)
   // Before the start tidies away files of processes that ended.
   const left = heads.read().map(({ size }) => size)
   const deployment = await openDeployment(db, config, heads, clock)
   refuseOwnLog(config.witnesses, deployment)
   const { keys, origin, epoch } = deployment
   if (deployment.isAnotherLog) telemetry.anotherLog(origin)
-  const [revision, trialDue, stop] = [sourceRevision(), createTrialDue(), new AbortController()]
+  const [revision, trialDue] = [sourceRevision(), createTrialDue()]
   const policies = await openPolicies(parts)
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
@@ -250,6 +272,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const deps: Deps = {
     ...{ db, reads, guarded, shownHead, nowMs },
     ...access,
+    endUsers,
     rememberStored: () => heads.rememberStored(db),
     sessions: openSessions(guarded, nowMs),
     ...callersOf(config),

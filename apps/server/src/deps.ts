@@ -17,6 +17,7 @@ import type { TrialQuota } from "./http/access/trial-quota.ts"
 import type { Proxies } from "./http/caller-address.ts"
 import type { Config } from "./options/config.ts"
 import type { Deliveries } from "./outbound/deliveries/deliveries.ts"
+import type { EndUserTokens } from "./outbound/identity/end-user-tokens.ts"
 import type { Outbox } from "./outbound/outbox/outbox.ts"
 import type { ShowOutside } from "./outbound/outbox/show-outside.ts"
 import type { ShowWitnessed } from "./outbound/witnessing/show-witnessed.ts"
@@ -50,6 +51,8 @@ export type Deps = {
   readonly keys: KeyDirectory
   /** Sessions of people in a browser. */
   readonly sessions: Sessions
+  /** Verifies the access tokens of end users. */
+  readonly endUsers: EndUserTokens
   readonly rateLimits: RateLimits
   readonly trialQuota: TrialQuota
   readonly idempotencyKeys: IdempotencyKeys

@@ -115,6 +115,8 @@ export type Lines = {
   readonly readyChanged: (reason: string | undefined) => void
   /** The signer of the service key signs again, or does not. @param cause why not */
   readonly signerChanged: (signs: boolean, cause?: unknown) => void
+  /** The identity provider is of use again, or is not. @param failure why not */
+  readonly identityProviderChanged: (failure: Error | undefined) => void
   /** The time of a key's last use was not written. */
   readonly keyUseLost: (error: unknown) => void
   /** A witness that had failed cosigns. */
@@ -241,6 +243,12 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
       signs
         ? logger.info("the signer signs again")
         : logger.warn({ err }, "the signer gives no signature, and nothing can be sealed"),
+    identityProviderChanged: failure =>
+      failure === undefined
+        ? logger.info("the identity provider gives its keys again")
+        : logger.warn(
+            `the identity provider ${failure.message} Requests with the token of an end user are refused where its key is not known`,
+          ),
     keyUseLost: err => logger.warn({ err }, "the last use of a key was not noted"),
     ...reportOutbound(logger, counters),
   }

@@ -69,6 +69,11 @@ export type Route = {
   readonly idempotent?: true
   /** Takes an idempotency key that is used up: a later request under it is refused. */
   readonly once?: true
+  /**
+   * Takes the access token of an end user: `decides`, it is part of what is decided, and can be required; `passed_on`, it goes to the requests
+   * for permits that the endpoint sends.
+   */
+  readonly end_user?: "decides" | "passed_on"
   /** Is no GET and may be sent again without an idempotency key: a second request has no effect that the first did not have. */
   readonly repeatable?: true
   readonly path_parameters?: Readonly<Record<string, PathParameter>>

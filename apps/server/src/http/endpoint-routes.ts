@@ -7,6 +7,7 @@ import type { Context, Hono, MiddlewareHandler } from "hono"
 import type { GenericSchema } from "valibot"
 import type { Deps } from "../deps.ts"
 import { adminOnly, auditorsRead, authenticate, readersOnly } from "./access/authentication.ts"
+import { findEndUser } from "./access/find-end-user.ts"
 import { limitAuditors, limitByAddress, limitRequests } from "./access/rate-limit.ts"
 import { readJsonObject } from "./json-body.ts"
 import { knownParameters } from "./known-parameters.ts"
@@ -70,6 +71,7 @@ const ADMISSION: Readonly<Record<Access, (endpoint: Endpoint, deps: Deps) => rea
     ...(endpoint.auditors === true ? [] : [auditorsRead]),
     ...(endpoint.limit === undefined ? [] : [limitRequests(deps, endpoint.limit)]),
     knownParameters(endpoint),
+    ...(endpoint.end_user === "decides" ? [findEndUser(deps)] : []),
   ],
   reader: (endpoint, deps) => [authenticate(deps), readersOnly, limitAuditors(deps), knownParameters(endpoint)],
   admin: (endpoint, deps) => [...ADMISSION.reader(endpoint, deps), adminOnly],

@@ -1,28 +1,26 @@
 /** The options of the identity provider: who signs people in, and whose access tokens requests carry. docs/identity.md. */
+import { END_USER_TEXT_MAX_LENGTH } from "@runseal/core/artifacts/end-user"
 import * as v from "valibot"
 import { operatorUrl } from "./operator-url.ts"
 import { option } from "./option-row.ts"
 import { StartupError } from "./startup-error.ts"
 import { readBy, word } from "./values.ts"
 
-/** Longer than any issuer that we know of, in characters. It is in each record of an end user. */
-const MAX_ISSUER_LENGTH = 512
 /** More than any deployment has APIs for its agents: a larger number is a mistake. */
 const MAX_AUDIENCES = 16
-const MAX_AUDIENCE_LENGTH = 256
 
 /** Whether a request names its end user. */
 const END_USER = ["optional", "required"] as const
 
 /** The text as it was given: an issuer is compared by its characters (docs/identity.md), a final slash included. */
 const ISSUER = readBy(
-  text => (operatorUrl(text) === undefined || text.length > MAX_ISSUER_LENGTH ? undefined : text),
-  `an https address (http on this machine only) of at most ${MAX_ISSUER_LENGTH} characters, without credentials, query and fragment`,
+  text => (operatorUrl(text) === undefined || text.length > END_USER_TEXT_MAX_LENGTH ? undefined : text),
+  `an https address (http on this machine only) of at most ${END_USER_TEXT_MAX_LENGTH} characters, without credentials, query and fragment`,
 )
 
 const AUDIENCE = word(
-  new RegExp(`^[\\x21-\\x7e]{1,${MAX_AUDIENCE_LENGTH}}$`),
-  `1 to ${MAX_AUDIENCE_LENGTH} printable ASCII characters without spaces`,
+  new RegExp(`^[\\x21-\\x7e]{1,${END_USER_TEXT_MAX_LENGTH}}$`),
+  `1 to ${END_USER_TEXT_MAX_LENGTH} printable ASCII characters without spaces`,
 )
 
 const AUDIENCES = v.pipe(

@@ -9,6 +9,7 @@ export const HOOK_ROUTES = {
     path: "/hooks/claude-code",
     access: "key",
     limit: "permits",
+    end_user: "passed_on",
     query: shape(hookQuerySchema),
     body: shape(claudeCodeHookSchema),
     max_bytes: DOCUMENT_MAX_BYTES,

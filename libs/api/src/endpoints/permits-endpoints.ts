@@ -35,6 +35,7 @@ export const PERMIT_ROUTES = {
     access: "key",
     limit: "shared",
     idempotent: true,
+    end_user: "decides",
     body: shape(openPermitRequestSchema),
     answers: {
       201: shape(openPermitAnswerSchema),

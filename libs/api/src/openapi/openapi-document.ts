@@ -2,6 +2,7 @@
  * The OpenAPI 3.1 document, made of the schemas the server enforces. The tests hold every route, every status and every
  * answer of the whole suite against it.
  */
+import { END_USER_HEADER, END_USER_TOKEN_MAX_LENGTH, END_USER_TOKEN_PATTERN } from "@runseal/core/wire/end-user-token"
 import { ERROR_CODE_NAMES, ERROR_CODES, REQUEST_ID_HEADER, REQUEST_ID_MAX_LENGTH } from "@runseal/core/wire/error-codes"
 import {
   IDEMPOTENCY_KEY_HEADER,
@@ -81,6 +82,7 @@ function operationObject(operation: Endpoint, write: SchemaWriter): object {
     ...queryParameters(operation, write),
     ...(operation.idempotent === undefined ? [] : [IDEMPOTENCY_KEY]),
     ...(operation.once === undefined ? [] : [USED_UP_KEY]),
+    ...(operation.end_user === undefined ? [] : [END_USER_TOKEN]),
   ]
   return {
     operationId: id,
@@ -107,6 +109,15 @@ const IDEMPOTENCY_KEY = {
 const USED_UP_KEY = {
   ...IDEMPOTENCY_KEY,
   description: `The action is done once under this key: a later request with it is answered 409 \`already_done\`. One string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes; a new one, such as a UUID, for each new action.`,
+}
+/** RFC 9068. */
+const END_USER_TOKEN = {
+  name: END_USER_HEADER,
+  in: "header",
+  required: false,
+  description:
+    "Access token, a JWT, of the person for whom the agent acts; the deployment can require it. It is verified, and who the person is becomes part of the record; the token is neither stored nor logged.",
+  schema: { type: "string", pattern: END_USER_TOKEN_PATTERN, maxLength: END_USER_TOKEN_MAX_LENGTH },
 }
 const REPLAYED: Answer["headers"] = {
   [IDEMPOTENCY_REPLAYED_HEADER]: {

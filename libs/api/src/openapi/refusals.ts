@@ -43,7 +43,7 @@ const refused = (
 })
 
 const CHALLENGE: AnswerHeader = {
-  description: "What is asked for: a key, by the header that it is sent in, or a permit.",
+  description: "What is asked for: a key or the token of an end user, by the header that it is sent in, or a permit.",
   schema: { type: "string" },
   required: true,
 }
@@ -56,7 +56,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
   401: refused(
     401,
     "Unauthorized",
-    "The deployment is locked and the key is absent, unknown or revoked; or the permit is not valid.",
+    "The deployment is locked and the key is absent, unknown or revoked; or the permit is not valid; or the token of the end user is not accepted, or is required and absent.",
     {
       "WWW-Authenticate": CHALLENGE,
     },
@@ -71,7 +71,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
   409: refused(
     409,
     "KeyInUse",
-    "The idempotency key was used with another body; with Retry-After, its first request is still under way. Of an action of an administrator: it was done before under this idempotency key. Of a claim: the runs were given to another key, or there are none. Of a permit: it is not open any more, or was redeemed before.",
+    "The idempotency key was used with another body or for another end user; with Retry-After, its first request is still under way. Of an action of an administrator: it was done before under this idempotency key. Of a claim: the runs were given to another key, or there are none. Of a permit: it is not open any more, or was redeemed before.",
     { "Retry-After": optional(SECONDS) },
   ),
   408: refused(408, "TooSlow", "Nothing of the body arrived for some time; the connection is closed."),

@@ -32,6 +32,14 @@ export const ERROR_CODES = {
     status: 401,
     meaning: "What was sent is not this permit, signed by a service key in force, or it has expired.",
   },
+  end_user_required: {
+    status: 401,
+    meaning: "The deployment decides for end users only, and the header X-End-User-Token is missing.",
+  },
+  end_user_token_invalid: {
+    status: 401,
+    meaning: "The token in X-End-User-Token is not accepted: wrong, expired, for others, or of an unknown key.",
+  },
   permits_off: { status: 403, meaning: "This deployment opens no permits." },
   csrf_token_required: {
     status: 403,
@@ -59,7 +67,10 @@ export const ERROR_CODES = {
     status: 408,
     meaning: "The request did not arrive before the timeout, or nothing of its body for 10 s.",
   },
-  idempotency_key_reused: { status: 409, meaning: "The idempotency key was used with another body." },
+  idempotency_key_reused: {
+    status: 409,
+    meaning: "The idempotency key was used with another body, or for another end user.",
+  },
   request_in_progress: {
     status: 409,
     meaning: "The first request under this idempotency key is not answered yet. Retry after Retry-After.",
@@ -99,6 +110,11 @@ export const ERROR_CODES = {
   outcome_unknown: {
     status: 503,
     meaning: "It is not known whether the request took effect. Retry under the same Idempotency-Key, or check first.",
+  },
+  end_user_unavailable: {
+    status: 503,
+    meaning:
+      "The identity provider gives no keys now, so the token of the end user cannot be verified. Retry after Retry-After.",
   },
   entry_pending: {
     status: 503,

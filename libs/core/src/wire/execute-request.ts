@@ -63,7 +63,11 @@ const origin = v.pipe(
     value => !Object.hasOwn(value, "source_ip_hash") && !Object.hasOwn(value, "user_agent_hash"),
     "source_ip_hash and user_agent_hash are computed by the server and must not be supplied",
   ),
-  v.metadata({ properties: { source_ip_hash: false, user_agent_hash: false } }),
+  v.check(
+    value => !Object.hasOwn(value, "end_user"),
+    "end_user is established by the server from the header X-End-User-Token and must not be supplied",
+  ),
+  v.metadata({ properties: { source_ip_hash: false, user_agent_hash: false, end_user: false } }),
 )
 
 /** Named members of `request_substance`. */

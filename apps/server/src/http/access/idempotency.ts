@@ -2,7 +2,8 @@
  * Safe retries: the header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). A retry under the same key gets the
  * record that the first request made, from any process and after a crash.
  */
-import { concatBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { canonicalize, concatBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
+import type { EndUser } from "@runseal/core/artifacts/end-user"
 import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import {
   IDEMPOTENCY_KEY_HEADER,
@@ -36,7 +37,8 @@ const RETRY_AFTER_SECONDS = "1"
 
 /**
  * The key of a request; undefined without the header. A key belongs to its caller and endpoint. A retry must have the same
- * body, byte for byte: a client that retries has those bytes, and they are compared without being parsed.
+ * body, byte for byte: a client that retries has those bytes, and they are compared without being parsed. It must be for the same end user,
+ * whose token may be another one by then.
  * @throws HttpError 400 for a malformed key
  */
 export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
@@ -55,9 +57,15 @@ export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
   const owner = utf8Encode(`idempotency_key\n${callerOf(c).api_key_id}\n`)
   return {
     key_hash: sha256Hex(concatBytes(owner, request, utf8Encode(key))),
-    request_digest: sha256Hex(concatBytes(request, body)),
+    request_digest: sha256Hex(concatBytes(personOf(c.get("endUser")), request, body)),
   }
 }
+
+/** Nothing without an end user; a request line begins with its method. */
+const personOf = (endUser: EndUser | undefined): Uint8Array =>
+  endUser === undefined
+    ? new Uint8Array(0)
+    : utf8Encode(`${canonicalize({ issuer: endUser.issuer, subject: endUser.subject })}\n`)
 
 /**
  * What an action of an administrator uses up in its transaction, so that it is done once: the hash of the request's key. It is stored for ever,
@@ -147,11 +155,15 @@ export const replayedField = (settled: MadeOrRecorded<unknown>): Record<string, 
 const anotherRequest = (recordId: string): HttpError =>
   new HttpError(
     "idempotency_key_reused",
-    `This ${IDEMPOTENCY_KEY_HEADER} was used with another body; a new request needs a new key.`,
-    isPermitId(recordId) ? { Location: `/permits/${recordId}` } : {},
+    `This ${IDEMPOTENCY_KEY_HEADER} was used with another body, or for another end user; a new request needs a new key.`,
+    locationOf(recordId),
   )
 
-const isPermitId = (recordId: string): boolean => v.is(permitIdSchema, recordId)
+/** Of a permit or a run; attestations are not read one by one. */
+function locationOf(recordId: string): Readonly<Record<string, string>> {
+  if (v.is(permitIdSchema, recordId)) return { Location: `/permits/${recordId}` }
+  return /^\d+$/.test(recordId) ? { Location: `/runs/${recordId}` } : {}
+}
 
 const stillUnderWay = (): HttpError =>
   new HttpError(

@@ -17,7 +17,8 @@ export function submissionOf(
   const address = callerAddress(c, deps)?.text
   const origin = originOf(deps.originSecret, caller, address, c.req.header("user-agent"))
   const { tenant, budgets = {} } = caller
-  return { ...run, tenant, origin, budgets }
+  const end_user = c.get("endUser")
+  return { ...run, tenant, origin, budgets, ...(end_user === undefined ? {} : { end_user }) }
 }
 
 /** @param allowed who may ask for what is only observed; `everybody` also where every run is observed */

@@ -58,7 +58,7 @@ export function openingDraft(
 
 /** The sections of an opening: what was asked, and what the policy decided of it. What follows from these is derived at the close. */
 function openingSections(sections: Sections): OpeningSections {
-  const { payload, system_provenance, envelope, act, policy_evaluation, mcd_finding } = sections
+  const { payload, system_provenance, envelope, end_user, act, policy_evaluation, mcd_finding } = sections
   const { attested_context, request_substance, authorization_chain } = sections
   const { regulatory_scaffolding, causal_graph, reproducibility_context } = sections
   if (envelope === undefined || policy_evaluation === undefined) throw new Error("an opening passed the policy gate")
@@ -72,6 +72,7 @@ function openingSections(sections: Sections): OpeningSections {
     reproducibility_context,
     system_provenance,
     envelope,
+    ...(end_user === undefined ? {} : { end_user }),
     ...(act === undefined ? {} : { act }),
     policy_evaluation,
     ...(mcd_finding === undefined ? {} : { mcd_finding }),
