@@ -1,5 +1,6 @@
 /** What is left of a service that was closed. */
 import { expect, test } from "vitest"
+import { openDatabase } from "../src/store/driver/database.ts"
 import { checkHouse } from "./harness/check-house.ts"
 import { request } from "./harness/sample-requests.ts"
 import { openService } from "./harness/test-service.ts"
@@ -12,7 +13,7 @@ function threads(): number {
 
 test("no thread is left when a service that sealed a run has closed", async () => {
   const before = threads()
-  const service = await openService()
+  const service = await openService({ open: () => openDatabase({ kind: "memory" }) })
   expect((await service.execute(request())).status).toBe(200)
   await checkHouse(service)
   expect(threads()).toBeGreaterThan(before)

@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import { openHeadFile } from "../src/heads/head-files.ts"
 import { openHeads } from "../src/heads/heads.ts"
 import { createReadiness, createTrialDue, READINESS_CACHE_MS, type TrialDue } from "../src/sealing/readiness.ts"
-import { type Database, openDatabase } from "../src/store/driver/database.ts"
+import type { Database } from "../src/store/driver/database.ts"
 import { bothDatabases } from "./database/databases.ts"
+import { memoryDatabase } from "./database/reused-databases.ts"
 import { expectRefused, keysOf, textAt } from "./harness/read-answer.ts"
 import { request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
@@ -94,7 +95,7 @@ describe("asking the database", () => {
   })
   beforeEach(async () => {
     asked = 0
-    db = await openDatabase({ kind: "memory" })
+    db = await memoryDatabase()
   })
   afterEach(() => db.close())
 

@@ -4,6 +4,7 @@ import postgres from "postgres"
 import { afterAll, describe, inject } from "vitest"
 import { type Database, openDatabase } from "../../src/store/driver/database.ts"
 import { TEMPLATE } from "./one-cluster.ts"
+import { memoryDatabase } from "./reused-databases.ts"
 
 /** The cluster of this run; absent where the machine has no PostgreSQL. */
 export const postgresStart = inject("postgres")
@@ -46,7 +47,7 @@ type Suite = (open: () => Promise<Database>) => void
 
 function onPglite(name: string, suite: Suite): void {
   describe(`${name} on PGlite`, () => {
-    suite(closedAfterwards(() => openDatabase({ kind: "memory" })))
+    suite(closedAfterwards(memoryDatabase))
   })
 }
 

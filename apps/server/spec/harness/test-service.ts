@@ -11,15 +11,15 @@ import type { Metrics } from "../../src/http/metrics/metrics.ts"
 import { type Config, readConfig } from "../../src/options/config.ts"
 import { createLogger } from "../../src/process-log.ts"
 import type { Standby } from "../../src/sealing/read-standby.ts"
-import { type Database, openDatabase } from "../../src/store/driver/database.ts"
-import "../database/compiled-pglite.ts"
+import type { Database } from "../../src/store/driver/database.ts"
+import { memoryDatabase } from "../database/reused-databases.ts"
 import { checkHouse, checkNewRows } from "./check-house.ts"
 import { type TestClock, testClock } from "./clock.ts"
 import { expectDescribed } from "./described.ts"
 import { type Answer, readAnswer } from "./read-answer.ts"
 
 export type Settings = {
-  /** Absent: a database in memory. */
+  /** Absent: a database in memory, as a new one. */
   readonly open?: () => Promise<Database>
   /** A standby of the database, for reads. */
   readonly standby?: () => Standby
@@ -84,7 +84,7 @@ export async function openService(settings: Settings = {}): Promise<TestService>
   const logLines: string[] = []
   const logger = createLogger("debug", { write: line => void logLines.push(line) })
   const clock = settings.clock ?? testClock()
-  const db = await (settings.open ?? (() => openDatabase({ kind: "memory" })))()
+  const db = await (settings.open ?? memoryDatabase)()
   const { deps, close } = await boot({
     config,
     prepared,

@@ -1,11 +1,12 @@
 /** Which remembered heads a log contains. docs/when-it-is-down.md, "Failover". */
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { type Database, openDatabase } from "../store/driver/database.ts"
+import { memoryDatabase } from "../../spec/database/reused-databases.ts"
+import type { Database } from "../store/driver/database.ts"
 import { headOf, notContained } from "./heads.ts"
 
 let db: Database
 beforeAll(async () => {
-  db = await openDatabase({ kind: "memory" })
+  db = await memoryDatabase()
 })
 afterAll(() => db.close())
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import "../../spec/database/compiled-pglite.ts"
-import { type Database, openDatabase } from "../store/driver/database.ts"
+import { memoryDatabase } from "../../spec/database/reused-databases.ts"
+import type { Database } from "../store/driver/database.ts"
 import { recordConfirmation } from "../store/tables/clock-confirmations.ts"
 import { lockHead } from "../store/tables/log-store.ts"
 import { type LogClock, newConfirmation, openLogClock } from "./log-clock.ts"
@@ -12,7 +13,7 @@ const DAY = 24 * HOUR
 
 let db: Database
 beforeAll(async () => {
-  db = await openDatabase({ kind: "memory" })
+  db = await memoryDatabase()
 })
 afterAll(() => db.close())
 beforeEach(async () => {
