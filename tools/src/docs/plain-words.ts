@@ -42,13 +42,17 @@ export const hiddenWords = (prose: string): readonly string[] => findings(prose,
 export const hiddenNames = (code: string): readonly string[] =>
   findings(code.replace(/(?<=[a-z\d])(?=[A-Z])/g, " "), IN_NAMES)
 
-const findings = (text: string, words: readonly HiddenWord[]): readonly string[] =>
-  text
+const findings = (text: string, words: readonly HiddenWord[]): readonly string[] => {
+  // Most texts hold none: they are not read line by line.
+  const held = words.filter(({ pattern }) => pattern.test(text))
+  if (held.length === 0) return []
+  return text
     .split("\n")
     .flatMap((line, index) =>
-      words.flatMap(({ pattern, instead }) =>
+      held.flatMap(({ pattern, instead }) =>
         (line.match(new RegExp(pattern, `${pattern.flags}g`)) ?? []).map(
           found => `${index + 1} "${found}": ${instead}`,
         ),
       ),
     )
+}

@@ -37,9 +37,15 @@ export function readText(path: string, root: string = ROOT): string {
   return readFileSync(join(root, path), "utf8")
 }
 
-/** All TypeScript and JavaScript sources, scanned. */
-export function repositorySources(root: string = ROOT): SourceFile[] {
-  return repositoryPaths(root)
+/** All TypeScript and JavaScript sources, scanned; those of this repository once in a process, since every rule reads them. */
+export function repositorySources(root: string = ROOT): readonly SourceFile[] {
+  if (root !== ROOT) return scannedSources(root)
+  ownSources ??= scannedSources(ROOT)
+  return ownSources
+}
+let ownSources: readonly SourceFile[] | undefined
+
+const scannedSources = (root: string): readonly SourceFile[] =>
+  repositoryPaths(root)
     .filter(path => /\.(?:ts|mts|cts|js|mjs|cjs|tsx|jsx)$/.test(path))
     .map(path => sourceFile(path, readText(path, root)))
-}
