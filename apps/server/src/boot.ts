@@ -36,7 +36,7 @@ import { openOutsideLog } from "./outbound/outbox/outside-log.ts"
 import { openCosigner } from "./outbound/witnessing/cosigner.ts"
 import { budgetsOf, callersOf, type Prepared, pipelineOf } from "./pipeline-settings.ts"
 import { compileSignatureLibrary, type SignatureLibrary } from "./policy/signature-library.ts"
-import { openPolicies } from "./policy-service.ts"
+import { openPolicies, requireApprovals } from "./policy-service.ts"
 import { openRenderer, type Renderer } from "./report/renderer.ts"
 import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
 import { openDocumentCheck } from "./sealing/document-check.ts"
@@ -83,6 +83,7 @@ export function prepare(config: Config): Prepared {
     const library = compileSignatureLibrary()
     const signatureScan = signatureScanOf(config, library)
     const policy = loadPolicy(text === undefined ? undefined : parseStrictJson(text), signatureScan)
+    requireApprovals(policy, config)
     const inspection = openInspection(library)
     const reviewer = createReviewer(config.reviewer, PROCESS_WORLD, inspection.review)
     const outside = config.rekor && openOutsideLog(config.rekor)

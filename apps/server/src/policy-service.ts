@@ -15,6 +15,7 @@ import { explainRule } from "@runseal/policy/explain-rule"
 import { type CompiledPolicy, compilePolicy, loadPolicy, policyPreimage } from "@runseal/policy/load-policy"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
 import { badRequest, HttpError } from "./http-error.ts"
+import type { Config } from "./options/config.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { signatureName } from "./policy/signature-name.ts"
 import { dryRun } from "./policy-dry-run.ts"
@@ -58,7 +59,16 @@ export type Policies = {
   readonly close: () => Promise<void>
 }
 
+/** @throws PolicyError for a policy with rules that require an approval where the operator started the service without approvals */
+export function requireApprovals({ approvals }: CompiledPolicy, config: Pick<Config, "approvals">): void {
+  if (approvals.size > 0 && config.approvals === "off")
+    throw new PolicyError(
+      "The policy has a rule that requires an approval, and approvals are off: start with --approvals on.",
+    )
+}
+
 type PolicyParts = {
+  readonly config: Pick<Config, "approvals">
   readonly db: Pick<Database, "read" | "transaction">
   readonly prepared: {
     /** Text of the file of `--policy`; undefined without one. */
@@ -71,18 +81,23 @@ type PolicyParts = {
 }
 
 /** @throws StartupError when the policy that the database has in force cannot be used */
-export async function openPolicies({ db, prepared, nowMs, telemetry }: PolicyParts): Promise<Policies> {
+export async function openPolicies({ config, db, prepared, nowMs, telemetry }: PolicyParts): Promise<Policies> {
   const { policyText: fileText, signatureScan: scan } = prepared
   const compiledFrom = compilesOnce(scan)
+  const usable = (document: string): CompiledPolicy => {
+    const compiled = compiledFrom(document)
+    requireApprovals(compiled, config)
+    return compiled
+  }
   /** A close finds the policy of its opening by its hash, so the hash is known before anything is decided by it. */
   const ready = async (row: PolicyVersionRow): Promise<PolicyInForce> => {
-    const compiled = compiledFrom(row.document)
+    const compiled = usable(row.document)
     await nameVersion(db, compiled.policy_hash, row.version)
     return { row, compiled }
   }
   const versionOf = (json: JsonValue, source: PolicyVersionRow["source"]) => {
     const document = canonicalize(json)
-    const { policy_id, policy_name, policy_hash } = compiledFrom(document)
+    const { policy_id, policy_name, policy_hash } = usable(document)
     return { policy_id, policy_name, policy_hash, source, document }
   }
   const start =

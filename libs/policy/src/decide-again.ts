@@ -119,10 +119,14 @@ function evaluatedAgain(
     ...(["decision", "decision_reason_code", "fired_rule_id"] as const).filter(
       name => decision[name] !== evaluation[name],
     ),
+    ...(isSameJson(neededText(decision), neededText(evaluation)) ? [] : ["needed"]),
     ...(isSameJson([...decision.matched_rule_ids], [...evaluation.matched_rule_ids]) ? [] : ["matched_rule_ids"]),
   ]
   return differs.length > 0 ? { differs } : { from: payload === undefined ? "facts" : "payload", ...other }
 }
+
+const neededText = ({ needed = [] }: Pick<PolicyEvaluationSection, "needed">) =>
+  needed.map(({ rule_id, by, count }) => ({ rule_id, by: [...by], count }))
 
 const ACT_WITHHELD = "act is withheld, and one that cannot be read is denied before a rule is asked"
 const REQUIRED_WITHHELD = "attested_context is withheld, and the required fields are read from it"

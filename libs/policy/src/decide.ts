@@ -109,11 +109,11 @@ export const deciding = (policy: CompiledPolicy): DecidingPolicy => ({
 // Evaluation of a compiled policy. Doubt denies: an engine that reports any error has not decided.
 
 /** Cedar skips a forbid that errors and may then answer allow; so any error denies, whatever the engine decided. */
-function readAnswer(answer: AuthorizationAnswer): PolicyDecision {
+function readAnswer(answer: AuthorizationAnswer, { approvals }: CompiledPolicy): PolicyDecision {
   if (answer.type === "failure") return failed(ENGINE_RULE_ID)
   const { decision, diagnostics } = answer.response
   const [erring] = diagnostics.errors.map(error => error.policyId).toSorted()
-  return erring === undefined ? ruled(decision, diagnostics.reason) : failed(erring)
+  return erring === undefined ? ruled(decision, diagnostics.reason, approvals) : failed(erring)
 }
 
 /** The deny of an act that is not as its table says, or of an end user whose groups cannot be read: no rule is asked. */
@@ -156,7 +156,7 @@ export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?:
       preparsedPolicySetId: ruleSetOf(policy),
       entities: [],
     })
-    return { decision: readAnswer(answer), request }
+    return { decision: readAnswer(answer, policy), request }
   } catch (error) {
     // The engine refuses what it cannot read (a lone surrogate, say) by throwing; its message may quote the request.
     return { decision: failed(error instanceof UnwritableValue ? readerOfTemperature(policy) : ENGINE_RULE_ID) }

@@ -117,6 +117,27 @@ describe("the decision", () => {
     })
   })
 
+  test("a rule that requires an approval outweighs every allow rule and no deny rule, and says whose approval it requires", () => {
+    const approval = { by: ["treasury", "finance"], count: 2, within_seconds: 3600 }
+    const requiring = (id: string) => ({ id, effect: "require_approval", approval })
+    const rules = [rule("a", "allow"), requiring("m"), requiring("b")]
+    const needed = ["b", "m"].map(rule_id => ({ rule_id, by: approval.by, count: 2 }))
+    const refused = {
+      decision: "deny",
+      decision_reason_code: "APPROVAL_REQUIRED",
+      fired_rule_id: "b",
+      matched_rule_ids: ["b", "m"],
+      needed,
+    }
+    expect(decided(policyOf(...rules), input)).toEqual(refused)
+    const asked = { ...requiring("b"), when: "context.verified.has_ai_output" }
+    expect(decided(policyOf(rule("a", "allow"), requiring("m"), asked), input)).toEqual(refused)
+    expect(decided(policyOf(...rules, rule("z", "deny", "context.verified.has_ai_output")), input)).toMatchObject({
+      decision_reason_code: "RULE_DENIED",
+      matched_rule_ids: ["z"],
+    })
+  })
+
   test("one deny rule outweighs every allow rule, and only deny rules are named", () => {
     const policy = policyOf(
       rule("a", "allow"),

@@ -52,6 +52,22 @@ describe("the policy document", () => {
       ]),
       "rules",
     ],
+    ["a rule that requires nobody's approval", document([{ id: "a", effect: "require_approval" }]), "its top level"],
+    [
+      "an allow that names approvers",
+      document([{ id: "a", effect: "allow", approval: { by: ["x"], count: 1, within_seconds: 60 } }]),
+      "its top level",
+    ],
+    [
+      "a group of approvers named twice",
+      document([{ id: "a", effect: "require_approval", approval: { by: ["x", "x"], count: 1, within_seconds: 60 } }]),
+      "rules.0.approval.by",
+    ],
+    [
+      "nine approvers",
+      document([{ id: "a", effect: "require_approval", approval: { by: ["x"], count: 9, within_seconds: 60 } }]),
+      "rules.0.approval.count",
+    ],
     ["an empty condition", allowWhen(""), "rules.0.when"],
     ["a condition beyond its bound", allowWhen(`true${" ".repeat(MAX_CONDITION_LENGTH)}`), "rules.0.when"],
     [

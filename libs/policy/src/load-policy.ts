@@ -8,7 +8,7 @@ import { type ActTable, tableOf } from "@runseal/core/act/act-table"
 import { type ActReader, actReader } from "@runseal/core/act/read-act"
 import { attributesOf, type ContextReads, cedarSchema } from "@runseal/core/formulas/policy-context"
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
-import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
+import type { Approval, PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.node.ts"
 import { contextPath, contextReads, textsIn } from "./context-reads.ts"
 import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
@@ -39,6 +39,8 @@ export interface CompiledPolicy extends EngineRules {
   readonly reads: ContextReads
   /** The groups that rules name, of all that a token may have; undefined where no rule reads the groups of an end user. */
   readonly named_groups: ReadonlySet<string> | undefined
+  /** Whose approval rules require, by the id of each such rule. */
+  readonly approvals: ReadonlyMap<string, Approval>
   /** The decision on every run whose act can be read, when every rule applies to every run: the engine would only repeat it. */
   readonly fixed_decision?: PolicyDecision
 }
@@ -69,7 +71,7 @@ export function policyPreimage(
   }
 }
 
-const CEDAR_EFFECTS = { allow: "permit", deny: "forbid" } as const
+const CEDAR_EFFECTS = { allow: "permit", deny: "forbid", require_approval: "permit" } as const
 
 /** A route as a pattern of Cedar's `like`, and as a text. */
 const quoted = (route: string): string => JSON.stringify(route).replaceAll("\u007f", "\\u{7f}")
@@ -162,6 +164,9 @@ const GROUPS = "verified.end_user.groups"
 const namedGroups = (readers: readonly PolicyJson[]): ReadonlySet<string> | undefined =>
   readers.length === 0 ? undefined : new Set(readers.flatMap(({ conditions }) => textsIn(conditions)))
 
+const approvalsOf = (rules: readonly PolicyRule[]): ReadonlyMap<string, Approval> =>
+  new Map(rules.flatMap(({ id, approval }) => (approval === undefined ? [] : [[id, approval] as const])))
+
 function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyDecision } {
   if (rules.some(({ when, act, routes }) => (when ?? act ?? routes) !== undefined)) return {}
   const denying = rules.filter(rule => rule.effect === "deny")
@@ -170,6 +175,7 @@ function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyD
     fixed_decision: ruled(
       denying.length > 0 ? "deny" : "allow",
       determining.map(rule => rule.id),
+      approvalsOf(rules),
     ),
   }
 }
@@ -216,6 +222,7 @@ export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DE
     rule_reads,
     reads: new Set([...rule_reads.values()].flatMap(reads => [...reads])),
     named_groups: namedGroups(parsed.flatMap(({ id, policy }) => (rule_reads.get(id)?.has(GROUPS) ? [policy] : []))),
+    approvals: approvalsOf(document.rules),
     ...fixedDecision(document.rules),
   }
 }

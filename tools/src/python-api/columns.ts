@@ -142,6 +142,7 @@ export const NESTED_NAMES: Readonly<Record<string, string>> = {
   "OverviewAnswer.steps": "OverviewStep",
   "PolicyDocument.acts": "ActTable",
   "PolicyDocument.rules": "PolicyRule",
+  "PolicyRule.approval": "PolicyApproval",
   "PolicyInForce.signatures": "SignatureLibrary",
   "TestedDestination.error": "DeliveryError",
   "VerifyAnswer.dcae_engine_hint": "EngineHint",

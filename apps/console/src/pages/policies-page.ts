@@ -141,7 +141,10 @@ function documentOf(policy: JsonObject): PolicyDocument | undefined {
 const codes = (names: readonly string[]): Markup =>
   html`${names.map((name, i) => html`${i === 0 ? "" : ", "}<code>${named(name)}</code>`)}`
 
-const TONES = { allow: "good", deny: "warn" } as const satisfies Record<PolicyRule["effect"], keyof typeof SIGNS>
+const TONES = { allow: "good", deny: "warn", require_approval: "warn" } as const satisfies Record<
+  PolicyRule["effect"],
+  keyof typeof SIGNS
+>
 
 function ruleCard({ id, effect, description, act, routes, when }: PolicyRule, review: RuleReview | undefined): Markup {
   const tone = TONES[effect]

@@ -55,6 +55,7 @@ type Reason = Exclude<PepgReasonCode | ReviewReasonCode, Passing> | Budget | "AT
 
 const WORDS: Readonly<Record<string, string>> = {
   RULE_DENIED: "a rule of the policy",
+  APPROVAL_REQUIRED: "a rule requires an approval",
   DEFAULT_DENY: "no rule allows it",
   ACT_UNREADABLE: "the payload is not as the act table says",
   END_USER_UNREADABLE: "the token does not say all groups of the end user",

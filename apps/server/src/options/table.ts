@@ -39,6 +39,7 @@ const MODES = ["enforce", "observe"] as const
 const ALLOW_OBSERVE = ["keys", "everybody", "nobody"] as const
 
 /** Who is shown what the policy says of a refusal. */
+const APPROVALS = ["off", "on"] as const
 const EXPLAIN = ["owner", "admins"] as const
 
 const POLICY_OPTIONS = {
@@ -59,6 +60,12 @@ const POLICY_OPTIONS = {
     "who is shown how a rule that refused is described and what it read ([explanation](api.md#explanation)): `owner` (the key that made the run, auditors and admins), or `admins`, where an agent could find out the limits of rules by trying",
     v.optional(v.picklist(EXPLAIN), "owner"),
     { choices: EXPLAIN },
+  ),
+  approvals: option(
+    "--approvals <mode>",
+    "whether a policy may have rules that [require an approval](policy-and-review.md#rules-that-require-an-approval): with `off` such a policy does not load",
+    v.optional(v.picklist(APPROVALS), "off"),
+    { choices: APPROVALS },
   ),
   policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
     otherwise: "the built-in policy that admits every run",

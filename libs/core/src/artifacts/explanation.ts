@@ -33,7 +33,7 @@ export const explanationSchema = v.strictObject({
   reference: opt(nonEmptySchema),
   /** Of a signature: the text in which it matched. */
   matched_in: opt(nonEmptySchema),
-  /** What was asked for: fields, or the most tokens. */
+  /** What was asked for: fields, approvals, or the most tokens. */
   needed: opt(v.union([namesSchema, countSchema])),
   /** What there was of it. */
   present: opt(v.union([namesSchema, countSchema])),
@@ -49,7 +49,7 @@ export const listedExplanationSchema = v.strictObject(v.pick(explanationSchema, 
 export type ListedExplanation = Shape<typeof listedExplanationSchema>
 
 /** What a record holds beside the receipt and an explanation is made from. */
-export type ExplainedSections = Pick<SealedSections, "act" | "mcd_finding">
+export type ExplainedSections = Pick<SealedSections, "act" | "mcd_finding" | "policy_evaluation">
 
 /** Why a run was refused, from its record alone. @param sections of the same run; none where only the receipt is at hand */
 export function explainReceipt(receipt: Receipt, sections: ExplainedSections = {}): Explanation {
@@ -74,9 +74,12 @@ export function explainReceipt(receipt: Receipt, sections: ExplainedSections = {
 
 function explainDenial(
   { decision_reason_code: reason, fired_rule_id: rule_id }: DenyReceipt,
-  { act, mcd_finding }: ExplainedSections,
+  { act, mcd_finding, policy_evaluation }: ExplainedSections,
 ): Explanation {
   if (reason === "MCD_SIGNATURE_MATCH") return { reason, rule_id, ...matchOf(mcd_finding) }
+  const approvals = policy_evaluation?.needed
+  if (approvals !== undefined)
+    return { reason, rule_id, needed: approvals.map(({ by, count }) => `${count} of ${by.join(" or ")}`), present: [] }
   const read = act && shownAct(act)
   if (reason !== "ACT_UNREADABLE" || read === undefined) return { reason, rule_id }
   const missing = read.unreadable.map(fault => ("name" in fault ? `act.${fault.name}` : fault.at || "payload"))
@@ -112,6 +115,10 @@ const DENIALS: Readonly<Record<PepgReasonCode, (explained: Explanation, rule: st
     ),
   RULE_DENIED: ruled,
   RULE_ALLOWED: ruled,
+  APPROVAL_REQUIRED: ({ needed }, rule) =>
+    [`rule ${rule} of the policy requires an approval`, ...(Array.isArray(needed) ? [needed.join("; ")] : [])].join(
+      ": ",
+    ),
   DEFAULT_DENY: () => "no rule of the policy allows it",
   ACT_UNREADABLE: ({ missing = [] }) =>
     [

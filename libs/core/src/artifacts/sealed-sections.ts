@@ -4,6 +4,7 @@
  */
 import * as v from "valibot"
 import {
+  approversEntries,
   firedRuleIdSchema,
   MAX_RULES,
   pepgReasonSchema,
@@ -60,6 +61,10 @@ export const budgetWindowSchema = v.strictObject({
 })
 export type BudgetWindow = Shape<typeof budgetWindowSchema>
 
+const neededApprovalSchema = v.strictObject({ rule_id: ruleIdSchema, ...approversEntries })
+/** Whose approval a rule requires: so many persons of any of these groups. */
+export type NeededApproval = Shape<typeof neededApprovalSchema>
+
 /** One schema for each section that a record holds. */
 export const SEALED_SCHEMAS = {
   ...DECLARED_SCHEMAS,
@@ -97,6 +102,8 @@ export const SEALED_SCHEMAS = {
     fired_rule_id: firedRuleIdSchema,
     decision_reason_code: pepgReasonSchema,
     matched_rule_ids: v.pipe(v.array(ruleIdSchema), v.maxLength(MAX_RULES)),
+    /** Present exactly with APPROVAL_REQUIRED: whose approval each matched rule requires. */
+    needed: v.exactOptional(v.pipe(v.array(neededApprovalSchema), v.minLength(1), v.maxLength(MAX_RULES))),
     signature_library_hash: sha256Schema,
     signature_scan: signatureScanSchema,
     mcd_finding_hash: v.exactOptional(sha256Schema),

@@ -17,6 +17,7 @@ import type {
   BudgetWindow,
   EnvelopeSection,
   GovernanceReviewSection,
+  NeededApproval,
   PolicyEvaluationSection,
 } from "../artifacts/sealed-sections.ts"
 import {
@@ -42,6 +43,7 @@ export type PepgDecision = {
   readonly fired_rule_id: string
   readonly decision_reason_code: PepgReasonCode
   readonly matched_rule_ids: readonly string[]
+  readonly needed?: readonly NeededApproval[]
 }
 
 /** Names the policy without its optional tag when it has none. */

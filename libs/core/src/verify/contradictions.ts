@@ -12,6 +12,7 @@ import type { GovernanceReviewSection, PayloadSection, PolicyEvaluationSection }
 import type { Sections } from "../artifacts/sections.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { categoryOf, MCD_REASON_CODE, MCD_SCOPES, PEPG_REASONS } from "../vocabulary/decision-codes.ts"
+import { isSameJson } from "../vocabulary/json-members.ts"
 import {
   AIVP_HALT_CODES,
   type AivpHaltKind,
@@ -126,10 +127,14 @@ const reasonRules = (
 export function evaluationContradictions(evaluation: PolicyEvaluationSection): readonly string[] {
   const { decision, fired_rule_id: fired, matched_rule_ids: matched, decision_reason_code: code } = evaluation
   const { determined } = PEPG_REASONS[code]
-  const { signature_scan: scan } = evaluation
+  const { signature_scan: scan, needed = [] } = evaluation
   return brokenRules([
     ...reasonRules(evaluation, decision),
     [rises(matched), "the matched rules are not sorted, or one is there twice"],
+    [
+      isSameJson([...needed.map(({ rule_id }) => rule_id)], code === "APPROVAL_REQUIRED" ? [...matched] : []),
+      "the approvals that are needed are not those of the rules that matched",
+    ],
     [rises(scan.disabled), "the disabled signatures are not sorted, or one is there twice"],
     [
       rises(scan.scope.map(part => `${MCD_SCOPES.indexOf(part)}`)),

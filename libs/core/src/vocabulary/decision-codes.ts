@@ -9,6 +9,7 @@ import { lineSchema } from "./scalars.ts"
 export const POLICY_REASON_CODES = [
   "RULE_ALLOWED",
   "RULE_DENIED",
+  "APPROVAL_REQUIRED",
   "DEFAULT_DENY",
   "ACT_UNREADABLE",
   "END_USER_UNREADABLE",
@@ -52,6 +53,22 @@ export const firedRuleIdSchema: v.GenericSchema<string> = v.pipe(
 )
 export const pepgReasonSchema: v.GenericSchema<unknown, PepgReasonCode> = v.picklist(PEPG_REASON_CODES)
 
+/** Longest name of a group of approvers, in UTF-16 units, and most groups of one rule. */
+const APPROVER_GROUP_MAX_LENGTH = 512
+const APPROVER_GROUPS_MAX = 16
+/** Most persons that one rule may ask for. */
+export const APPROVERS_MAX = 8
+
+/** Who has to approve: so many persons, each of any of these groups. */
+export const approversEntries = {
+  by: v.pipe(
+    v.array(lineSchema(APPROVER_GROUP_MAX_LENGTH)),
+    v.minLength(1, "must name a group"),
+    v.maxLength(APPROVER_GROUPS_MAX, `must name at most ${APPROVER_GROUPS_MAX} groups`),
+  ),
+  count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(APPROVERS_MAX)),
+}
+
 /** How an operator names a policy: one line of text each. */
 export const policyIdSchema: v.GenericSchema<string> = lineSchema(64)
 export const policyNameSchema: v.GenericSchema<string> = lineSchema(200)
@@ -69,6 +86,7 @@ type ReasonRow = {
 export const PEPG_REASONS: Readonly<Record<PepgReasonCode, ReasonRow>> = {
   RULE_ALLOWED: { decision: "allow", fires: isRuleId, determined: true },
   RULE_DENIED: { decision: "deny", fires: isRuleId, determined: true },
+  APPROVAL_REQUIRED: { decision: "deny", fires: isRuleId, determined: true },
   DEFAULT_DENY: { decision: "deny", fires: id => id === DEFAULT_DENY_RULE_ID, determined: false },
   ACT_UNREADABLE: { decision: "deny", fires: id => id === ENGINE_RULE_ID, determined: false },
   END_USER_UNREADABLE: { decision: "deny", fires: id => id === ENGINE_RULE_ID, determined: false },

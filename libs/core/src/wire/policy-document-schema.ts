@@ -7,6 +7,7 @@ import { type ActTable, actNameSchema, actTableSchema, MAX_ACT_TABLES, routesSch
 import {
   ATTESTED_FIELDS,
   type AttestedField,
+  approversEntries,
   MAX_RULES,
   policyIdSchema,
   policyNameSchema,
@@ -18,10 +19,32 @@ import { lineSchema } from "../vocabulary/scalars.ts"
 /** Code units of one `when` expression. */
 export const MAX_CONDITION_LENGTH = 8192
 const MAX_DESCRIPTION_LENGTH = 1000
+const APPROVAL_PROOFS = ["any", "idp", "passkey"] as const
+
+/** Bounds of the time in which an act may be approved, in seconds. */
+const APPROVAL_SECONDS_MIN = 60
+const APPROVAL_SECONDS_MAX = 604_800
+
+const approvalSchema = v.strictObject({
+  ...approversEntries,
+  by: v.pipe(
+    approversEntries.by,
+    v.check(groups => distinct(groups), "must not repeat a group"),
+    v.metadata({ uniqueItems: true }),
+  ),
+  /** For how long it may be approved, from when it is asked for. */
+  within_seconds: v.pipe(v.number(), v.integer(), v.minValue(APPROVAL_SECONDS_MIN), v.maxValue(APPROVAL_SECONDS_MAX)),
+  /** How an approval has to be proven: by any means, by a sign-in at the identity provider, or by a passkey. */
+  proof: v.exactOptional(v.picklist(APPROVAL_PROOFS)),
+  /** Whether there has to be an end user, whom no approver may be; `required` when absent. */
+  end_user: v.exactOptional(v.picklist(["required", "optional"])),
+})
 
 const ruleSchema = v.strictObject({
   id: ruleIdSchema,
-  effect: v.picklist(["allow", "deny"]),
+  effect: v.picklist(["allow", "deny", "require_approval"]),
+  /** Of a rule that requires an approval, and of no other: whose. */
+  approval: v.exactOptional(approvalSchema),
   /** The act table whose names the rule reads: it applies to runs of that table's routes alone. */
   act: v.exactOptional(actNameSchema),
   /** Routes, or prefixes that end in `/*`, to which the rule applies. */
@@ -44,6 +67,8 @@ type Parts = { readonly acts?: readonly ActTable[] | undefined; readonly rules: 
 
 const namesKnownActs = ({ acts = [], rules }: Parts): boolean =>
   rules.every(({ act }) => act === undefined || acts.some(({ name }) => name === act))
+const saysWhoApproves = ({ rules }: Parts): boolean =>
+  rules.every(({ effect, approval }) => (effect === "require_approval") === (approval !== undefined))
 /** The agent chooses the route: an allow that names neither would admit `payments/Transfer`, which no table speaks of. */
 const allowsWhatIsNamed = ({ acts = [], rules }: Parts): boolean =>
   acts.length === 0 || rules.every(({ effect, act, routes }) => effect === "deny" || (act ?? routes) !== undefined)
@@ -69,18 +94,34 @@ export const policyDocumentSchema = v.pipe(
   }),
   v.check(document => namesKnownActs(document), "has a rule whose act is no table of the policy"),
   v.check(
+    document => saysWhoApproves(document),
+    "has a rule that requires an approval and does not say whose, or another rule that says so",
+  ),
+  v.check(
     document => allowsWhatIsNamed(document),
-    "has act tables, and an allow rule that names neither an act nor routes: callers choose the route, so say which it admits",
+    "has act tables, and a rule that allows or requires an approval and names neither an act nor routes: callers choose the route, so say which it admits",
   ),
   v.description(
-    "The act of a rule is one of the tables. Where there are tables, an allow rule names an act or routes.",
+    "The act of a rule is one of the tables. Where there are tables, a rule that allows or requires an approval names an act or routes. A rule has approval exactly when its effect is require_approval.",
   ),
 )
+
+/** Whose approval a rule requires. */
+export type Approval = {
+  /** Any of these groups. */
+  readonly by: readonly string[]
+  /** How many persons. */
+  readonly count: number
+  readonly within_seconds: number
+  readonly proof?: (typeof APPROVAL_PROOFS)[number]
+  readonly end_user?: "required" | "optional"
+}
 
 /** One rule: with `when` absent it matches every run. `when` is a Cedar expression over `context`. */
 export interface PolicyRule {
   readonly id: string
-  readonly effect: "allow" | "deny"
+  readonly effect: "allow" | "deny" | "require_approval"
+  readonly approval?: Approval
   readonly act?: string
   readonly routes?: readonly string[]
   readonly description?: string

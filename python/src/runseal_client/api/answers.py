@@ -486,7 +486,7 @@ class RuleCounts(Answer):
 class Judgement(Answer):
     decision: Literal["admitted", "denied", "not_admitted"] | str
     rule_id: str | None = None
-    reason: Literal["RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"] | str | None = None
+    reason: Literal["RULE_ALLOWED", "RULE_DENIED", "APPROVAL_REQUIRED", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"] | str | None = None
     missing_fields: list[Literal["attested", "actor_id", "actor_role", "authorization_policy", "actor_signature", "model_provider", "model_name", "model_version", "model_temperature", "prompt_hash", "decision_kind", "decision_result", "decision_note"] | str] | None = None
 
 

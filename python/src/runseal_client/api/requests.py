@@ -185,9 +185,18 @@ class ActTable(TypedDict, total=False):
     names: Required[Mapping[str, ActName]]
 
 
+class PolicyApproval(TypedDict, total=False):
+    by: Required[Sequence[str]]
+    count: Required[int]
+    within_seconds: Required[int]
+    proof: Literal["any", "idp", "passkey"]
+    end_user: Literal["required", "optional"]
+
+
 class PolicyRule(TypedDict, total=False):
     id: Required[str]
-    effect: Required[Literal["allow", "deny"]]
+    effect: Required[Literal["allow", "deny", "require_approval"]]
+    approval: PolicyApproval
     act: str
     routes: Sequence[str]
     description: str

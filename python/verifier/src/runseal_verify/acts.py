@@ -102,6 +102,9 @@ def grounds_problem(sections: Json) -> str | None:
     if act is not None and not is_withheld(act) and reason != "MCD_SIGNATURE_MATCH":
         if (len(act["unreadable"]) > 0) != (reason == "ACT_UNREADABLE"):
             return "The act is unreadable and was decided on, or readable and was not."
+    wanted = evaluation["matched_rule_ids"] if reason == "APPROVAL_REQUIRED" else []
+    if [each["rule_id"] for each in evaluation.get("needed", [])] != wanted:
+        return "The approvals that are needed are not those of the rules that matched."
     if "context_hash" in evaluation and reason in _ASKS_NO_RULE:
         return "Rules were asked where the decision needs none."
     return _facts_problem(sections, facts, budget)

@@ -31,6 +31,7 @@ def row_problem(reason: str, decision: str, fired: str, matched: list[str] | Non
     row = {
         "RULE_ALLOWED": decision == "allow" and named and first,
         "RULE_DENIED": decision == "deny" and named and first,
+        "APPROVAL_REQUIRED": decision == "deny" and named and first,
         "DEFAULT_DENY": decision == "deny" and fired == "default-deny" and not rules,
         "ACT_UNREADABLE": decision == "deny" and fired == "policy-engine" and not rules,
         "END_USER_UNREADABLE": decision == "deny" and fired == "policy-engine" and not rules,

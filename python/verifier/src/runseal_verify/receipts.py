@@ -83,7 +83,7 @@ def alone_problem(receipt: Json) -> str | None:
         if by_signature != bool(receipt.get("mcd_finding_hash")):
             return "A finding's hash goes with a signature match."
         reason, fired = receipt["decision_reason_code"], receipt["fired_rule_id"]
-        return row_problem(reason, "deny", fired, [fired] if reason == "RULE_DENIED" else [])
+        return row_problem(reason, "deny", fired, [fired] if reason in ("RULE_DENIED", "APPROVAL_REQUIRED") else [])
     if version == "vfa.ccv_halt.v1":
         return None if receipt["consumed_at_halt"] > receipt["budget_limit"] else "The tokens are within their limit."
     if version == "vfa.macc_halt.v1":

@@ -154,7 +154,7 @@ BUDGET_WINDOW = record(
     {"reserved": COUNT, "ordinal": integer(1)},
 )
 _POLICY_REASON = constant(
-    *("RULE_ALLOWED", "RULE_DENIED", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE"),
+    *("RULE_ALLOWED", "RULE_DENIED", "APPROVAL_REQUIRED", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE"),
     *("POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"),
 )
 SECTIONS: Mapping[str, Form] = {
@@ -250,7 +250,7 @@ SECTIONS: Mapping[str, Form] = {
             "hash": HASH,
         },
         {"profile_tag": text(1, 64, one_line=True), "mcd_finding_hash": HASH, "act_hash": HASH, "end_user_hash": HASH}
-        | {"context_hash": HASH},
+        | {"context_hash": HASH, "needed": act_shapes.needed(RULE_ID)},
     ),
     "mcd_finding": record(
         {
