@@ -172,3 +172,21 @@ def test_no_secret_is_shown() -> None:
         answers.MadeShare(share_id=1, run_id=1, token=SECRET, url=f"https://a.example/{SECRET}", expires_at=""),
     ]
     assert not [each for each in shown if SECRET in repr(each) or SECRET in str(each)]
+
+
+def test_the_token_of_an_end_user_goes_with_what_is_decided_alone(server: Server) -> None:
+    tokens = iter(["a.b.1", "a.b.2", None])
+    client = Runseal(server.url, end_user_token=lambda: next(tokens))
+    for _ in range(3):
+        _refused(client)
+    with pytest.raises(RunsealError):
+        client.attest(digest="d1" * 32)
+    _refused(Runseal(server.url, end_user_token="a.b.c"))
+    assert [each.get("x-end-user-token") for each in server.seen] == ["a.b.1", "a.b.2", None, None, "a.b.c"]
+
+
+@pytest.mark.parametrize("token", ["", "Bearer a.b.c", "a.b", "a.b." + "c" * 8192, "a.b.c\n"])
+def test_what_is_no_token_is_refused_before_anything_is_sent(server: Server, token: str) -> None:
+    with pytest.raises(ValueError, match="JWT of at most 8192"):
+        Runseal(server.url, end_user_token=token).send(execute({}))
+    assert server.seen == []

@@ -14,6 +14,8 @@ export type ClaudeAgentOptions = {
   readonly url?: string
   /** Absent: the variable RUNSEAL_API_KEY, unless RUNSEAL_URL names another address. */
   readonly apiKey?: string
+  /** Gives the access token of the person for whom the agent acts, for each event, because tokens expire; undefined: no person is named. */
+  readonly endUserToken?: () => string | undefined
   /** Parameters of the endpoint, as docs/api.md has them. */
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -51,7 +53,9 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
   const send = async (body: string, outer: AbortSignal, ms: number): Promise<HookOutput> => {
     const signal = AbortSignal.any([outer, AbortSignal.timeout(ms)])
     // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
-    const init = { method: "POST", headers, body, redirect: "manual", signal } as const
+    const token = options.endUserToken?.()
+    const named = token === undefined ? headers : { ...headers, "X-End-User-Token": token }
+    const init = { method: "POST", headers: named, body, redirect: "manual", signal } as const
     try {
       const answer = await fetch(address, init)
       if (answer.ok) return await answer.json()

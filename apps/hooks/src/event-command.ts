@@ -6,6 +6,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import { digest, type JsonObject, parseStrictJson } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
+import { END_USER_HEADER } from "@runseal/core/wire/end-user-token"
 import { hookQuerySchema } from "@runseal/core/wire/hook-requests"
 import * as v from "valibot"
 import type { ParseHook } from "./agent-events.ts"
@@ -47,14 +48,20 @@ const parse: ParseHook = (schema, body) => {
   return parsed.output
 }
 
-/**
- * @param url of the service, or of a relay
- * @param query the settings, as in the address of `POST /hooks/claude-code`
- */
+type EventSettings = {
+  /** Of the service, or of a relay. */
+  readonly url: string
+  /** The settings, as in the address of `POST /hooks/claude-code`. */
+  readonly query: string
+  readonly apiKey: string | undefined
+  /** Of the person for whom the agent acts. */
+  readonly endUserToken: string | undefined
+}
+
 export async function answerEvent(
   name: AgentName,
   text: string,
-  { url, query, apiKey }: { readonly url: string; readonly query: string; readonly apiKey: string | undefined },
+  { url, query, apiKey, endUserToken }: EventSettings,
 ): Promise<Answered> {
   const { agent, namesCalls } = AGENTS[name]
   const settings = Object.fromEntries(new URLSearchParams(query))
@@ -80,7 +87,10 @@ export async function answerEvent(
     if (error instanceof Unfit) problem = error.message
     return c.body(null, 500)
   })
-  const headers = apiKey === undefined ? {} : { "X-Service-Key": apiKey }
+  const headers = {
+    ...(apiKey === undefined ? {} : { "X-Service-Key": apiKey }),
+    ...(endUserToken === undefined ? {} : { [END_USER_HEADER]: endUserToken }),
+  }
   const answer = await app.request(new Request(new URL(`/hooks/${name}`, url), { method: "POST", headers }))
   const body = await answer.text()
   if (answer.status === 200) return { output: body, problem: "", code: 0 }

@@ -21,6 +21,7 @@ const HELP = `Hooks of agents: each call of a tool is decided before it is made,
   --settings <text>      as in the address of POST /hooks/claude-code: 'mode=observe&capture_content=true'
   --dry-run              shows what would be written, and writes nothing
   RUNSEAL_API_KEY        the key for the service, read when a hook runs
+  RUNSEAL_END_USER_TOKEN_FILE   a file with the access token of the person for whom the agent acts, read when a hook runs
 `
 
 const FLAGS = {
@@ -75,11 +76,22 @@ async function event(values: Values): Promise<void> {
     text += chunk
     if (text.length > EVENT_MAX_BYTES) break
   }
-  const asked = { url: urlOf(values), query: values.settings, apiKey: process.env.RUNSEAL_API_KEY }
+  const apiKey = process.env.RUNSEAL_API_KEY
+  const asked = { url: urlOf(values), query: values.settings, apiKey, endUserToken: endUserToken() }
   const { output, problem, code } = await answerEvent(agentOf(values), text, asked)
   if (problem !== "") say(problem)
   process.stdout.write(output)
   process.exitCode = code
+}
+
+/** Read for each event, because tokens are renewed. @throws Error when there is none where the variable names one */
+function endUserToken(file: string | undefined = process.env.RUNSEAL_END_USER_TOKEN_FILE): string | undefined {
+  if (file === undefined || file === "") return undefined
+  try {
+    return readFileSync(file, "utf8").trim()
+  } catch {
+    throw new Error("RUNSEAL_END_USER_TOKEN_FILE names a file that cannot be read")
+  }
 }
 
 function install(values: Values, command: "install" | "uninstall"): void {

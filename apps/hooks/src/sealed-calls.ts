@@ -88,6 +88,10 @@ const refusedWith =
     decision.kind === "unsealed" && decision.reply.body.code === code
 /** Another call was decided under the same id. */
 export const isReused = refusedWith("idempotency_key_reused")
+const isTokenRefused = refusedWith("end_user_token_invalid")
+const isTokenMissing = refusedWith("end_user_required")
+/** The end user of the call is not accepted, or is required and absent. */
+export const namesNobody = (decision: Decision): boolean => isTokenRefused(decision) || isTokenMissing(decision)
 /** The address of what was made under the id. */
 const madeUnder = (decision: Decision): string | undefined =>
   decision.kind === "unsealed" ? (decision.reply.response.headers.get("location") ?? undefined) : undefined

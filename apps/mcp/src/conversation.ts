@@ -6,6 +6,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import type { AnsweredCalls } from "./answered-calls.ts"
 import { readCallRequest } from "./call-request.ts"
+import { endUserOf } from "./end-user-context.ts"
 import {
   errorResponse,
   INTERNAL_ERROR,
@@ -74,7 +75,11 @@ export function createConversation(parts: ConversationParts): Conversation {
     const key = JSON.stringify(request.id)
     if (open.size >= OPEN_MAX)
       return { kind: "answer", message: errorResponse(request.id, INTERNAL_ERROR, "too many calls") }
-    const call = startCall(request, { ...parts, listTools: () => listTools(parts, message) })
+    const call = startCall(request, {
+      ...parts,
+      endUserToken: endUserOf.getStore(),
+      listTools: () => listTools(parts, message),
+    })
     calls.delete(key)
     calls.set(key, call)
     open.add(call)

@@ -22,6 +22,7 @@ export const HELP = `Runseal in front of an MCP server: a permit before each too
   --fail <how>           closed (default) or open: what happens without an answer of the service    RUNSEAL_FAIL
   --pin <how>            refuse (default), mark or off: a tool whose definition changed since it was first seen
   --run-as <user>        the user as whom a stdio server runs, where the gateway runs as root; by default its own user
+  --end-user-from authorization   with --listen: the agent's bearer token is the access token of the person for whom it acts
   --call-timeout <s>     longest tool call, 1 to 3600 seconds; 300 by default
   --data-dir <folder>    data of the embedded service and the pins; by default $XDG_DATA_HOME/runseal/mcp
   RUNSEAL_TIMEOUT=2                    seconds that a call waits for its decision; by default 10, and 2 with --fail open and --mode observe
@@ -42,6 +43,7 @@ const FLAGS = {
   fail: { type: "string" },
   pin: { type: "string", default: "refuse" },
   "run-as": { type: "string" },
+  "end-user-from": { type: "string" },
   "call-timeout": { type: "string", default: "300" },
   "data-dir": { type: "string" },
   help: { type: "boolean", short: "h", default: false },
@@ -51,6 +53,7 @@ const settingsSchema = v.object({
   mode: v.picklist(["enforce", "observe"], "--mode is one of enforce, observe"),
   fail: v.picklist(["closed", "open"], "--fail is one of closed, open"),
   pin: v.picklist(PIN_MODES, "--pin is one of refuse, mark, off"),
+  endUserFrom: v.optional(v.picklist(["authorization"], "--end-user-from is authorization")),
   callSeconds: v.pipe(
     v.string(),
     v.regex(/^\d{1,4}$/, "--call-timeout is an integer from 1 to 3600"),
@@ -87,12 +90,15 @@ export function readOptions(words: readonly string[], env: NodeJS.ProcessEnv): O
     mode: values.mode ?? env.RUNSEAL_MODE ?? "enforce",
     fail: values.fail ?? env.RUNSEAL_FAIL ?? "closed",
     pin: values.pin,
+    endUserFrom: values["end-user-from"],
     callSeconds: values["call-timeout"],
     content: env.RUNSEAL_CAPTURE_CONTENT ?? "true",
   })
   if (!settings.success) throw new Error(settings.issues[0].message)
   const servers = serversOf(values, words.slice(end + 1))
   const listen = values.listen === undefined ? undefined : addressOf(values.listen)
+  if (listen === undefined && settings.output.endUserFrom !== undefined)
+    throw new Error("--end-user-from needs --listen: an agent that speaks stdio sends no header")
   const printed = values["print-config"] ? resolve(values.config ?? "") : undefined
   const printsActs = values["print-acts"]
   if (printed === undefined && (listen === undefined || printsActs) && servers.length !== 1)

@@ -9,6 +9,7 @@ import { bodyLimit } from "hono/body-limit"
 import { type SSEStreamingApi, streamSSE } from "hono/streaming"
 import { createAnsweredCalls } from "./answered-calls.ts"
 import { type Conversation, type ConversationParts, createConversation, type FromServer } from "./conversation.ts"
+import { bearerToken, endUserOf } from "./end-user-context.ts"
 import { errorResponse, INTERNAL_ERROR, MESSAGE_MAX_BYTES, readServerMessages, textAt } from "./json-rpc.ts"
 import type { HttpServer } from "./servers.ts"
 import type { Gateway } from "./stdio-gateway.ts"
@@ -21,7 +22,11 @@ const SESSIONS_MAX = 10_000
 const STATELESS = "2026-07-28"
 
 type Headers = Readonly<Record<string, string>>
-export type Route = Omit<ConversationParts, "ask" | "open" | "answered"> & { readonly server: HttpServer }
+export type Route = Omit<ConversationParts, "ask" | "open" | "answered"> & {
+  readonly server: HttpServer
+  /** Whether the agent's bearer token is that of an end user. */
+  readonly namesEndUser: boolean
+}
 type OpenRoute = Route & Pick<ConversationParts, "open" | "answered">
 type Session = { readonly conversation: Conversation; headers: Headers }
 
@@ -51,7 +56,11 @@ export async function runHttpGateway(
       isOfThisMachine(c) ? next() : Promise.resolve(refuse(c, 403, "a page of another site may not call it")),
     )
   app.use(bodyLimit({ maxSize: MESSAGE_MAX_BYTES, onError: c => refuse(c, 413, "the message is too large") }))
-  for (const [path, route] of routes) app.all(path, c => exchange(c, { ...route, open, answered }, sessions))
+  for (const [path, route] of routes)
+    app.all(path, c => {
+      const token = route.namesEndUser ? bearerToken(c.req.header("authorization")) : undefined
+      return endUserOf.run(token, () => exchange(c, { ...route, open, answered }, sessions))
+    })
   const { server, url } = await new Promise<{ server: ReturnType<typeof serve>; url: string }>((listening, failed) => {
     const started = serve({ fetch: app.fetch, hostname: host, port }, ({ port: taken }) =>
       listening({ server: started, url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}` }),

@@ -88,7 +88,10 @@ async function sealRest(observed: Observed): Promise<void> {
 const userOf = ({ runAs, dataDir }: Pick<Options, "runAs" | "dataDir">) =>
   runAs === undefined ? undefined : otherUser(runAs, dataDir)
 
-async function start({ servers, pin, listen, dataDir, runAs }: Options, sealing: Sealing): Promise<Gateway> {
+async function start(
+  { servers, pin, listen, dataDir, runAs, endUserFrom }: Options,
+  sealing: Sealing,
+): Promise<Gateway> {
   const partsOf = ({ name }: Server) => {
     const pins = openToolPins(join(dataDir, "pins"), name)
     return { sealing, facts: createServerFacts(name, pins, pin, sealing) }
@@ -106,7 +109,7 @@ async function start({ servers, pin, listen, dataDir, runAs }: Options, sealing:
   }
   const routes = servers.flatMap((server): (readonly [string, Route])[] => {
     if ("command" in server.how) return []
-    const route = { ...partsOf(server), server: server.how }
+    const route = { ...partsOf(server), server: server.how, namesEndUser: endUserFrom !== undefined }
     // One server alone is also at the root, and where clients look for a server.
     const paths = servers.length === 1 ? ["/", "/mcp", `/${server.name}`] : [`/${server.name}`]
     return paths.map(path => [path, route])

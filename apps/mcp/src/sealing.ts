@@ -67,8 +67,17 @@ function startedClient(sealing: Sealing): Promise<Client> {
   return Promise.race([sealing.client, late])
 }
 
-/** Asks for a permit. Never throws. @param definition what is known of it: pinned, changed, unlisted, unpinned */
-export async function openPermit(sealing: Sealing, act: Act, definition: string): Promise<Opening> {
+/**
+ * Asks for a permit. Never throws.
+ * @param definition what is known of it: pinned, changed, unlisted, unpinned
+ * @param endUserToken of the person for whom it is asked
+ */
+export async function openPermit(
+  sealing: Sealing,
+  act: Act,
+  definition: string,
+  endUserToken: string | undefined,
+): Promise<Opening> {
   if (!fitsRequest(act.payload)) return { kind: "unfit", reason: "the arguments are too large for a request of 1 MiB" }
   const missing = sealing.counts.missing()
   try {
@@ -87,7 +96,7 @@ export async function openPermit(sealing: Sealing, act: Act, definition: string)
         },
         ...(sealing.mode === "observe" ? { enforcement: "observe" } : {}),
       },
-      { idempotencyKey: randomUUID(), fail: failOf(sealing) },
+      { idempotencyKey: randomUUID(), endUserToken, fail: failOf(sealing) },
     )
     return opened.outcome_kind === "opened"
       ? { kind: "permitted", permitId: opened.permit_id }

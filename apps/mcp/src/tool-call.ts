@@ -37,6 +37,8 @@ export type ToolCall = {
 type CallParts = {
   readonly sealing: Sealing
   readonly facts: ServerFacts
+  /** Of the person for whom the agent makes the call. */
+  readonly endUserToken: string | undefined
   /** Asks the server for its tools; fails when the server does. */
   readonly listTools: () => Promise<void>
 }
@@ -124,12 +126,12 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
 
 /** Asks for a permit, with what is known of the tool. */
 async function ask(request: CallRequest, parts: CallParts) {
-  const { sealing, facts } = parts
+  const { sealing, facts, endUserToken } = parts
   await learnTool(request.tool, parts)
   const { hash, state, problem } = facts.tool(request.tool)
   const route_id = `mcp/${facts.name}/${request.tool}`
   const act = { program_id: facts.programId(), route_id, registry_record_hash: hash, payload: request.payload }
-  return { opened: await openPermit(sealing, act, state), route_id, problem }
+  return { opened: await openPermit(sealing, act, state, endUserToken), route_id, problem }
 }
 
 /** Forwards a call at once and answers it at once. It is sealed beside the agent, so its answer has no receipt. */

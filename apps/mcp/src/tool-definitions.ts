@@ -1,6 +1,7 @@
 /** What a server is known to be and to offer: its name and version, its tools and the hashes of their definitions, and which of them may be shown and called. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { canonicalize, digest, type JsonObject, type JsonValue, sha256Hex } from "@runseal/canonical"
+import { endUserOf } from "./end-user-context.ts"
 import { isObject, objectAt, textAt } from "./json-rpc.ts"
 import { fitsRequest, reviewedText, sealedText } from "./reviewed-text.ts"
 import { closePermit, openPermit, refusedBy, type Sealing } from "./sealing.ts"
@@ -318,7 +319,7 @@ function textOf(value: JsonObject): string | undefined {
 
 async function seal(sealing: Sealing, { method, program_id, route_id }: Seen, text: string): Promise<Verdict> {
   const act = { program_id, route_id, registry_record_hash: sha256Hex(text), payload: canonicalize({ method }) }
-  const opened = await openPermit(sealing, act, "unpinned")
+  const opened = await openPermit(sealing, act, "unpinned", endUserOf.getStore())
   if (opened.kind === "refused") return { kind: "refused", reason: refusedBy(sealing, opened.run) }
   if (opened.kind !== "permitted") return { kind: "undecided", reason: opened.reason }
   const { run } = await closePermit(sealing, opened.permitId, { outcome: "completed", ...sealedText(sealing, text) })

@@ -10,7 +10,7 @@ import type { Call, Reply } from "./exchange.ts"
 import { lenient } from "./lenient.ts"
 import { jsonText } from "./plain-json.ts"
 import { checkShape, type DoneStatus, okAnswer, okObject, type Received, refusal } from "./read-reply.ts"
-import { integerWithin, type OnceOptions, type Settings } from "./settings.ts"
+import { type EndUserOption, integerWithin, type OnceOptions, type Settings } from "./settings.ts"
 
 /** What a call sends: values of the parameters in its path, in their order, and its query or its body. */
 export type Sent = {
@@ -25,10 +25,10 @@ export type Sent = {
  * @throws InvalidArgumentError for what its row does not accept in path and query, and for a body without a JSON form
  */
 export function callTo(
-  { newIdempotencyKey }: Pick<Settings, "newIdempotencyKey">,
+  { newIdempotencyKey, endUserToken: ofClient }: Pick<Settings, "newIdempotencyKey" | "endUserToken">,
   route: Route,
   { place = [], query = {}, body }: Sent = {},
-  { idempotencyKey }: OnceOptions = {},
+  { idempotencyKey, endUserToken = ofClient }: OnceOptions & EndUserOption = {},
 ): Call {
   const call: Call = {
     method: METHODS[route.method],
@@ -36,6 +36,7 @@ export function callTo(
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : jsonText(body) }),
     repeatable: route.method === "get" || route.repeatable === true,
     ...(route.access === "public" ? { public: true } : {}),
+    ...(route.end_user === "decides" && endUserToken !== undefined ? { endUserToken } : {}),
   }
   const takesKey = route.idempotent === true || route.once === true
   const key = takesKey ? (idempotencyKey ?? (route.idempotent === true ? newIdempotencyKey?.() : undefined)) : undefined

@@ -37,7 +37,7 @@ import { type PermitCalls, permitCalls } from "./permit-calls.ts"
 import { type PermittedActs, permittedActs } from "./permitted-act.ts"
 import { checkShape, okObject, okText, parseObject, type Received } from "./read-reply.ts"
 import { type RunReads, runReads } from "./run-reads.ts"
-import { type CallOptions, type ClientOptions, type OnceOptions, readSettings } from "./settings.ts"
+import { type CallOptions, type ClientOptions, type EndUserOption, type OnceOptions, readSettings } from "./settings.ts"
 import { createTransport } from "./transport.ts"
 
 /**
@@ -77,9 +77,12 @@ type OwnCalls = {
    * idempotency key, since each call makes a run. After a NetworkError, TimeoutError or AbortedError a run may exist: call again
    * with the same key, or search for it with `runs`.
    */
-  readonly execute: (request: ExecuteRequest, options?: OnceOptions) => Promise<ExecuteResult>
+  readonly execute: (request: ExecuteRequest, options?: OnceOptions & EndUserOption) => Promise<ExecuteResult>
   /** The same input twice under one pinned clock and nonce; nothing is stored, charged or anchored. */
-  readonly verifyDeterminism: (request: ExecuteRequest, options?: CallOptions) => Promise<DeterminismAnswer>
+  readonly verifyDeterminism: (
+    request: ExecuteRequest,
+    options?: CallOptions & EndUserOption,
+  ) => Promise<DeterminismAnswer>
   /** Another name of `verifyRun`. */
   readonly verify_run: (runId: number, options?: CallOptions) => Promise<VerifyAnswer>
   /** Rejects with UnsupportedOperationError and sends nothing: replaying a production run cannot reproduce its hash. */
@@ -140,7 +143,11 @@ export function createClient(options: ClientOptions = {}): Client {
     execute: async (request, call) =>
       await send(callTo(settings, ROUTES.execute, { body: request }, call), readExecuteResult, call),
     verifyDeterminism: async (request, call) =>
-      await send(callTo(settings, ROUTES.verify_determinism, { body: request }), as(determinismAnswerSchema), call),
+      await send(
+        callTo(settings, ROUTES.verify_determinism, { body: request }, call),
+        as(determinismAnswerSchema),
+        call,
+      ),
     verify_run: reads.verifyRun,
     verify: async () => {
       throw new UnsupportedOperationError(

@@ -1,8 +1,9 @@
 /** One HTTP request and its whole answer, with bounded size. */
+import { END_USER_HEADER, END_USER_TOKEN_MAX_LENGTH, END_USER_TOKEN_PATTERN } from "@runseal/core/wire/end-user-token"
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKeyField } from "@runseal/core/wire/idempotency-key"
-import { NetworkError, ProtocolError } from "./client-errors.ts"
+import { InvalidArgumentError, NetworkError, ProtocolError } from "./client-errors.ts"
 import { parseRetryAfter } from "./retry.ts"
-import type { Settings } from "./settings.ts"
+import type { EndUserToken, Settings } from "./settings.ts"
 
 /** Initial buffer; most answers fit. */
 const FIRST_BUFFER_BYTES = 65_536
@@ -18,6 +19,8 @@ export type Call = {
   readonly repeatable: boolean
   /** Identifies what the call creates, so that a retry does not create it twice. */
   readonly idempotencyKey?: string
+  /** Whose act it is. */
+  readonly endUserToken?: EndUserToken
   /** A public endpoint: the key is not sent. */
   readonly public?: true
   /** Somebody waits for the decision: an answer that names a time to retry is given to the caller at once. */
@@ -44,13 +47,26 @@ export async function exchange(settings: Settings, call: Call, signal: AbortSign
   return await readReply(await openAnswer(settings, call, signal), settings, signal)
 }
 
-/** An answer whose head has arrived; `signal` cancels its body. @throws NetworkError, ProtocolError for a redirect */
-export const openAnswer = (settings: Settings, call: Call, signal: AbortSignal): Promise<Response> =>
-  reached(async () => {
-    const response = await settings.fetch(settings.baseUrl + call.path, requestInit(settings, call, signal))
+/**
+ * An answer whose head has arrived; `signal` cancels its body.
+ * @throws NetworkError, ProtocolError for a redirect, InvalidArgumentError for a token that no request can carry, and what the function throws that gives it
+ */
+export async function openAnswer(settings: Settings, call: Call, signal: AbortSignal): Promise<Response> {
+  const init = requestInit(settings, call, signal, await endUserTokenOf(call))
+  return await reached(async () => {
+    const response = await settings.fetch(settings.baseUrl + call.path, init)
     await refuseRedirect(response)
     return response
   })
+}
+
+const TOKEN = new RegExp(END_USER_TOKEN_PATTERN)
+async function endUserTokenOf({ endUserToken }: Call): Promise<string | undefined> {
+  const token = typeof endUserToken === "function" ? await endUserToken() : endUserToken
+  if (token !== undefined && (token.length > END_USER_TOKEN_MAX_LENGTH || !TOKEN.test(token)))
+    throw new InvalidArgumentError(`endUserToken must be a JWT of at most ${END_USER_TOKEN_MAX_LENGTH} characters.`)
+  return token
+}
 
 /** Reads the body of an answer. @throws NetworkError, ProtocolError for one that is too large */
 export const readReply = (response: Response, settings: Settings, signal: AbortSignal): Promise<Reply> =>
@@ -70,7 +86,12 @@ async function reached<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const requestInit = ({ apiKey }: Settings, call: Call, signal: AbortSignal): RequestInit => ({
+const requestInit = (
+  { apiKey }: Settings,
+  call: Call,
+  signal: AbortSignal,
+  endUserToken: string | undefined,
+): RequestInit => ({
   method: call.method,
   headers: {
     accept: "application/json",
@@ -79,6 +100,7 @@ const requestInit = ({ apiKey }: Settings, call: Call, signal: AbortSignal): Req
       ? {}
       : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKeyField(call.idempotencyKey) }),
     ...(apiKey === undefined || call.public ? {} : { "x-service-key": apiKey }),
+    ...(endUserToken === undefined ? {} : { [END_USER_HEADER]: endUserToken }),
   },
   ...(call.body === undefined ? {} : { body: call.body }),
   // A redirect is never followed, so that the key goes nowhere else. "manual" rather than "error" gives it an error of its own, which is not retried.

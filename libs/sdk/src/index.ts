@@ -193,6 +193,8 @@ export {
   type CallOptions,
   type ClientOptions,
   createBreaker,
+  type EndUserOption,
+  type EndUserToken,
   type OnceOptions,
 } from "./settings.ts"
 /** Also at `@runseal/sdk/verify`, without the client. */

@@ -22,7 +22,7 @@ import type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
 import { whileIdle } from "./platform.ts"
 import { okAnswer } from "./read-reply.ts"
 import { isTransient } from "./retry.ts"
-import type { CallOptions, OnceOptions, Settings } from "./settings.ts"
+import type { CallOptions, EndUserOption, OnceOptions, Settings } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
 /** A permit that was opened. */
@@ -54,7 +54,7 @@ export type PermitCalls = {
    * Asks for a permit. A refused act is a result too: the run that the service recorded, with its receipt. Retried only under an
    * idempotency key, since each call opens a permit.
    */
-  readonly open: (request: PermitRequest, options?: DecisionOptions) => Promise<OpenPermitResult>
+  readonly open: (request: PermitRequest, options?: DecisionOptions & EndUserOption) => Promise<OpenPermitResult>
   /**
    * Seals what became of the act. Every outcome the service recorded is a result: the output may be released only when it is `ok`.
    * ConflictError with the code `permit_not_open` when it was closed before or is too late. Retried: the permit's id is the idempotency

@@ -1,6 +1,13 @@
 /** What acting under a permit throws besides the errors of its calls. */
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
-import { BadRequestError, InvalidArgumentError, PayloadTooLargeError, RunsealError } from "./client-errors.ts"
+import type { ErrorCode } from "@runseal/core/wire/error-codes"
+import {
+  BadRequestError,
+  HttpStatusError,
+  InvalidArgumentError,
+  PayloadTooLargeError,
+  RunsealError,
+} from "./client-errors.ts"
 import type { RefusedRun } from "./permit-calls.ts"
 
 /** The act was refused before it began; nothing was reserved. */
@@ -67,10 +74,13 @@ export class ActFailedError extends RunsealError {
 }
 
 /**
- * Whether a call, or what it is closed with, cannot be sent or is not taken (400, 413). A caller or a tool can bring that about: it is no
- * reason to go on without a decision, as an outage may be.
+ * Whether a call, or what it is closed with, cannot be sent or is not taken (400, 413), or its end user is not. A caller or a tool can bring that
+ * about: it is no reason to go on without a decision, as an outage may be.
  */
 export const isUnfit = (error: unknown): boolean =>
   error instanceof PermitNotClosedError
     ? isUnfit(error.cause)
-    : [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind)
+    : [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind) ||
+      (error instanceof HttpStatusError && END_USER_REFUSED.some(code => code === error.code))
+
+const END_USER_REFUSED: readonly ErrorCode[] = ["end_user_required", "end_user_token_invalid"]

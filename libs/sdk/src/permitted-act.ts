@@ -19,7 +19,7 @@ import {
 } from "./permit-errors.ts"
 import { jsonText } from "./plain-json.ts"
 import { randomKey } from "./platform.ts"
-import { type CallOptions, integerWithin, type Settings } from "./settings.ts"
+import { type CallOptions, type EndUserOption, integerWithin, type Settings } from "./settings.ts"
 
 /** What an act works with. */
 export type ActivePermit = {
@@ -52,22 +52,23 @@ export type PermittedRun<Output> = {
   readonly run: Extract<ExecuteResult, { readonly ok: true }>
 }
 
-export type ActOptions = CallOptions & {
-  /** Milliseconds for the act, at most until the permit expires, which is also the default. */
-  readonly actTimeoutMs?: number | undefined
-  /**
-   * What the caller does without a decision: how long it is waited for, as `permits.open` has it. The call rejects in either case, and the
-   * caller goes on, or not. Absent: the bounds of the call.
-   */
-  readonly fail?: Fail | undefined
-  /** Idempotency key of the opening; a random one when absent. */
-  readonly idempotencyKey?: string | undefined
-  /**
-   * false: the output is not sent. Its SHA-256 is declared, and the service searches and reviews nothing of it. true when absent: the
-   * output is sent, searched and reviewed; the service stores its hash alone.
-   */
-  readonly captureContent?: boolean | undefined
-}
+export type ActOptions = CallOptions &
+  EndUserOption & {
+    /** Milliseconds for the act, at most until the permit expires, which is also the default. */
+    readonly actTimeoutMs?: number | undefined
+    /**
+     * What the caller does without a decision: how long it is waited for, as `permits.open` has it. The call rejects in either case, and the
+     * caller goes on, or not. Absent: the bounds of the call.
+     */
+    readonly fail?: Fail | undefined
+    /** Idempotency key of the opening; a random one when absent. */
+    readonly idempotencyKey?: string | undefined
+    /**
+     * false: the output is not sent. Its SHA-256 is declared, and the service searches and reviews nothing of it. true when absent: the
+     * output is sent, searched and reviewed; the service stores its hash alone.
+     */
+    readonly captureContent?: boolean | undefined
+  }
 
 export type GuardOptions<Input> = Omit<ActOptions, "signal" | "idempotencyKey"> & {
   /** The act that an input asks for. */
@@ -90,7 +91,7 @@ export type PermittedActs = {
   readonly guard: <Input, Output>(
     act: (input: Input, permit: ActivePermit) => Promise<Acted<Output>>,
     options: GuardOptions<Input>,
-  ) => (input: Input, options?: Pick<ActOptions, "signal" | "idempotencyKey">) => Promise<Output>
+  ) => (input: Input, options?: Pick<ActOptions, "signal" | "idempotencyKey" | "endUserToken">) => Promise<Output>
 }
 
 /** Longest act and longest close, in milliseconds: those of the longest permit. */
@@ -154,10 +155,10 @@ async function open(
   permits: PermitCalls,
   settings: Settings,
   request: PermitRequest,
-  { idempotencyKey, signal, timeoutMs, deadlineMs, fail }: ActOptions,
+  { idempotencyKey, endUserToken, signal, timeoutMs, deadlineMs, fail }: ActOptions,
 ): Promise<OpenedPermit & { readonly permit: string }> {
   const key = idempotencyKey ?? settings.newIdempotencyKey?.() ?? randomKey()
-  const opened = await permits.open(request, { idempotencyKey: key, signal, timeoutMs, deadlineMs, fail })
+  const opened = await permits.open(request, { idempotencyKey: key, endUserToken, signal, timeoutMs, deadlineMs, fail })
   if (opened.outcome_kind !== "opened") throw new PermitRefusedError(opened)
   if (opened.permit === undefined) throw new ProtocolError("it opens a permit that allows nothing any more")
   return { ...opened, permit: opened.permit }

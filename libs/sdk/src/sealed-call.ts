@@ -7,6 +7,7 @@ import type { Cost } from "./execute-arguments.ts"
 import { observedBy } from "./observed.ts"
 import type { PermitRequest } from "./permit-arguments.ts"
 import { ActFailedError, ActTimeoutError, isUnfit, PermitRefusedError } from "./permit-errors.ts"
+import type { EndUserToken } from "./settings.ts"
 
 export type SealOptions = {
   /** Name of the agent: its program unless `program_id` says otherwise, and the audience of its permits. */
@@ -44,6 +45,8 @@ export type SealedCall = {
   /** Any value that JSON can write. */
   readonly arguments: unknown
   readonly signal?: AbortSignal | undefined
+  /** Of the person for whom it is made; that of the client when absent. */
+  readonly endUserToken?: EndUserToken | undefined
 }
 
 /** A call that has ended. */
@@ -100,7 +103,12 @@ async function sealCall<Result>(
         const { result, cost } = await act()
         return { output: canonicalize(jsonOf(sealed(result))), cost }
       },
-      { signal: call.signal, captureContent: options.capture_content === true, fail: failOf(options) },
+      {
+        signal: call.signal,
+        endUserToken: call.endUserToken,
+        captureContent: options.capture_content === true,
+        fail: failOf(options),
+      },
     )
     if (made === undefined) throw new Error(`the call ended without a result: ${output.length}`)
     return made.result

@@ -29,6 +29,17 @@ export type CallOptions = {
   readonly deadlineMs?: number | undefined
 }
 
+/**
+ * The access token of the person for whom the agent acts, a JWT, or what gives it for each attempt: tokens expire. Undefined: no person is named.
+ * It proves that the token was presented, not that the person asked for the act.
+ */
+export type EndUserToken = string | (() => string | undefined | Promise<string | undefined>)
+/** Options of a call that has something decided. */
+export type EndUserOption = {
+  /** Sent as `X-End-User-Token`. Absent: that of the client. */
+  readonly endUserToken?: EndUserToken | undefined
+}
+
 /** Options of a call that creates something. Under an idempotency key it creates it once. */
 export type OnceOptions = CallOptions & {
   /**
@@ -60,6 +71,11 @@ export type ClientOptions = Partial<{ readonly [Name in keyof Platform]: Platfor
      * address than `baseUrl`. Without a key the caller is anonymous, which only open mode allows.
      */
     readonly apiKey?: string | undefined
+    /**
+     * Sent as `X-End-User-Token` with `execute`, `verifyDeterminism` and `permits.open`, and with no other call. A client of several persons is given a
+     * function, or the token with each call.
+     */
+    readonly endUserToken?: EndUserToken | undefined
     /** Creates an idempotency key for each `execute`, `attest` and `permits.open` without one, such as `() => crypto.randomUUID()`. */
     readonly newIdempotencyKey?: (() => string) | undefined
     /**
@@ -79,6 +95,7 @@ export type Settings = Platform &
     /** Without a final slash. */
     readonly baseUrl: string
     readonly apiKey: string | undefined
+    readonly endUserToken: EndUserToken | undefined
     readonly newIdempotencyKey: (() => string) | undefined
     readonly retries: number
     readonly maxResponseBytes: number
@@ -96,6 +113,7 @@ export function readSettings(options: ClientOptions): Settings {
     sleep: options.sleep ?? PLATFORM.sleep,
     random: options.random ?? PLATFORM.random,
     ...readAddressAndKey(options),
+    endUserToken: options.endUserToken,
     newIdempotencyKey: options.newIdempotencyKey,
     ...readLimits(options, defaults),
     retries: integerWithin("retries", retries ?? RETRIES_MAX, 0, RETRIES_MAX),

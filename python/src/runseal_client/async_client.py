@@ -32,7 +32,8 @@ class AsyncRunseal(AsyncOperations):
     `url` and `api_key` come from RUNSEAL_URL and RUNSEAL_API_KEY when they are not given; the key of the environment goes
     to no other address than its own. `timeout` bounds each wait for the service, in seconds. What can be sent twice
     without a second effect is retried at most `max_retries` times; no retry begins `deadline` seconds after the call.
-    `http_client` sends the requests, with its proxies and certificates, and stays open when this client is closed.
+    `end_user_token` is the access token of the person for whom the agent acts, or a function that gives it for each request:
+    it is sent with what is decided, and with nothing else. `http_client` sends the requests, with its proxies and certificates, and stays open when this client is closed.
     Raises RunsealError.
     """
 
@@ -44,12 +45,13 @@ class AsyncRunseal(AsyncOperations):
         deadline: float = calls.DEADLINE_SECONDS,
         *,
         max_retries: int = MAX_RETRIES,
+        end_user_token: calls.EndUserToken = None,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._deadline = deadline
         self.given = (url, api_key)
         self._max_retries = max_retries
-        self._service = Service.of(url, api_key, timeout)
+        self._service = Service.of(url, api_key, timeout, end_user_token)
         self._owns_http = http_client is None
         self._http = httpx.AsyncClient() if http_client is None else http_client
 

@@ -7,7 +7,7 @@ import functools
 import os
 import re
 import uuid
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints, is_typeddict
@@ -21,6 +21,8 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 TIMEOUT_SECONDS = 30.0
 DEADLINE_SECONDS = 120.0
 _API_KEY = re.compile(r"[!-~]{1,512}")
+_END_USER_TOKEN = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){2}")
+_END_USER_TOKEN_MAX = 8192
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Call(Generic[T]):
     """One request. `answer` is the model of its answer, or bytes for what is no JSON.
 
     `again` says that a second request has no effect that the first did not have, also without an idempotency key.
+    `end_user` says that it is decided for a person, whose token the client adds.
     """
 
     method: str
@@ -38,6 +41,7 @@ class Call(Generic[T]):
     idempotency_key: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     again: bool = False
+    end_user: bool = False
 
     @property
     def repeatable(self) -> bool:
@@ -63,6 +67,22 @@ def credential(url: str | None, api_key: str | None) -> dict[str, str]:
     if not _API_KEY.fullmatch(api_key):
         raise ValueError("An API key is 1 to 512 visible ASCII characters.")
     return {"X-Service-Key": api_key}
+
+
+EndUserToken = str | Callable[[], str | None] | None
+
+
+def end_user_of(token: EndUserToken) -> dict[str, str]:
+    """The header that names the person for whom an agent acts. A function gives the token of now, or None for no person.
+
+    Raises ValueError for what is no JWT.
+    """
+    found = token() if callable(token) else token
+    if found is None:
+        return {}
+    if len(found) > _END_USER_TOKEN_MAX or not _END_USER_TOKEN.fullmatch(found):
+        raise ValueError(f"The token of an end user is a JWT of at most {_END_USER_TOKEN_MAX} characters.")
+    return {"X-End-User-Token": found}
 
 
 def new_key() -> str:

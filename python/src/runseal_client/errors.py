@@ -72,9 +72,9 @@ def error_of(
 
 
 def is_unfit(error: RunsealError) -> bool:
-    """Whether the service does not take a request (400, 413). A caller or a tool can bring that about: it is no reason to go
-    on without a decision, as an outage may be."""
-    return error.status in (400, 413)
+    """Whether the service does not take a request (400, 413), or its end user. A caller or a tool can bring that about: it is
+    no reason to go on without a decision, as an outage may be."""
+    return error.status in (400, 413) or error.code in ("end_user_required", "end_user_token_invalid")
 
 
 class ActRefused(RunsealError):

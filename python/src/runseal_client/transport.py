@@ -58,12 +58,15 @@ class Service:
     address: str
     headers: Mapping[str, str] = field(repr=False)
     timeout: float
+    end_user_token: calls.EndUserToken = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, url: str | None, api_key: str | None, timeout: float) -> Service:
+    def of(
+        cls, url: str | None, api_key: str | None, timeout: float, end_user_token: calls.EndUserToken = None
+    ) -> Service:
         """That of a client with these arguments. Raises ValueError for a key that no header can carry."""
         headers = {"User-Agent": f"runseal-python/{_version()} python/{_PYTHON}", **calls.credential(url, api_key)}
-        return cls(calls.address(url), headers, timeout)
+        return cls(calls.address(url), headers, timeout, end_user_token)
 
 
 @functools.cache
@@ -134,6 +137,8 @@ def request_of(
 ) -> httpx.Request:
     """The HTTP request of a call. Each of its waits is bounded by `timeout`, else by that of the service, and by `within`."""
     headers = {"Accept-Encoding": "gzip", **service.headers, **call.headers}
+    if call.end_user:
+        headers.update(calls.end_user_of(service.end_user_token))
     if call.idempotency_key is not None:
         headers["Idempotency-Key"] = '"' + re.sub(r'(["\\])', r"\\\1", call.idempotency_key) + '"'
     wait = service.timeout if timeout is None else timeout

@@ -114,6 +114,7 @@ function methodOf({ method, path, operation }: Endpoint, answers: PythonTypes, r
       answerType,
       ...body.call,
       ...(query.length === 0 ? [] : [`query=given(${dictionary(query.map(({ name }) => name))})`]),
+      ...(ROWS.find(row => row.id === id)?.end_user === "decides" ? ["end_user=True"] : []),
       ...(keyed ? [`idempotency_key=${keyText(IDEMPOTENCY_KEYS[id])}`] : []),
       ...(header === undefined ? [] : [`headers={"${header.header}": ${header.name}}`]),
       ...asPage,

@@ -146,9 +146,14 @@ describe("with --end-user required", () => {
       ["/execute", request()],
       ["/execute/verify-determinism", request()],
       ["/permits", asking()],
-      ["/hooks/claude-code?fail=open", before],
+      ["/hooks/claude-code?mode=observe", before],
     ] as const)
       expect(expectRefused(await send(service, path, body), 401, "end_user_required"), path).toContain(END_USER_HEADER)
+    const denied = await send(service, "/hooks/claude-code?fail=open", before)
+    expect({ status: denied.status, text: denied.text }).toEqual({
+      status: 200,
+      text: expect.stringContaining('"deny"'),
+    })
     const token = tokenFor(provider, service)
     expect((await send(service, "/execute/verify-determinism", request(), token)).body).toMatchObject({
       deterministic: true,

@@ -13,12 +13,12 @@ from . import requests as r
 
 def execute(request: Mapping[str, Any], idempotency_key: str | None = None) -> Call[a.RunAnswer]:
     """Run a payload through all nine stages and seal the result. The stages decide, check, seal and anchor; the service does not run the caller's program. Answered when the record is durable. After a 503, or when the connection breaks, a run may exist; an acknowledged one always does. With an idempotency key the request may be sent again: it gets that run's answer, or makes the one run."""
-    return Call("POST", "/execute", a.RunAnswer, request, idempotency_key=idempotency_key or new_key())
+    return Call("POST", "/execute", a.RunAnswer, request, end_user=True, idempotency_key=idempotency_key or new_key())
 
 
 def verify_determinism(request: Mapping[str, Any]) -> Call[a.DeterminismAnswer]:
     """Run the same input twice under one clock and nonce. Nothing is stored, charged or anchored."""
-    return Call("POST", "/execute/verify-determinism", a.DeterminismAnswer, request, again=True)
+    return Call("POST", "/execute/verify-determinism", a.DeterminismAnswer, request, end_user=True, again=True)
 
 
 def verify_by_service(document: Mapping[str, Any]) -> Call[a.DcaeAnswer]:
@@ -28,7 +28,14 @@ def verify_by_service(document: Mapping[str, Any]) -> Call[a.DcaeAnswer]:
 
 def open_permit(request: Mapping[str, Any], idempotency_key: str | None = None) -> Call[a.OpenPermitAnswer]:
     """Decide on an act before it is done, and reserve its tokens. The request of POST /execute without what is known only after the act. An admitted one is anchored as an opening before it is answered; a refused one is a refused run. The permit is a JWT that the party in `audience` checks before it acts. 403 where the service opens no permits; 429 also when the key has 1,000 open permits."""
-    return Call("POST", "/permits", a.OpenPermitAnswer, request, idempotency_key=idempotency_key or new_key())
+    return Call(
+        "POST",
+        "/permits",
+        a.OpenPermitAnswer,
+        request,
+        end_user=True,
+        idempotency_key=idempotency_key or new_key(),
+    )
 
 
 def permits(
