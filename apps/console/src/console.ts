@@ -7,6 +7,7 @@ import { bodyLimit } from "hono/body-limit"
 import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from "./api.ts"
 import { sendAsset } from "./assets/assets.ts"
 import { takeNews } from "./news.ts"
+import { APPROVALS_PATH, approvalsPage } from "./pages/approvals-page.ts"
 import { auditPage } from "./pages/audit-page.ts"
 import { budgetsPage } from "./pages/budgets-page.ts"
 import { deliveriesPage, deliveryAction, deliveryPage, newDestination } from "./pages/deliveries-page.ts"
@@ -20,6 +21,7 @@ import { runsFile } from "./pages/runs-download.ts"
 import { runsPage } from "./pages/runs-page.ts"
 import { endSharing, sharedPage } from "./pages/shared-page.ts"
 import { signIn, signInPage, signOut } from "./pages/sign-in-page.ts"
+import { finishWithProvider, startWithProvider } from "./pages/sign-in-provider.ts"
 import { POLICY, page } from "./parts/layout.ts"
 import { html, type Markup } from "./parts/markup.ts"
 import { newsNotice, refused } from "./parts/pieces.ts"
@@ -52,6 +54,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/console/deliveries": deliveriesPage,
   "/console/deliveries/:id{\\d{1,16}}": deliveryPage,
   "/console/audit": auditPage,
+  [APPROVALS_PATH]: approvalsPage,
 }
 
 /** Forms that change something. */
@@ -73,13 +76,16 @@ export function createConsole({ fetch }: ConsoleParts): Hono {
     if (!c.res.headers.has("Cache-Control")) c.res.headers.set("Cache-Control", "no-store")
   })
   app.get("/console/assets/:name", async c => (await sendAsset(c, c.req.param("name"))) ?? c.notFound())
-  app.get("/console/sign-in", signInPage)
+  app.get("/console/sign-in", c => signInPage(c, apiOf(c, fetch)))
+  app.get("/console/sign-in/provider", c => startWithProvider(c, apiOf(c, fetch)))
+  app.get("/console/callback", c => finishWithProvider(c, apiOf(c, fetch)))
   app.post("*", bodyLimit({ maxSize: FORM_MAX_BYTES, onError: refuseLargeForm }), refuseForeignForms)
   app.post("/console/sign-in", c => signIn(c, apiOf(c, fetch)))
   app.post("/console/sign-out", async c => {
     // The session of now, also from a page of an earlier one: who signs out must not stay signed in.
-    const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
-    return signOut(c, apiOf(c, fetch, isRefusal(session) ? undefined : session))
+    const found = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
+    const session = isRefusal(found) ? undefined : found
+    return signOut(c, apiOf(c, fetch, session), session?.person !== undefined)
   })
   for (const [path, make] of Object.entries(PAGES)) app.get(path, c => visited(c, fetch, make))
   for (const [path, make] of Object.entries(FORMS)) app.post(path, c => visited(c, fetch, make))
@@ -143,7 +149,11 @@ async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Res
     const body = isForm ? NOT_SENT : noFile(signInAddress(c))
     return c.html(await page({ title: "The session has ended", here: c.req.path, body }), 403)
   }
-  if (c.req.method === "GET") {
+  if (session.scope === "approver" && c.req.path !== APPROVALS_PATH) {
+    if (c.req.path === "/console") return c.redirect(APPROVALS_PATH, 303)
+    throw new ApiRefusal(APPROVALS_ONLY)
+  }
+  if (c.req.method !== "POST") {
     const news = await takeNews(c, session)
     return make({ c, session, api: apiOf(c, fetch, session), news: news && newsNotice(news) })
   }
@@ -168,6 +178,13 @@ const NO_TOKENS = {
   status: 400,
   code: "invalid_body",
   error: "The form has no token. Open its page again and send it from there.",
+}
+
+/** Nothing is asked for then. The API refuses it as well. */
+const APPROVALS_ONLY = {
+  status: 403,
+  code: "person_not_allowed",
+  error: "An approver sees approvals, and nothing else.",
 }
 
 /** A page that the API refused. */

@@ -26,7 +26,7 @@ type Sent = {
 }
 
 const REFUSED_STATUSES = [400, 403, 404, 409, 413, 429, 503] as const
-type RefusedStatus = (typeof REFUSED_STATUSES)[number]
+export type RefusedStatus = (typeof REFUSED_STATUSES)[number]
 
 /** The status of a page that shows why something was refused. */
 export const statusOf = ({ status }: Refusal): RefusedStatus => REFUSED_STATUSES.find(known => known === status) ?? 503
@@ -77,8 +77,9 @@ export const seesAll = ({ session }: Visit): boolean => session.scope !== "custo
 /** Whether the visitor may change what administrators change. */
 export const administers = ({ session }: Visit): boolean => session.scope === "admin"
 
-/** Whether the visitor may share what it reads. */
-export const shares = ({ session }: Visit): boolean => session.scope === "admin" || session.share === true
+/** Whether the visitor may share what it reads. A link lasts as long as the key that made it, and a person has none. */
+export const shares = ({ session }: Visit): boolean =>
+  session.key_id !== undefined && (session.scope === "admin" || session.share === true)
 
 /** A wrong filter is refused: without it a list would show everything. */
 export const wrongFilter = (error: string): ApiRefusal =>

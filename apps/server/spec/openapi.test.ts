@@ -127,7 +127,7 @@ describe("the document", () => {
   test("asks for a key where the door does", async () => {
     for (const { method, template, operation } of ENDPOINTS) {
       const open =
-        /^\/($|health|ready|version|openapi|docs|verify|console|log|public|shared|\.well-known)|bundle\.json$/.test(
+        /^\/($|health|ready|version|openapi|docs|verify|console|log|public|shared|session\/sign-in|\.well-known)|bundle\.json$/.test(
           template,
         )
       // The credential of a redemption is the permit itself, that of a sign-in the key in its body.

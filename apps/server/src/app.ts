@@ -12,8 +12,15 @@ import { requestId } from "hono/request-id"
 import { matchedRoutes } from "hono/route"
 import type { Deps } from "./deps.ts"
 import { followedRequest } from "./followed-steps.ts"
-import { adminOnly, auditorsRead, authenticate, readersOnly, unauthorized } from "./http/access/authentication.ts"
-import { callerName } from "./http/access/caller.ts"
+import {
+  adminOnly,
+  auditorsRead,
+  authenticate,
+  keysOnly,
+  readersOnly,
+  unauthorized,
+} from "./http/access/authentication.ts"
+import { type Caller, callerName } from "./http/access/caller.ts"
 import { asObserver } from "./http/access/find-end-user.ts"
 import { limitAuditors, limitRequests } from "./http/access/rate-limit.ts"
 import { isShared } from "./http/access/request-counter.ts"
@@ -101,7 +108,7 @@ export function createApp(deps: Deps): Hono {
   app.use((c, next) => Promise.resolve(nearMiss(app, c, route => PUBLIC_ROUTES.has(route)) ?? next()))
   app.use("/admin/*", authenticate(deps), readersOnly, limitAuditors(deps), adminOnly)
   app.all("/admin/*", c => c.notFound())
-  app.use(authenticate(deps, "shared"), auditorsRead, limitRequests(deps, "shared"))
+  app.use(authenticate(deps, "shared"), keysOnly, auditorsRead, limitRequests(deps, "shared"))
   app.notFound(c => nearMiss(app, c) ?? renderRefusal(noSuchEndpoint(), c, deps))
   app.onError(async (error, c) => {
     if (error instanceof AlreadyDone) {
@@ -138,10 +145,13 @@ const reportAnswers =
         route,
         status,
         ms: performance.now() - since,
-        key_id: c.get("caller")?.api_key_id,
+        key_id: keyIdOf(c.get("caller")),
       })
     })
   }
+
+const keyIdOf = (caller: Caller | undefined): number | undefined =>
+  caller?.person === undefined ? caller?.api_key_id : undefined
 
 /** Requests that write are refused in time. A read may be long, such as an export, and has the bounds of its statements. */
 const boundWaits: MiddlewareHandler = (c, next) =>

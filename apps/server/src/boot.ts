@@ -18,6 +18,7 @@ import { openIdempotencyKeys } from "./http/access/idempotency.ts"
 import { openKeyDirectory } from "./http/access/key-directory.ts"
 import { openRateLimits } from "./http/access/rate-limit.ts"
 import { openSessions } from "./http/access/sessions.ts"
+import { openSignIns } from "./http/access/sign-in.ts"
 import { openTrialQuota } from "./http/access/trial-quota.ts"
 import { openInspection } from "./inspection/inspection.ts"
 import { publicCheckpoint } from "./keys/embedded-log.ts"
@@ -31,6 +32,7 @@ import { PROCESS_WORLD } from "./outbound/ask.ts"
 import { openDeliveries } from "./outbound/deliveries/deliveries.ts"
 import { type EndUserTokens, NO_END_USERS, openEndUserTokens } from "./outbound/identity/end-user-tokens.ts"
 import { openProviderKeys, ProviderFailure } from "./outbound/identity/identity-provider.ts"
+import { openPeopleProvider } from "./outbound/identity/people-provider.ts"
 import { openOutside } from "./outbound/outbox/open-outside.ts"
 import { openOutsideLog } from "./outbound/outbox/outside-log.ts"
 import { openCosigner } from "./outbound/witnessing/cosigner.ts"
@@ -150,6 +152,15 @@ async function openEndUsers(
     if (!error.isAway) throw new StartupError(`--issuer: the identity provider ${error.message}`)
   })
   return endUsers === undefined ? NO_END_USERS : openEndUserTokens(endUsers, keys, nowMs)
+}
+
+/** Sessions of people in browsers, and how they sign in with the identity provider. */
+function openSessionsOf(
+  { guarded, config: { signIn }, nowMs }: OverHeads,
+  { originSecret: secret }: Deployment["keys"],
+) {
+  const signIns = signIn && openSignIns(signIn, openPeopleProvider(signIn, nowMs), { secret, nowMs })
+  return { signIns, sessions: openSessions(guarded, nowMs, signIns?.roleOf ?? (() => undefined)) }
 }
 
 /** Makes reports and signs them with the service key. */
@@ -275,7 +286,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...access,
     endUsers,
     rememberStored: () => heads.rememberStored(db),
-    sessions: openSessions(guarded, nowMs),
+    ...openSessionsOf(parts, keys),
     ...callersOf(config),
     ...execution,
     policies,

@@ -13,6 +13,7 @@ import type { IdempotencyKeys } from "./http/access/idempotency.ts"
 import type { KeyDirectory } from "./http/access/key-directory.ts"
 import type { RateLimits } from "./http/access/rate-limit.ts"
 import type { Sessions } from "./http/access/sessions.ts"
+import type { SignIns } from "./http/access/sign-in.ts"
 import type { TrialQuota } from "./http/access/trial-quota.ts"
 import type { Proxies } from "./http/caller-address.ts"
 import type { Config } from "./options/config.ts"
@@ -53,6 +54,8 @@ export type Deps = {
   readonly sessions: Sessions
   /** Verifies the access tokens of end users. */
   readonly endUsers: EndUserTokens
+  /** How people sign in with the identity provider; undefined: they do not. */
+  readonly signIns: SignIns | undefined
   readonly rateLimits: RateLimits
   readonly trialQuota: TrialQuota
   readonly idempotencyKeys: IdempotencyKeys

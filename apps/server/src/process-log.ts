@@ -9,7 +9,8 @@ export const createLogger = (level: string, destination?: DestinationStream): Lo
 
 /** Errors whose messages are sentences of this service. The message of a library or the runtime may quote SQL or an input. */
 const OWN_ERRORS: ReadonlySet<string> = new Set([
-  ...["CanonicalizeError", "HttpError", "JobError", "PolicyError", "ReviewFailure", "SignerFailure"],
+  ...["CanonicalizeError", "HttpError", "JobError", "PolicyError", "ProviderUnavailable"],
+  ...["ReviewFailure", "SignInRefused", "SignerFailure"],
   ...["StageFailure", "StartupError", "StoreError", "StrictJsonError"],
 ])
 /** Stack places and causes of one error that a line holds at most. */

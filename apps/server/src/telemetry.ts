@@ -30,7 +30,7 @@ type RequestAnswer = {
   readonly status: number
   /** From the request's head to the head of the answer, in milliseconds. */
   readonly ms: number
-  /** 0 for the anonymous caller; undefined before authentication. */
+  /** 0 for the anonymous caller; undefined for a person, and before authentication. */
   readonly key_id: number | undefined
 }
 
@@ -117,6 +117,8 @@ export type Lines = {
   readonly signerChanged: (signs: boolean, cause?: unknown) => void
   /** The identity provider is of use again, or is not. @param failure why not */
   readonly identityProviderChanged: (failure: Error | undefined) => void
+  /** The identity provider did not answer, or what it answered signs nobody in. */
+  readonly signInFailed: (error: unknown) => void
   /** The time of a key's last use was not written. */
   readonly keyUseLost: (error: unknown) => void
   /** A witness that had failed cosigns. */
@@ -249,6 +251,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
         : logger.warn(
             `the identity provider ${failure.message} Requests with the token of an end user are refused where its key is not known`,
           ),
+    signInFailed: err => logger.warn({ err }, "a sign-in with the identity provider failed"),
     keyUseLost: err => logger.warn({ err }, "the last use of a key was not noted"),
     ...reportOutbound(logger, counters),
   }

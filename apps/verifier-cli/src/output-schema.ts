@@ -61,7 +61,10 @@ const PERMIT = object(
     used_tokens: COUNT,
   },
 )
-const EVENT = object({ actor: TEXT, action: TEXT, subject: TEXT, done_at: TEXT }, { name: TEXT })
+const EVENT = object(
+  { actor: TEXT, action: TEXT, subject: TEXT, done_at: TEXT },
+  { name: TEXT, issuer: TEXT, person: TEXT },
+)
 const ENDED = object({
   reason: oneOf(END_REASONS),
   permits: COUNT,

@@ -65,6 +65,8 @@ export type Route = {
   readonly limit?: LimitName
   /** Answered to an auditor's key although it is no read: nothing comes of it. */
   readonly auditors?: true
+  /** Of access "key": answered to people who signed in as well. Absent: it is about the runs of the caller, and a person has none. */
+  readonly persons?: true
   /** Takes an idempotency key. */
   readonly idempotent?: true
   /** Takes an idempotency key that is used up: a later request under it is refused. */

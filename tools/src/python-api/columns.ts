@@ -42,6 +42,8 @@ export const NO_METHOD: Readonly<Record<string, string>> = {
   runs: "search_runs without a filter answers the same",
   hook_claude_code: "Claude Code calls it",
   export_traces: "exporters of OpenTelemetry call it",
+  start_sign_in: "the console calls it, with a browser",
+  finish_sign_in: "the console calls it, with a browser",
   console: "a page",
   console_page: "a page",
   console_form: "a page",

@@ -133,7 +133,7 @@ const setting = ({ kind, format, url, types, outcomes, key_ids, created_at, crea
     ["Types", listOf(types)],
     ["Outcomes", listOf(outcomes)],
     ["Keys", listOf(key_ids)],
-    ["Made", html`${time(created_at)} by key ${created_by}`],
+    ["Made", html`${time(created_at)} by ${created_by === undefined ? "a person" : html`key ${created_by}`}`],
   ])
 
 /** Does what the form of a destination asks for. */

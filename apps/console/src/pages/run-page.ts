@@ -217,7 +217,8 @@ async function publicationOf(visit: Visit, id: number): Promise<Publication | un
 /** An administrator publishes its own runs, and those of open mode that it was given; it withdraws any. */
 function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut, isWitnessed: boolean): Markup {
   const { run } = bundle
-  const isOwn = [0, visit.session.key_id].includes(keyOf(bundle))
+  const { key_id } = visit.session
+  const isOwn = key_id !== undefined && [0, key_id].includes(keyOf(bundle))
   const publish = administers(visit)
     ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${formTokens(visit.session.csrf_token)}${published === undefined ? (isOwn ? html`<button name="action" value="publish">Publish</button>` : "") : html`<button name="action" value="unpublish" class="plain">Withdraw</button>`}</form>
 <p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} ${isOwn || published !== undefined ? "Published, everybody with its address reads and verifies the record." : "Only the key that made a run publishes it. Share it instead."}</p>`

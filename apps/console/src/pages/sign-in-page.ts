@@ -1,23 +1,31 @@
 /** Signing in with a key, and signing out. The key goes to the service once, and is neither in the page nor in the browser afterwards. */
-import { closedSessionSchema, type SessionAnswer, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
+
+import { versionAnswerSchema } from "@runseal/core/wire/service-answers"
+import {
+  closedSessionSchema,
+  consolePage,
+  type SessionAnswer,
+  sessionAnswerSchema,
+} from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import { type Api, ApiRefusal, isRefusal, type Refusal } from "../api.ts"
 import { page } from "../parts/layout.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { refused } from "../parts/pieces.ts"
-import { formOf, statusOf } from "../visit.ts"
-
-/** An address of the console, for after the sign-in; anything else is its first page. */
-export const ownAddress = (text: string | undefined): string =>
-  text !== undefined && /^\/console(?:[/?][\w/.?=&%+-]*)?$/.test(text) ? text : "/console"
+import { formOf, type RefusedStatus, statusOf } from "../visit.ts"
 
 /** A wrong key is refused with the sentence for programs, which would not help here. */
 const sentenceOf = (refusal: Refusal): Refusal =>
   refusal.code === "key_required" ? { ...refusal, error: "This is no valid key of this service." } : refusal
 
-const form = (next: string, before: Markup | string): Markup => html`<div class="sign-in">
+/** Leads to the identity provider. A link: the policy of the page lets no form lead to another host. */
+const providerLink = (host: string, next: string): Markup =>
+  html`<p><a class="button" href="/console/sign-in/provider?${new URLSearchParams({ next })}">Sign in with ${host}</a></p><p class="quiet">or with a key:</p>`
+
+/** @param host of the identity provider; undefined where there is none */
+const form = (host: string | undefined, next: string, before: Markup | string): Markup => html`<div class="sign-in">
 <h1><svg viewBox="0 0 16 16" width="36" height="36" aria-hidden="true"><circle cx="8" cy="8" r="8" class="seal"/><path d="M4 8.5l3 3 5-6" class="tick"/></svg> Runseal</h1>
-${before}
+${before}${host === undefined ? "" : providerLink(host, next)}
 <form method="post" action="/console/sign-in">
 <input type="hidden" name="next" value="${next}">
 <label for="key">Your key</label>
@@ -28,17 +36,39 @@ ${before}
 <p class="quiet">To check a record you need no key: <a href="/verify">verify it here</a>.</p>
 </div>`
 
-export async function signInPage(c: Context): Promise<Response> {
-  const next = ownAddress(c.req.query("next"))
-  const ended =
-    c.req.query("ended") === undefined
-      ? ""
-      : html`<div class="notice warn" role="status"><p>The session has ended. Sign in again to go on.</p></div>`
-  return c.html(await page({ title: "Sign in", here: c.req.path, body: form(next, ended) }))
+/** Host of the identity provider; undefined where there is none, and where the service does not say. */
+async function providerOf(api: Api): Promise<string | undefined> {
+  const version = await api.ask("/version", versionAnswerSchema)
+  return isRefusal(version) ? undefined : version.sign_in_with
 }
 
-/** Sends the session's cookie on to the browser. */
-function handOn(c: Context, response: Response): void {
+/** The page that signs in. @param before what it says first */
+export async function showSignIn(
+  c: Context,
+  api: Api,
+  {
+    next,
+    before,
+    status = 200,
+  }: { readonly next: string; readonly before: Markup | string; readonly status?: 200 | RefusedStatus },
+): Promise<Response> {
+  const body = form(await providerOf(api), next, before)
+  return c.html(await page({ title: "Sign in", here: "/console/sign-in", body }), status)
+}
+
+export async function signInPage(c: Context, api: Api): Promise<Response> {
+  const host = c.req.query("signed_out") === undefined ? undefined : await providerOf(api)
+  const before = c.req.query("ended") === undefined ? (host === undefined ? "" : signedOut(host)) : ENDED
+  return showSignIn(c, api, { next: consolePage(c.req.query("next")), before })
+}
+
+const ENDED = html`<div class="notice warn" role="status"><p>The session has ended. Sign in again to go on.</p></div>`
+
+const signedOut = (host: string): Markup =>
+  html`<div class="notice warn" role="status"><p>You are signed out here. Your session at ${host} goes on: on a machine that others use, sign out there too.</p></div>`
+
+/** Sends cookies of the service on to the browser. */
+export function handOn(c: Context, response: Response): void {
   for (const cookie of response.headers.getSetCookie()) c.header("Set-Cookie", cookie, { append: true })
 }
 
@@ -51,18 +81,18 @@ export async function openSession(c: Context, api: Api, key: string): Promise<Se
 
 export async function signIn(c: Context, api: Api): Promise<Response> {
   const field = await formOf(c)
-  const next = ownAddress(field("next"))
+  const next = consolePage(field("next"))
   const refusal = await openSession(c, api, field("key"))
   if (!isRefusal(refusal)) return c.redirect(next, 303)
-  const text = await page({ title: "Sign in", here: c.req.path, body: form(next, refused(sentenceOf(refusal))) })
-  return c.html(text, refusal.status === 401 ? 403 : statusOf(refusal))
+  const status = refusal.status === 401 ? 403 : statusOf(refusal)
+  return showSignIn(c, api, { next, before: refused(sentenceOf(refusal)), status })
 }
 
-/** @throws ApiRefusal where the session lives on */
-export async function signOut(c: Context, api: Api): Promise<Response> {
+/** @param isPerson whether the session began at the identity provider. @throws ApiRefusal where the session lives on */
+export async function signOut(c: Context, api: Api, isPerson: boolean): Promise<Response> {
   const response = await api.send("DELETE", "/session")
   handOn(c, response)
   const closed = await api.read(response, closedSessionSchema)
   if (isRefusal(closed) && closed.status !== 401) throw new ApiRefusal(closed)
-  return c.redirect("/console/sign-in", 303)
+  return c.redirect(isPerson ? "/console/sign-in?signed_out" : "/console/sign-in", 303)
 }

@@ -45,11 +45,13 @@ const PLACES: readonly Place[] = [
   { path: "/console/log", name: "Log health", for: ALL },
   { path: "/console/deliveries", name: "Deliveries", for: DEPLOYMENT, ofAllKeys: true },
   { path: "/console/audit", name: "Admin audit", for: DEPLOYMENT, ofAllKeys: true },
+  { path: "/console/approvals", name: "Approvals", for: ["approver"] },
 ]
 
 const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
   admin: "administrator",
   auditor: "auditor, reads only",
+  approver: "approver",
   customer: "sees its own runs",
   anonymous: "open mode: no key was made yet",
 }

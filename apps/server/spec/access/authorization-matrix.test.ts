@@ -1,13 +1,16 @@
 /** Every operation × everybody who may ask, on both databases. The table is in authorization-matrix.ts. */
 import type { JsonObject } from "@runseal/canonical"
-import { beforeAll, describe, expect, test } from "vitest"
+import { PERSON_ROLES, type PersonRole } from "@runseal/core/wire/session-requests"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { openedId } from "../harness/asked-permits.ts"
 import { ENDPOINTS, endpointOf } from "../harness/described.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
+import { type OpenIdProvider, startOpenIdProvider } from "../harness/openid-provider.ts"
 import { expectRefused, numberAt, textAt, withoutRequestId } from "../harness/read-answer.ts"
 import { minted } from "../harness/read-tables.ts"
 import { EICAR, request } from "../harness/sample-requests.ts"
+import { consoleClient, personHolder, signInBrowser, signInConfig } from "../harness/sign-in-browser.ts"
 import { standingService, type TestService } from "../harness/test-service.ts"
 import { type Asker, MATRIX, type Row, type Subjects } from "./authorization-matrix.ts"
 
@@ -71,15 +74,20 @@ eachDatabase("open mode", openDatabase => {
 })
 
 eachDatabase("locked mode", openDatabase => {
-  const service = standingService(() => ({ open: openDatabase }))
+  let provider: OpenIdProvider
+  beforeAll(async () => {
+    provider = await startOpenIdProvider(role => [`${role}s`], [consoleClient()])
+  })
+  afterAll(() => provider.close())
+  const service = standingService(() => ({ open: openDatabase, config: signInConfig(provider.issuer, ROLES) }))
   let subjects: Subjects
-  let known: Readonly<Record<Exclude<Asker, "open" | "nobody">, Holder>>
+  let known: Record<Exclude<Asker, "open" | "nobody">, Holder>
   let nobodies: readonly (readonly [what: string, holder: Holder])[] = []
   const refusals = new Set<string>()
 
   beforeAll(async () => {
     const { first, ...made } = await madeKeys(service())
-    known = made
+    known = { ...made, ...(await people(service)) }
     const published = await runOf(known.admin)
     const to_withdraw = await runOf(known.admin)
     await known.admin.post(`/admin/runs/${to_withdraw}/publish`)
@@ -96,7 +104,13 @@ eachDatabase("locked mode", openDatabase => {
     nobodies = await withoutAccess(service(), known.admin, first)
   })
 
+  /** Everybody here has one address, whose limit for sessions they would reach. */
+  const laterFor = (row: Row): void => {
+    if (row.path(subjects).startsWith("/session")) service().clock.advance(60_000)
+  }
+
   test.each(ROWS)("%s", async (name, row) => {
+    laterFor(row)
     const before = await minted(service().db)
     for (const [what, holder] of nobodies) {
       const answer = await ask(holder, name, row, subjects)
@@ -107,12 +121,15 @@ eachDatabase("locked mode", openDatabase => {
     }
     expect(refusals.size, "one answer for every reason, whatever is asked for").toBeLessThanOrEqual(1)
     expect(await minted(service().db), "nothing is made for nobody").toEqual(before)
-    for (const asker of ["owner", "other", "admin", "other_admin", "auditor", "owners_auditor"] as const) {
+    laterFor(row)
+    for (const asker of [...KEYS, ...PEOPLE]) {
       const answer = await ask(known[asker], name, row, subjects)
       expect(answer.status, `${asker}: ${answer.text.slice(0, 200)}`).toBe(row.statuses[asker])
       // The console's refusals are pages.
       if (answer.status === 403 && !name.includes(" /console")) expectRefused(answer, 403)
     }
+    // They have signed out.
+    if (name === "DELETE /session") known = { ...known, ...(await people(service)) }
   })
 
   test("every other method of a path is 401 without a key, and 405 where the path is public", async () => {
@@ -137,9 +154,31 @@ eachDatabase("locked mode", openDatabase => {
     }
     for (const asker of ["owner", "other", "admin", "auditor", "owners_auditor"] as const)
       expect(await head(known[asker]), asker).toBe(row.statuses[asker])
+    for (const asker of PEOPLE)
+      expect((await known[asker].send("HEAD", row.path(subjects))).status, asker).toBe(row.statuses[asker])
     for (const [what, holder] of nobodies) expect(await head(holder), what).toBe(row.statuses.nobody)
   })
 })
+
+const KEYS = ["owner", "other", "admin", "other_admin", "auditor", "owners_auditor"] as const
+const PEOPLE = ["person_admin", "person_auditor", "approver"] as const
+
+const ROLES = new Map(PERSON_ROLES.map(role => [`${role}s`, role]))
+
+/** One person of each role, signed in. */
+async function people(service: () => TestService) {
+  const signedIn = async (role: PersonRole): Promise<Holder> => {
+    service().clock.advance(60_000)
+    const browser = signInBrowser(service)
+    expect((await browser.signInAs(role)).status).toBe(200)
+    return personHolder(browser, role)
+  }
+  return {
+    person_admin: await signedIn("admin"),
+    person_auditor: await signedIn("auditor"),
+    approver: await signedIn("approver"),
+  }
+}
 
 /** One key of each kind; the first makes the others and is revoked. */
 async function madeKeys(service: TestService) {

@@ -22,6 +22,10 @@ export type Asker =
   | "auditor"
   /** An auditor of the owner's key alone. */
   | "owners_auditor"
+  /** People who signed in with the identity provider. */
+  | "person_admin"
+  | "person_auditor"
+  | "approver"
 
 /** What the requests of a deployment are about. */
 export type Subjects = {
@@ -65,39 +69,52 @@ const everybody = (status: number): Row["statuses"] => ({
   other_admin: status,
   auditor: status,
   owners_auditor: status,
+  person_admin: status,
+  person_auditor: status,
+  approver: status,
 })
 /** What auditors get where they may nothing. */
-const NO_AUDITOR = { auditor: 403, owners_auditor: 403 }
+const NO_AUDITOR = { auditor: 403, owners_auditor: 403, person_auditor: 403, approver: 403 }
+/** What people get of what is about runs of one's own: they have none. */
+const NO_PERSON = { person_admin: 403, person_auditor: 403, approver: 403 }
 /** Answered to anybody. */
 const open = (asked: Request, status = 200): Row => ({ ...asked, statuses: everybody(status) })
 /** Answered to every caller with a key, with his own runs. */
-const keyed = (asked: Request, status = 200): Row => ({ ...asked, statuses: { ...everybody(status), nobody: 401 } })
+const keyed = (asked: Request, status = 200): Row => ({
+  ...asked,
+  statuses: { ...everybody(status), nobody: 401, ...NO_PERSON },
+})
+/** The same, and to everybody who signed in. */
+const signedIn = (asked: Request): Row => ({ ...asked, statuses: { ...everybody(200), nobody: 401 } })
 /** The same, of what makes or does something. */
 const acting = (asked: Request, status = 200): Row => ({
   ...asked,
-  statuses: { ...everybody(status), nobody: 401, ...NO_AUDITOR },
+  statuses: { ...everybody(status), nobody: 401, ...NO_AUDITOR, ...NO_PERSON },
 })
 /** About a run of the owner's: there is none for anybody else, an admin or not. */
 const own = (asked: Request, status = 200): Row => ({
   ...asked,
-  statuses: { ...everybody(404), open: status, owner: status, nobody: 401 },
+  statuses: { ...everybody(404), open: status, owner: status, nobody: 401, ...NO_PERSON },
 })
 /** Answered to admin keys; a customer and an auditor are refused whatever they ask for. */
-const administrative = (asked: Request, statuses: Pick<Row["statuses"], "open" | "admin" | "other_admin">): Row => ({
+const administrative = (
+  asked: Request,
+  statuses: Pick<Row["statuses"], "open" | "admin" | "other_admin" | "person_admin">,
+): Row => ({
   ...asked,
   statuses: { nobody: 401, owner: 403, other: 403, ...NO_AUDITOR, ...statuses },
 })
 /** Read by admin keys and auditors, of whatever key they read. */
 const read = (asked: Request, status = 200, owners_auditor = status): Row => ({
   ...asked,
-  statuses: { ...everybody(status), nobody: 401, owner: 403, other: 403, owners_auditor },
+  statuses: { ...everybody(status), nobody: 401, owner: 403, other: 403, owners_auditor, approver: 403 },
 })
 /** The same, of what is about all keys. */
 const readOfAll = (asked: Request): Row => read(asked, 200, 403)
 const anyRun = (end: string): Request => ({ path: ({ run }) => `/admin/runs/${run}${end}` })
 /** Answered to admin keys alone: not in open mode either. */
-const keyAdministrative = (asked: Request, status = 200): Row =>
-  administrative(asked, { open: 403, admin: status, other_admin: status })
+const keyAdministrative = (asked: Request, status = 200, person_admin = status): Row =>
+  administrative(asked, { open: 403, admin: status, other_admin: status, person_admin })
 const published = (end: string): Row => ({
   path: ({ token }) => `/public/runs/${token}${end}`,
   statuses: { ...everybody(200), open: 404 },
@@ -139,13 +156,13 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /shared/{token}": open(at(`/shared/${"0".repeat(32)}`), 404),
 
   // A visitor without a session is sent to the page that signs in, but in open mode; a form that names no site is refused.
-  "GET /console": { ...at("/console"), statuses: { ...everybody(303), open: 200 } },
+  // An approver is led to the one page that it sees.
+  "GET /console": {
+    ...at("/console"),
+    statuses: { ...everybody(303), open: 200, person_admin: 200, person_auditor: 200 },
+  },
   "GET /console/{page}": open(at("/console/sign-in")),
   "POST /console/{page}": open(at("/console/sign-out"), 403),
-  // The key is in the body, and a header makes no difference.
-  "POST /session": open(at("/session", {}), 400),
-  "GET /session": keyed(at("/session")),
-  "DELETE /session": keyed(at("/session")),
   "POST /execute": acting(at("/execute", request())),
   "POST /execute/verify-determinism": acting(at("/execute/verify-determinism", request())),
   "POST /permits": acting(at("/permits", asking()), 201),
@@ -154,8 +171,19 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "POST /permits/{id}/close": {
     path: ({ to_close }) => `/permits/${to_close}/close`,
     body: () => done(),
-    statuses: { ...everybody(404), open: 200, owner: 200, nobody: 401, ...NO_AUDITOR },
+    statuses: { ...everybody(404), open: 200, owner: 200, nobody: 401, ...NO_AUDITOR, ...NO_PERSON },
   },
+  // The key is in the body, and a header makes no difference.
+  "POST /session": open(at("/session", {}), 400),
+  // Where there is a provider; there is none in open mode.
+  "POST /session/sign-in": {
+    ...at("/session/sign-in", {}),
+    statuses: { ...everybody(201), open: 403 },
+  },
+  // No sign-in was started in this browser.
+  "POST /session/sign-in/answer": open(at("/session/sign-in/answer", { query: "code=x&state=y" }), 403),
+  "GET /session": signedIn(at("/session")),
+  "DELETE /session": signedIn(at("/session")),
   "POST /v1/traces": acting(at("/v1/traces", { resourceSpans: [] })),
   "POST /hooks/claude-code": acting(at("/hooks/claude-code", { hook_event_name: "SessionEnd" })),
   "POST /dcae/verify": keyed({ path: () => "/dcae/verify", body: ({ bundle }) => bundle }),
@@ -176,18 +204,18 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /runs/{id}/aivp-t4-halt-receipt": own(ofRun("/aivp-t4-halt-receipt"), 404),
   "GET /runs/{id}/attestation-gap-receipt": own(ofRun("/attestation-gap-receipt"), 404),
 
-  "GET /admin/keys": administrative(at("/admin/keys"), { open: 200, admin: 200, other_admin: 200 }),
+  "GET /admin/keys": administrative(at("/admin/keys"), { open: 200, admin: 200, other_admin: 200, person_admin: 200 }),
   "PATCH /admin/keys/{id}": administrative(
     { path: ({ key }) => `/admin/keys/${key}`, body: () => ({ notes: "x" }) },
-    { open: 403, admin: 200, other_admin: 200 },
+    { open: 403, admin: 200, other_admin: 200, person_admin: 200 },
   ),
   "POST /admin/keys/{id}/rotate": administrative(
     { path: ({ key }) => `/admin/keys/${key}/rotate`, body: () => ({}) },
-    { open: 403, admin: 200, other_admin: 200 },
+    { open: 403, admin: 200, other_admin: 200, person_admin: 200 },
   ),
   "DELETE /admin/keys/{id}": administrative(
     { path: ({ key }) => `/admin/keys/${key}` },
-    { open: 404, admin: 200, other_admin: 200 },
+    { open: 404, admin: 200, other_admin: 200, person_admin: 200 },
   ),
   "GET /admin/runs": read(at("/admin/runs")),
   // Of open mode, whose runs the owner's auditor does not read.
@@ -222,29 +250,34 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     open: 400,
     admin: 400,
     other_admin: 400,
+    person_admin: 400,
   }),
   "POST /admin/policies": administrative(at("/admin/policies", { policy: {} }), {
     open: 403,
     admin: 400,
     other_admin: 400,
+    person_admin: 400,
   }),
+  // This and the next two last as long as a key does, and a person has none.
   "POST /admin/runs/claim": administrative(at("/admin/runs/claim", { key_id: 999_999 }), {
     open: 403,
     admin: 404,
     other_admin: 404,
+    person_admin: 403,
   }),
   "POST /admin/runs/{id}/publish": administrative(
     { path: run => `/admin/runs/${run.to_publish}/publish` },
-    { open: 403, admin: 200, other_admin: 404 },
+    { open: 403, admin: 200, other_admin: 404, person_admin: 403 },
   ),
   "POST /admin/runs/{id}/unpublish": administrative(
     { path: run => `/admin/runs/${run.to_withdraw}/unpublish` },
-    { open: 403, admin: 200, other_admin: 200 },
+    { open: 403, admin: 200, other_admin: 200, person_admin: 200 },
   ),
   // An auditor shares once its key may: shares.test.ts.
   "POST /admin/runs/{id}/share": keyAdministrative(
     { path: ({ run }) => `/admin/runs/${run}/share`, body: () => ({}) },
     201,
+    403,
   ),
   "GET /admin/shares": read(at("/admin/shares")),
   "DELETE /admin/shares/{id}": keyAdministrative(at("/admin/shares/999"), 404),
@@ -262,5 +295,6 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     open: 201,
     admin: 201,
     other_admin: 201,
+    person_admin: 201,
   }),
 }

@@ -86,13 +86,13 @@ eachDatabase("sessions", open => {
     expectRefused(await post({ key: admin.secret, more: 1 }), 400)
   })
 
-  test("over https the cookie is __Host-, Secure, HttpOnly and Strict; over plain HTTP of this machine it has another name", async () => {
+  test("over https the cookie is __Host-, Secure, HttpOnly and Lax; over plain HTTP of this machine it has another name", async () => {
     const plain = (await signIn(admin.secret ?? "")).answer.headers.get("set-cookie")
-    expect(plain).toMatch(/^runseal-session=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/)
+    expect(plain).toMatch(/^runseal-session=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax$/)
     const secure = (await signIn(admin.secret ?? "", { Origin: "https://attest.example" })).answer.headers.get(
       "set-cookie",
     )
-    expect(secure).toMatch(/^__Host-runseal-session=[0-9a-f]{64}; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
+    expect(secure).toMatch(/^__Host-runseal-session=[0-9a-f]{64}; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
     const away = await service().request("http://10.1.2.3/session", {
       method: "POST",
       headers: { "Content-Type": "application/json", Origin: "http://10.1.2.3" },

@@ -6,7 +6,7 @@ import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context, Hono, MiddlewareHandler } from "hono"
 import type { GenericSchema } from "valibot"
 import type { Deps } from "../deps.ts"
-import { adminOnly, auditorsRead, authenticate, readersOnly } from "./access/authentication.ts"
+import { adminOnly, auditorsRead, authenticate, keysOnly, readersOnly } from "./access/authentication.ts"
 import { findEndUser } from "./access/find-end-user.ts"
 import { limitAuditors, limitByAddress, limitRequests } from "./access/rate-limit.ts"
 import { readJsonObject } from "./json-body.ts"
@@ -68,6 +68,7 @@ const ADMISSION: Readonly<Record<Access, (endpoint: Endpoint, deps: Deps) => rea
   ],
   key: (endpoint, deps) => [
     authenticate(deps, endpoint.limit),
+    ...(endpoint.persons === true ? [] : [keysOnly]),
     ...(endpoint.auditors === true ? [] : [auditorsRead]),
     ...(endpoint.limit === undefined ? [] : [limitRequests(deps, endpoint.limit)]),
     knownParameters(endpoint),

@@ -16,6 +16,7 @@ import { PUBLIC_ONLY } from "./delivery-networks.ts"
 import { endUserOptionsOf, identityProviderOf } from "./identity-options.ts"
 import { isLoopback } from "./operator-url.ts"
 import { rekorOf } from "./rekor-options.ts"
+import { signInOptionsOf } from "./sign-in-options.ts"
 import { StartupError } from "./startup-error.ts"
 import {
   DEFAULT_ORIGIN,
@@ -121,6 +122,8 @@ function configOf(options: OptionValues, env: Environment) {
     identityProvider: identityProviderOf(options),
     /** How requests name their end user; undefined: they name none. */
     endUsers: endUserOptionsOf(options),
+    /** How people sign in with it; undefined: they do not. */
+    signIn: signInOptionsOf(options, identityProviderOf(options), env.RUNSEAL_OIDC_CLIENT_SECRET || undefined),
     reviewer: reviewerOf(options, env),
     witnesses: options.witnesses ?? [],
     /** Cosignatures with which a checkpoint counts as witnessed. */

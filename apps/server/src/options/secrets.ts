@@ -8,6 +8,7 @@ import { StartupError } from "./startup-error.ts"
 /** Variables whose values are secrets, or contain one. */
 export const SECRET_VARIABLES: readonly string[] = [
   "RUNSEAL_AIVP_API_KEY",
+  "RUNSEAL_OIDC_CLIENT_SECRET",
   "RUNSEAL_DATABASE_URL",
   "RUNSEAL_DATABASE_DIRECT_URL",
   "RUNSEAL_DATABASE_READ_URL",

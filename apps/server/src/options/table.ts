@@ -10,6 +10,7 @@ import * as v from "valibot"
 import { DATABASE_OPTIONS } from "./database-options.ts"
 import { IDENTITY_OPTIONS } from "./identity-options.ts"
 import { type OptionText, option } from "./option-row.ts"
+import { SIGN_IN_OPTIONS } from "./sign-in-options.ts"
 import {
   DELIVERY_NETWORKS,
   FOLDER,
@@ -207,6 +208,7 @@ export const OPTIONS = v.object({
     v.optional(RATE, "600"),
   ),
   ...IDENTITY_OPTIONS,
+  ...SIGN_IN_OPTIONS,
   trustedProxyHops: option(
     "--trust-proxy <hops>",
     "proxies [in front of the service](#in-front-of-it), at most 16: the caller is the address that far from the right of their header",

@@ -20,6 +20,7 @@ export type HttpAnswer = {
   /** Undefined when there are more than `maxBytes`. */
   readonly bytes: Uint8Array | undefined
   readonly location: string | undefined
+  readonly contentType: string | undefined
   /** Wait that the Retry-After header asks for, not negative, in milliseconds. */
   readonly retryAfterMs: number | undefined
 }
@@ -36,6 +37,7 @@ export async function ask(address: URL | string, question: Question, nowMs = Dat
     status: response.status,
     bytes: await readBounded(response, maxBytes),
     location: response.headers.get("location") ?? undefined,
+    contentType: response.headers.get("content-type") ?? undefined,
     retryAfterMs: retryAfterMs(response.headers.get("retry-after"), nowMs()),
   }
 }

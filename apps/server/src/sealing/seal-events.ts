@@ -4,6 +4,8 @@ import {
   type AdminEventBody,
   type EventFacts,
   eventFactsSchema,
+  PERSON_ACTOR,
+  PERSON_EVENT_KIND,
 } from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { ADMIN_EVENT_FORM } from "@runseal/core/formulas/chain-forms"
@@ -59,7 +61,7 @@ export const eventItem = (row: DueEventRow): OpenItem => ({
 function eventBody(row: DueEventRow, { record_count, salt }: TenantHead, now: number): AdminEventBody {
   if (record_count + 1 !== row.ordinal) throw new Error(`admin event ${row.ordinal} is not the next to be sealed`)
   return {
-    kind: ADMIN_EVENT_KIND,
+    kind: row.actor === PERSON_ACTOR ? PERSON_EVENT_KIND : ADMIN_EVENT_KIND,
     tenant_id: DEPLOYMENT_TENANT,
     ...factsOf({ ...row, event_at: Math.min(row.event_at, now) }),
     tenant_salt: salt,

@@ -1,5 +1,13 @@
 /** Sessions of people in a browser. */
-import { closedSessionSchema, openSessionRequestSchema, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
+import {
+  closedSessionSchema,
+  finishedSignInSchema,
+  finishSignInRequestSchema,
+  openSessionRequestSchema,
+  sessionAnswerSchema,
+  startedSignInSchema,
+  startSignInRequestSchema,
+} from "@runseal/core/wire/session-requests"
 import { SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
 import { type Description, described, type PathParameter, page, type Routes, refusal, shape } from "../endpoint.ts"
 
@@ -20,12 +28,37 @@ export const SESSION_ROUTES = {
     max_bytes: SMALL_BODY_MAX_BYTES,
     answers: { 201: shape(sessionAnswerSchema) },
   },
-  show_session: { method: "get", path: "/session", access: "key", answers: { 200: shape(sessionAnswerSchema) } },
+  start_sign_in: {
+    method: "post",
+    path: "/session/sign-in",
+    access: "public",
+    limit: "sessions",
+    body: shape(startSignInRequestSchema),
+    max_bytes: SMALL_BODY_MAX_BYTES,
+    answers: { 201: shape(startedSignInSchema) },
+  },
+  finish_sign_in: {
+    method: "post",
+    path: "/session/sign-in/answer",
+    access: "public",
+    limit: "sessions",
+    body: shape(finishSignInRequestSchema),
+    max_bytes: SMALL_BODY_MAX_BYTES,
+    answers: { 201: shape(finishedSignInSchema) },
+  },
+  show_session: {
+    method: "get",
+    path: "/session",
+    access: "key",
+    persons: true,
+    answers: { 200: shape(sessionAnswerSchema) },
+  },
   close_session: {
     method: "delete",
     path: "/session",
     access: "key",
     auditors: true,
+    persons: true,
     answers: { 200: shape(closedSessionSchema) },
   },
   console: { method: "get", path: "/console", access: "public", answers: { 200: "text/html" } },
@@ -79,9 +112,37 @@ export const SESSION_ENDPOINTS = /* @__PURE__ */ described("Sessions", SESSION_R
     },
     refusals: [401, 403, 503],
   },
+  start_sign_in: {
+    summary: "Start to sign in with the identity provider, from a browser",
+    description:
+      "The answer sets a cookie for ten minutes, and names the address at the provider to which the browser goes. The console asks it.",
+    body: { example: { next: "/console/runs" } },
+    answers: {
+      201: {
+        description: "Started.",
+        headers: {
+          "Set-Cookie": { description: "The sign-in that was started.", schema: { type: "string" }, required: true },
+        },
+      },
+    },
+    refusals: [403, 503],
+  },
+  finish_sign_in: {
+    summary: "Sign in with the answer of the identity provider",
+    description:
+      "The answer counts in the browser that began, once, for ten minutes. It opens a session of at most eight hours. The role follows from the groups of the person, read anew at each sign-in.",
+    body: { example: { query: "code=Sp1xlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj" } },
+    answers: {
+      201: {
+        description: "Signed in.",
+        headers: { "Set-Cookie": { description: "The session.", schema: { type: "string" }, required: true } },
+      },
+    },
+    refusals: [403, 503],
+  },
   show_session: {
     summary: "Who calls, and until when the session lasts",
-    answers: { 200: "The caller: of a session, or of a key in the header." },
+    answers: { 200: "The caller: a person, or the key of a session or of the header." },
   },
   close_session: {
     summary: "Sign out",

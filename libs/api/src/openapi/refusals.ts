@@ -64,7 +64,7 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
   403: refused(
     403,
     "Forbidden",
-    "An admin key is needed, or the CSRF token of the session; or the deployment opens no permits.",
+    "An admin key is needed, or the CSRF token of the session; or a person has another role; or the deployment opens no permits.",
   ),
   404: refused(404, "NotFound", "There is no such thing, or it belongs to another key."),
   406: refused(406, "NotAcceptable", "Accept-Encoding allows no form in which the answer is sent."),
@@ -96,13 +96,13 @@ export const REFUSALS: Readonly<Record<RefusalStatus, { readonly name: string; r
 
 /** Statuses of an operation's refusals, ascending, without those it describes itself. */
 export function refusalsOf(operation: Endpoint): readonly RefusalStatus[] {
-  const { access, method, limit, idempotent, once, body, answers, unfailing, refusals = [] } = operation
+  const { access, persons, method, limit, idempotent, once, body, answers, unfailing, refusals = [] } = operation
   // The key is read from the database, which can fail.
   const authenticated: readonly RefusalStatus[] = access === "public" ? [] : [401, 503]
   const found = new Set<RefusalStatus>([
     ...authenticated,
-    // With a session cookie a request that changes something needs its CSRF token.
-    ...(access === "admin" || access === "reader" || (access === "key" && method !== "get") ? ([403] as const) : []),
+    // With a session cookie a request that changes something needs its CSRF token, and that of a person reads no runs of its own.
+    ...(access === "public" || (persons !== undefined && method === "get") ? [] : ([403] as const)),
     ...(limit === undefined && access !== "reader" ? [] : ([429] as const)),
     ...(idempotent === undefined && once === undefined ? [] : ([400, 409] as const)),
     ...(refusesUnknown(operation) ? ([400] as const) : []),

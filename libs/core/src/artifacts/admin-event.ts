@@ -10,6 +10,8 @@ import { chainPlace } from "./anchor.ts"
 import { jsonObjectSchema } from "./json-object-schema.ts"
 
 export const ADMIN_EVENT_KIND = "vfa.admin_event.v1"
+/** The same where a person acted: a session of the identity provider, without a key. */
+export const PERSON_EVENT_KIND = "vfa.admin_event.v2"
 export const ADMIN_EVENT_LEAF_VERSION = "vfa.admin_event_leaf.v1"
 
 export const adminEventLeafSchema = v.strictObject({
@@ -25,7 +27,7 @@ export const EVENT_STATE_MAX_LENGTH = 8192
 /** Longest id of what an event is about, in UTF-16 units. */
 const SUBJECT_ID_MAX_LENGTH = 256
 /** Longest name of an actor, in UTF-16 units: longer than any name of a key. */
-const ACTOR_NAME_MAX_LENGTH = 256
+export const ACTOR_NAME_MAX_LENGTH = 256
 
 /** What this release writes as `action`. */
 export const ADMIN_ACTIONS = [
@@ -65,8 +67,10 @@ export const SUBJECT_KINDS = [
 ] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
-/** Who acted: an API key by its number, a command that an operator ran on the machine, or anybody before the first key was made. */
-const ACTOR = /^(api-key-[1-9]\d{0,15}|operator-command|open-mode)$/
+/** What `actor` is where a person acted, whom issuer and subject name. */
+export const PERSON_ACTOR = "person"
+/** Who acted: an API key by its number, a command on the machine, anybody before the first key, or a person. */
+const ACTOR = /^(api-key-[1-9]\d{0,15}|operator-command|open-mode|person)$/
 export const actorSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(ACTOR))
 
 /** Two words around a dot. Later releases have further actions, which this one verifies too. */
@@ -79,10 +83,18 @@ const stateSchema = v.pipe(
   v.metadata({ description: `Its RFC 8785 text has at most ${EVENT_STATE_MAX_LENGTH} UTF-16 units.` }),
 )
 
+/** Longest issuer, in UTF-16 units. */
+export const ISSUER_MAX_LENGTH = 512
+/** Longest subject, in UTF-16 units. OpenID Connect Core 1.0 section 2 */
+export const SUBJECT_MAX_LENGTH = 255
+
 const who = v.strictObject({
   actor: actorSchema,
-  /** Name of the key when it acted; absent for others. */
+  /** Name of the key when it acted, or of the person as the identity provider gave it; absent for others. */
   name: v.exactOptional(lineSchema(ACTOR_NAME_MAX_LENGTH)),
+  /** Of a person, this and the next: the identity provider, and whom it names so. */
+  issuer: v.exactOptional(lineSchema(ISSUER_MAX_LENGTH)),
+  subject: v.exactOptional(lineSchema(SUBJECT_MAX_LENGTH)),
 })
 
 /** What an event says. No secret and no hash of one is in it. */
@@ -105,7 +117,7 @@ export const eventFactsSchema = v.strictObject(eventFacts)
 export type EventFacts = Shape<typeof eventFactsSchema>
 
 export const adminEventSchema = v.strictObject({
-  kind: v.literal(ADMIN_EVENT_KIND),
+  kind: v.picklist([ADMIN_EVENT_KIND, PERSON_EVENT_KIND]),
   tenant_id: v.literal(DEPLOYMENT_TENANT),
   /** Opens the leaf's tenant_commitment. */
   tenant_salt: sha256Schema,

@@ -70,7 +70,9 @@ export function endingOf(
 /** What the first line says of an opening, an end or an admin event; undefined for a document of nothing of the kind. */
 function permitHeadline({ permit, ended, event }: RecordFacts = {}): Headline | undefined {
   if (event !== undefined) {
-    const by = event.name === undefined ? event.actor : `${event.actor} (${event.name})`
+    const { actor, name, issuer, person } = event
+    const by =
+      name === undefined ? actor : `${actor} (${person === undefined ? name : `${name}, ${person} of ${issuer}`})`
     return { text: `${event.action} of ${event.subject} at ${event.done_at}, by ${by}`, tone: "good" }
   }
   if (ended !== undefined) return { text: endText(ended), tone: "warn" }

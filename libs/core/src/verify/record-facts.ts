@@ -67,6 +67,9 @@ export type EndFacts = {
 export type AdminFacts = {
   readonly actor: string
   readonly name?: string
+  /** The identity provider of a person that acted, and whom it names so. */
+  readonly issuer?: string
+  readonly person?: string
   readonly action: string
   /** `key 3`, `run 17`. */
   readonly subject: string

@@ -1,7 +1,13 @@
 /** Verifies an action of an administrator. docs/formats.md section 7.10. */
 import { canonicalize } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { ADMIN_EVENT_KIND, type AdminEvent, adminEventSchema } from "../artifacts/admin-event.ts"
+import {
+  ADMIN_EVENT_KIND,
+  type AdminEvent,
+  adminEventSchema,
+  PERSON_ACTOR,
+  PERSON_EVENT_KIND,
+} from "../artifacts/admin-event.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
 import { ADMIN_EVENT_FORM } from "../formulas/chain-forms.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
@@ -19,7 +25,7 @@ export const ADMIN_EVENT = /* @__PURE__ */ kindOf<AdminEvent>({
   title: "Admin event",
   genuine: "The event is genuine.",
   verdict: "admin_event",
-  recognizes: ({ kind }) => kind === ADMIN_EVENT_KIND,
+  recognizes: ({ kind }) => kind === ADMIN_EVENT_KIND || kind === PERSON_EVENT_KIND,
   parse: value => parseExact(adminEventSchema, value),
   verify: verifyAdminEvent,
   anchors: anchorsOf,
@@ -40,14 +46,20 @@ export const ADMIN_EVENT = /* @__PURE__ */ kindOf<AdminEvent>({
 })
 
 function verifyAdminEvent(event: AdminEvent, trusts: readonly TrustedKeys[]): Report {
-  const { leaf, entry, who, event_clock, seal_clock, event_hash } = event
+  const { kind, leaf, entry, who, event_clock, seal_clock, event_hash } = event
   const findings = collectFindings()
   const examination = { trust: chooseTrust(entry, trusts), findings }
-  const isKey = who.actor.startsWith("api-key-")
+  const isPerson = who.actor === PERSON_ACTOR
+  const isNamed = isPerson || who.actor.startsWith("api-key-")
   findings.fail(
     "decision",
     ...brokenRules([
-      [isKey === (who.name !== undefined), "a key, and no other, has a name"],
+      [isNamed === (who.name !== undefined), "a key and a person, and no other, have a name"],
+      [
+        [who.issuer, who.subject].every(text => isPerson === (text !== undefined)),
+        "a person, and no other, has an issuer and a subject",
+      ],
+      [isPerson === (kind === PERSON_EVENT_KIND), "the kind of the event is not that of its actor"],
       [event_clock <= seal_clock, "the action is dated after it was sealed"],
     ]),
   )
@@ -83,9 +95,21 @@ function anchorsOf({ leaf, entry }: AdminEvent): readonly SlottedAnchor[] {
   return [{ slot: "admin_event", anchor: { leaf, entry } }]
 }
 
-const factsOf = ({ tenant_id, who, action, subject, event_clock }: AdminEvent): RecordFacts => ({
+const factsOf = ({
   tenant_id,
-  event: { ...who, action, subject: `${subject.kind} ${subject.id}`, done_at: event_clock },
+  who: { subject: person, ...who },
+  action,
+  subject,
+  event_clock,
+}: AdminEvent): RecordFacts => ({
+  tenant_id,
+  event: {
+    ...who,
+    ...(person === undefined ? {} : { person }),
+    action,
+    subject: `${subject.kind} ${subject.id}`,
+    done_at: event_clock,
+  },
 })
 
 function evidenceOf({ who, subject, leaf, entry, ...event }: AdminEvent): readonly EvidenceLine[] {
@@ -93,6 +117,8 @@ function evidenceOf({ who, subject, leaf, entry, ...event }: AdminEvent): readon
     ...line("done_at", event.event_clock),
     ...line("action", event.action),
     ...line("actor", who.name === undefined ? who.actor : `${who.actor} (${who.name})`),
+    ...line("issuer", who.issuer),
+    ...line("person", who.subject),
     ...line("subject", `${subject.kind} ${subject.id}`),
     ...line("before", event.before && canonicalize(event.before)),
     ...line("after", event.after && canonicalize(event.after)),

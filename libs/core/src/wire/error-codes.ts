@@ -47,6 +47,17 @@ export const ERROR_CODES = {
   },
   https_required: { status: 403, meaning: "A session cannot be opened over plain HTTP from another machine." },
   admin_key_required: { status: 403, meaning: "The endpoint needs an admin key." },
+  person_not_allowed: {
+    status: 403,
+    meaning: "The caller is a person who signed in: the endpoint is for keys, or for another role.",
+  },
+  sign_in_off: { status: 403, meaning: "People do not sign in with an identity provider here." },
+  sign_in_refused: {
+    status: 403,
+    meaning:
+      "The sign-in did not begin in this browser, is older than ten minutes, or the identity provider refused it.",
+  },
+  role_missing: { status: 403, meaning: "The person has signed in, and none of its groups has a role here." },
   read_only_key: { status: 403, meaning: "The key is an auditor's: it reads and verifies, and does nothing." },
   observe_not_allowed: {
     status: 403,
@@ -102,6 +113,10 @@ export const ERROR_CODES = {
     status: 503,
     meaning:
       "Database, log or signer cannot serve now. Nothing was acknowledged. Retry after Retry-After; the sentence says where only the operator can help.",
+  },
+  sign_in_unavailable: {
+    status: 503,
+    meaning: "The identity provider does not answer, or not as it must. Try again later; keys still work.",
   },
   overloaded: {
     status: 503,

@@ -223,8 +223,8 @@ const destination = {
   key_ids: v.array(countSchema),
   active: v.boolean(),
   created_at: clockSchema,
-  /** Id of the admin key. */
-  created_by: ordinalSchema,
+  /** Id of the admin key; absent where a person made it. */
+  created_by: opt(ordinalSchema),
 }
 export const destinationSchema = v.strictObject(destination)
 /** A destination, without its secret. */

@@ -31,6 +31,8 @@ export const versionAnswerSchema = v.strictObject({
   log_origin: nonEmptySchema,
   /** Address under which callers reach the service, when the operator gave one. */
   base_url: v.exactOptional(nonEmptySchema),
+  /** Host of the identity provider with which people sign in to the console, when there is one. */
+  sign_in_with: v.exactOptional(nonEmptySchema),
 })
 /** `GET /version`: the release, and under which engine, formula and log it seals. */
 export type VersionAnswer = Shape<typeof versionAnswerSchema>

@@ -720,6 +720,8 @@ class PolicyInForce(Answer):
 class Administrator(Answer):
     actor: str
     name: str | None = None
+    issuer: str | None = None
+    subject: str | None = None
 
 
 class Subject(Answer):
@@ -752,12 +754,20 @@ class EventsPage(Answer):
     next: int | None = None
 
 
+class SessionPerson(Answer):
+    issuer: str
+    subject: str
+    groups: list[str]
+    signed_in_at: str
+
+
 class SessionAnswer(Answer):
     """The answer of POST /session and GET /session."""
 
-    key_id: int
+    key_id: int | None = None
     name: str
-    scope: Literal["admin", "customer", "auditor", "anonymous"] | str
+    scope: Literal["admin", "customer", "auditor", "approver", "anonymous"] | str
+    person: SessionPerson | None = None
     reads: list[int] | None = None
     share: bool | None = None
     csrf_token: str | None = Field(default=None, repr=False)
@@ -783,7 +793,7 @@ class Destination(Answer):
     key_ids: list[int]
     active: bool
     created_at: str
-    created_by: int
+    created_by: int | None = None
 
 
 class CreatedDestination(Answer):
@@ -1004,3 +1014,4 @@ class VersionAnswer(Answer):
     formula_version: str
     log_origin: str
     base_url: str | None = None
+    sign_in_with: str | None = None

@@ -15,6 +15,8 @@ from .trust import Trust
 Json = dict[str, Any]
 MAX_CHANGE_UNITS = 8_192
 MAX_NAME_UNITS = 256
+MAX_ISSUER_UNITS = 512
+MAX_SUBJECT_UNITS = 255
 
 
 def _change(value: Any, path: str) -> None:
@@ -25,13 +27,17 @@ def _change(value: Any, path: str) -> None:
 
 _EVENT = record(
     {
-        "kind": constant("vfa.admin_event.v1"),
+        "kind": f.matching(r"vfa\.admin_event\.v[12]", "kind"),
         "tenant_id": constant("deployment"),
         "tenant_salt": HASH,
         "event_clock": f.clock,
         "who": record(
-            {"actor": f.matching(r"api-key-[1-9][0-9]{0,15}|operator-command|open-mode", "actor")},
-            {"name": text(1, MAX_NAME_UNITS, one_line=True)},
+            {"actor": f.matching(r"api-key-[1-9][0-9]{0,15}|operator-command|open-mode|person", "actor")},
+            {
+                "name": text(1, MAX_NAME_UNITS, one_line=True),
+                "issuer": text(1, MAX_ISSUER_UNITS, one_line=True),
+                "subject": text(1, MAX_SUBJECT_UNITS, one_line=True),
+            },
         ),
         "action": f.matching(r"[a-z_]{1,32}\.[a-z_]{1,32}", "action"),
         "subject": record({"kind": f.matching(r"[a-z_]{1,32}", "kind"), "id": text(1, 256, one_line=True)}),
@@ -60,9 +66,13 @@ def _leaf(document: Json) -> str | None:
 
 def _decision(document: Json) -> str | None:
     who = document["who"]
-    named = who["actor"].startswith("api-key-")
-    if named != ("name" in who):
-        return "A key has a name, and no other actor has one."
+    person = who["actor"] == "person"
+    if (person or who["actor"].startswith("api-key-")) != ("name" in who):
+        return "A key and a person have a name, and no other actor has one."
+    if any(person != (member in who) for member in ("issuer", "subject")):
+        return "A person has an issuer and a subject, and no other actor has one."
+    if person != (document["kind"] == "vfa.admin_event.v2"):
+        return "The kind of the event is not that of its actor."
     return None if document["event_clock"] <= document["seal_clock"] else "The action is dated after it was sealed."
 
 

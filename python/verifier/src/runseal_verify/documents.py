@@ -34,6 +34,7 @@ def verify_document(document: Any, trust: Sequence[Trust]) -> Outcome:
         "vfa.opening.v1": verify_opening,
         "vfa.permit_end.v1": verify_end,
         "vfa.admin_event.v1": verify_admin_event,
+        "vfa.admin_event.v2": verify_admin_event,
         "vfa.export.v2": verify_export_statement,
     }.get(document.get("kind", "") if isinstance(document.get("kind"), str) else "")
     if verify is None and "kind" not in document:

@@ -1,10 +1,10 @@
-/** Authentication by API key or by a session, and the check for admin keys. docs/api.md, "Keys" and "Sessions". */
+/** Authentication by API key or by a session, and the checks of what the caller may ask for. docs/api.md, "Keys" and "Sessions". */
 import type { LimitName } from "@runseal/api/endpoint"
 import { KEY_HEADER } from "@runseal/core/wire/key-requests"
 import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
 import type { Context, MiddlewareHandler } from "hono"
 import { HttpError } from "../../http-error.ts"
-import { callerOf } from "./caller.ts"
+import { callerOf, keyCallerOf, type PersonCaller } from "./caller.ts"
 import type { Admission, KeyDirectory } from "./key-directory.ts"
 import { type CookieParts, sessionTokenOf } from "./session-cookie.ts"
 import { type BrowserSession, isCsrfToken, type Sessions } from "./sessions.ts"
@@ -37,9 +37,8 @@ export function authenticate(deps: Doorkeepers, limit?: LimitName): MiddlewareHa
   return async (c, next) => {
     const key = c.req.header(KEY_HEADER)
     const session = key === undefined ? await sessionOf(c, deps) : undefined
-    const admission: Admission = await (session === undefined
-      ? deps.keys.admit(key, limit)
-      : deps.keys.admitHash(session.secret_hash, limit))
+    const admission =
+      session === undefined ? await deps.keys.admit(key, limit) : await admitSession(deps, session, limit)
     if (admission === "nobody") throw unauthorized()
     if (session !== undefined && admission.caller.scope !== "anonymous") refuseForgery(c, session)
     c.set("caller", admission.caller)
@@ -47,6 +46,16 @@ export function authenticate(deps: Doorkeepers, limit?: LimitName): MiddlewareHa
     c.set("session", session)
     await next()
   }
+}
+
+/** A person is who the session says; its requests are counted by the rate limit itself. */
+async function admitSession(
+  { keys }: Doorkeepers,
+  { holder }: BrowserSession,
+  limit?: LimitName,
+): Promise<Admission | { readonly caller: PersonCaller; readonly counted?: undefined }> {
+  if ("secret_hash" in holder) return keys.admitHash(holder.secret_hash, limit)
+  return { caller: { person: holder.person, scope: holder.role } }
 }
 
 async function sessionOf(c: Context, deps: Doorkeepers): Promise<BrowserSession | undefined> {
@@ -68,34 +77,56 @@ function refuseForgery(c: Context, session: BrowserSession): void {
   )
 }
 
-/** Refuses customer keys where administrators and auditors read. */
-export const readersOnly: MiddlewareHandler = async (c, next) => {
-  if (callerOf(c).scope === "customer") throw adminKeyRequired("a customer key")
+const personRefused = (sentence: string): HttpError => new HttpError("person_not_allowed", sentence)
+
+/** A person has no runs, permits and attestations of its own: endpoints about those are for keys. */
+export const keysOnly: MiddlewareHandler = async (c, next) => {
+  if (callerOf(c).person !== undefined)
+    throw personRefused("This endpoint is about runs of the caller, and a person makes none: send a key.")
   await next()
 }
 
-/** An auditor's key reads and verifies, and does nothing. */
-export const auditorsRead: MiddlewareHandler = async (c, next) => {
-  if (callerOf(c).scope === "auditor" && !READS.has(c.req.method))
-    throw new HttpError("read_only_key", "This is the key of an auditor: it reads and verifies, and does nothing.")
+/** Refuses customer keys and approvers where administrators and auditors read. */
+export const readersOnly: MiddlewareHandler = async (c, next) => {
+  const { scope } = callerOf(c)
+  if (scope === "customer") throw adminKeyRequired("a customer key")
+  if (scope === "approver") throw personRefused("An approver sees approvals, and nothing else.")
   await next()
 }
+
+/** An auditor reads and verifies, and does nothing. */
+export const auditorsRead: MiddlewareHandler = async (c, next) => {
+  const { scope, person } = callerOf(c)
+  if (scope === "auditor" && !READS.has(c.req.method))
+    throw person === undefined
+      ? new HttpError("read_only_key", "This is the key of an auditor: it reads and verifies, and does nothing.")
+      : personRefused(AUDITOR_READS)
+  await next()
+}
+const AUDITOR_READS = "An auditor reads and verifies, and does nothing."
 
 const adminKeyRequired = (given: string): HttpError =>
   new HttpError("admin_key_required", `This endpoint needs an admin key, and this is ${given}; ${BREAK_GLASS}`)
 
-/** Refuses customer keys and auditors before anything else of the request is read. In open mode the anonymous caller administers. */
+/** Refuses all but administrators before anything else of the request is read. In open mode the anonymous caller administers. */
 export const adminOnly: MiddlewareHandler = async (c, next) => {
-  const { scope } = callerOf(c)
+  const { scope, person } = callerOf(c)
+  if (person !== undefined && scope !== "admin") throw personRefused(AUDITOR_READS)
   if (scope === "customer") throw adminKeyRequired("a customer key")
   if (scope === "auditor") throw adminKeyRequired("the key of an auditor")
   await next()
 }
 
-/** The id of the caller's admin key. @throws HttpError 403 for the anonymous caller of open mode */
-export function adminKeyOf(c: Context): number {
-  const { scope, api_key_id } = callerOf(c)
-  if (scope !== "admin")
+/** @throws HttpError 403 for the anonymous caller of open mode, and for who is no administrator */
+export function refuseUnlessAdmin(c: Context): void {
+  if (callerOf(c).scope !== "admin")
     throw new HttpError("admin_key_required", "This endpoint needs an admin key; in open mode there is none.")
-  return api_key_id
+}
+
+/** The id of the caller's admin key. @throws HttpError 403 also for a person: what is made lasts as long as the key does */
+export function adminKeyOf(c: Context): number {
+  refuseUnlessAdmin(c)
+  if (callerOf(c).person !== undefined)
+    throw personRefused("This needs an admin key: what it makes lasts as long as the key does, and a person has none.")
+  return keyCallerOf(c).api_key_id
 }

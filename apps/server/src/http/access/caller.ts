@@ -1,17 +1,20 @@
 /** The caller of a request, as authentication found it, and what is sealed of the request's origin. */
 import { createHmac, type KeyObject } from "node:crypto"
-import type { EventFacts } from "@runseal/core/artifacts/admin-event"
+import { type EventFacts, PERSON_ACTOR } from "@runseal/core/artifacts/admin-event"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
+import type { PersonRole } from "@runseal/core/wire/session-requests"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
 import * as v from "valibot"
 import { type ActiveKey, keyActor } from "../../store/tables/api-keys.ts"
+import type { StoredPerson } from "../../store/tables/sessions-table.ts"
 import { callerAddress, type Proxies } from "../caller-address.ts"
 import type { Counted } from "./request-counter.ts"
 import type { BrowserSession } from "./sessions.ts"
 
-export type Caller = {
+/** A key, or the anonymous caller of open mode. It has runs of its own. */
+export type KeyCaller = {
   /** 0 for the anonymous caller of open mode. */
   readonly api_key_id: number
   readonly tenant: Tenant
@@ -28,7 +31,18 @@ export type Caller = {
   readonly share?: true
   /** Whether its key was made to ask for what is only observed. */
   readonly observe?: true
+  readonly person?: undefined
 }
+
+/** A person who signed in with the identity provider. It has no key and no runs: it reads, and an admin administers. */
+export type PersonCaller = {
+  readonly person: StoredPerson
+  readonly scope: PersonRole
+  readonly reads?: undefined
+  readonly share?: undefined
+}
+
+export type Caller = KeyCaller | PersonCaller
 
 declare module "hono" {
   interface ContextVariableMap {
@@ -45,7 +59,7 @@ declare module "hono" {
 export const ANONYMOUS_KEY_ID = 0
 
 /** The caller of every request in open mode. */
-export const ANONYMOUS: Caller = {
+export const ANONYMOUS: KeyCaller = {
   api_key_id: ANONYMOUS_KEY_ID,
   tenant: { tenant_id: "anonymous", owner: ANONYMOUS_KEY_ID },
   authentication: { method: "anonymous", api_key_id: ANONYMOUS_KEY_ID },
@@ -55,7 +69,7 @@ export const ANONYMOUS: Caller = {
 export const tenantOfKey = (key_id: number): Tenant => ({ tenant_id: `api-key-${key_id}`, owner: key_id })
 
 /** The caller with a key. The key is the tenant, not its name: two keys may have the same name. */
-export const keyCaller = ({ key_id, name, scope, tier, ...own }: ActiveKey): Caller => ({
+export const keyCaller = ({ key_id, name, scope, tier, ...own }: ActiveKey): KeyCaller => ({
   api_key_id: key_id,
   tenant: tenantOfKey(key_id),
   authentication: { method: "api_key", api_key_id: key_id, api_key_name: name },
@@ -75,10 +89,20 @@ export const keyCaller = ({ key_id, name, scope, tier, ...own }: ActiveKey): Cal
 export const readIds = (stored: string): readonly number[] => v.parse(v.array(v.number()), JSON.parse(stored))
 
 /** Who a request's admin event names. */
-export const whoOf = ({ authentication, api_key_id }: Caller): EventFacts["who"] =>
-  authentication.api_key_name !== undefined
-    ? keyActor({ key_id: api_key_id, name: authentication.api_key_name })
-    : { actor: "open-mode" }
+export function whoOf(caller: Caller): EventFacts["who"] {
+  if (caller.person !== undefined) {
+    const { display_name: name, issuer, subject } = caller.person
+    return { actor: PERSON_ACTOR, name, issuer, subject }
+  }
+  const { authentication, api_key_id } = caller
+  return authentication.api_key_name === undefined
+    ? { actor: "open-mode" }
+    : keyActor({ key_id: api_key_id, name: authentication.api_key_name })
+}
+
+/** One text for each caller: of a key by its number, of a person by issuer and subject, which hold no line break. */
+export const identityOf = (caller: Caller): string =>
+  caller.person === undefined ? `${caller.api_key_id}` : `${caller.person.issuer}\n${caller.person.subject}`
 
 /** The caller of a request. @throws Error for a route that was registered before authentication: it fails closed */
 export function callerOf(c: Context): Caller {
@@ -87,9 +111,17 @@ export function callerOf(c: Context): Caller {
   return caller
 }
 
-/** Who counts as one caller where memory is shared out: a key, or the address of a caller without one. */
+/** The same where the caller has runs of its own. @throws Error for a person, whom the row of the endpoint does not admit */
+export function keyCallerOf(c: Context): KeyCaller {
+  const caller = callerOf(c)
+  if (caller.person !== undefined) throw new Error("this endpoint is about runs of the caller, and a person has none")
+  return caller
+}
+
+/** Who counts as one caller where memory is shared out: a key, a person, or the address of a caller without one. */
 export function callerName(c: Context, proxies: Proxies): string {
   const caller: Caller | undefined = c.get("caller")
+  if (caller?.person !== undefined) return `person:${identityOf(caller)}`
   if (caller !== undefined && caller.api_key_id !== ANONYMOUS_KEY_ID) return `key:${caller.api_key_id}`
   return `address:${callerAddress(c, proxies)?.network ?? ""}`
 }
@@ -97,7 +129,7 @@ export function callerName(c: Context, proxies: Proxies): string {
 /** The origin that the server seals: HMACs of address and user agent, because a bare hash of an address can be guessed. */
 export function originOf(
   secret: KeyObject,
-  caller: Caller,
+  caller: KeyCaller,
   address: string | undefined,
   userAgent: string | undefined,
 ): Origin {

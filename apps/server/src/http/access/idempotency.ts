@@ -18,7 +18,7 @@ import type { Database } from "../../store/driver/database.ts"
 import { createGroupCommit, type Upstream } from "../../store/driver/group-commit.ts"
 import { StoreError } from "../../store/driver/store-errors.ts"
 import { findIdempotencyKeys, type KeyClaim, sweepKeys } from "../../store/tables/idempotency-keys.ts"
-import { callerOf } from "./caller.ts"
+import { callerOf, identityOf } from "./caller.ts"
 import { createHousekeeping } from "./housekeeping.ts"
 
 /** A key is stored at least this long. */
@@ -54,7 +54,7 @@ export function claimOf(c: Context, body: Uint8Array): KeyClaim | undefined {
       `${IDEMPOTENCY_KEY_HEADER} must be one string of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} printable ASCII characters, in double quotes.`,
     )
   const request = utf8Encode(`${c.req.method} ${c.req.path}\n`)
-  const owner = utf8Encode(`idempotency_key\n${callerOf(c).api_key_id}\n`)
+  const owner = utf8Encode(`idempotency_key\n${identityOf(callerOf(c))}\n`)
   return {
     key_hash: sha256Hex(concatBytes(owner, request, utf8Encode(key))),
     request_digest: sha256Hex(concatBytes(personOf(c.get("endUser")), request, body)),

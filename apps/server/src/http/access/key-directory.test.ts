@@ -116,7 +116,7 @@ bothDatabases("the key directory", open => {
 
     test("counts what comes for a limit, each request in its turn, where processes share a database", async () => {
       const [one, other, gone] = [await key("one"), await key("other"), await key("gone")]
-      await revokeKey(db, { admin: { key_id: one.id, name: one.name }, key_id: gone.id, at: NOW })
+      await revokeKey(db, { who: { actor: `api-key-${one.id}`, name: one.name }, key_id: gone.id, at: NOW })
       const { admit, close } = directory()
       const secrets = [one, other, one, gone, one].map(({ secret }) => secret)
       const admitted = await Promise.all([

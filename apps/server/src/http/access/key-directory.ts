@@ -11,7 +11,7 @@ import { type ActiveKey, findActiveKeys, hasKeys, noteUses } from "../../store/t
 import { countKeyRequests } from "../../store/tables/request-windows.ts"
 import type { Telemetry } from "../../telemetry.ts"
 import { isSecret, secretHash } from "./api-key.ts"
-import { ANONYMOUS, type Caller, keyCaller } from "./caller.ts"
+import { ANONYMOUS, type KeyCaller, keyCaller } from "./caller.ts"
 import { type Counted, countedIn, isShared, numberRequests, sweepWindows, WINDOW_MS } from "./request-counter.ts"
 
 /** Secrets that one statement reads. */
@@ -22,7 +22,7 @@ export const MAX_WAITING_LOOKUPS = 4096
 export const USE_NOTED_EVERY_MS = 60_000
 
 /** A caller, with the request's number in its window where it is counted already; or "nobody": the request is refused with 401. */
-export type Admission = { readonly caller: Caller; readonly counted?: Counted } | "nobody"
+export type Admission = { readonly caller: KeyCaller; readonly counted?: Counted } | "nobody"
 
 export type KeyDirectory = Upstream & {
   /**

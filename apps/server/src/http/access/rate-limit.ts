@@ -6,7 +6,7 @@ import { HttpError } from "../../http-error.ts"
 import type { Config } from "../../options/config.ts"
 import type { Database } from "../../store/driver/database.ts"
 import { callerAddress, type IpAddress, type Proxies } from "../caller-address.ts"
-import { ANONYMOUS, ANONYMOUS_KEY_ID, type Caller, callerOf } from "./caller.ts"
+import { ANONYMOUS, ANONYMOUS_KEY_ID, type Caller, callerOf, identityOf } from "./caller.ts"
 import {
   type Counted,
   isShared,
@@ -64,11 +64,12 @@ const openCounter = (db: Database, nowMs: () => number): RequestCounter =>
 
 export function openRateLimits({ db, config, secret, nowMs, reportRefused }: RateLimitParts): RateLimits {
   const counter = openCounter(db, nowMs)
-  const limitOf = (name: LimitName, { api_key_id, rate_limit }: Caller): number => {
+  const limitOf = (name: LimitName, caller: Caller): number => {
     if (name === "attest") return config.attestRateLimit
     if (name === "permits") return config.permitRateLimit
     if (name === "sessions") return SESSIONS_A_MINUTE
-    return api_key_id === ANONYMOUS_KEY_ID ? config.anonymousRateLimit : (rate_limit ?? config.rateLimit)
+    if (caller.person !== undefined) return config.rateLimit
+    return caller.api_key_id === ANONYMOUS_KEY_ID ? config.anonymousRateLimit : (caller.rate_limit ?? config.rateLimit)
   }
   return {
     admit: async (name, caller, address, known) => {
@@ -81,13 +82,14 @@ export function openRateLimits({ db, config, secret, nowMs, reportRefused }: Rat
   }
 }
 
-/** Hex digits of an address's HMAC in a bucket's name: 128 bits, so that no two networks share one. */
-const ADDRESS_DIGITS = 32
+/** Hex digits of an HMAC in a bucket's name: 128 bits, so that no two networks and no two persons share one. */
+const MAC_DIGITS = 32
 
-function whoOf({ api_key_id }: Caller, address: IpAddress | undefined, secret: KeyObject): string {
-  if (api_key_id !== ANONYMOUS_KEY_ID) return `key:${api_key_id}`
-  const mac = createHmac("sha256", secret).update(`rate_limit\n${address?.network ?? ""}`)
-  return `address:${mac.digest("hex").slice(0, ADDRESS_DIGITS)}`
+function whoOf(caller: Caller, address: IpAddress | undefined, secret: KeyObject): string {
+  const mac = (text: string): string => createHmac("sha256", secret).update(text).digest("hex").slice(0, MAC_DIGITS)
+  if (caller.person !== undefined) return `person:${mac(`rate_limit_person\n${identityOf(caller)}`)}`
+  if (caller.api_key_id !== ANONYMOUS_KEY_ID) return `key:${caller.api_key_id}`
+  return `address:${mac(`rate_limit\n${address?.network ?? ""}`)}`
 }
 
 function allowanceOf(name: LimitName, limit: number, { place, window_start }: Counted, now: number): Allowance {

@@ -1,5 +1,5 @@
 /**
- * The cookie of a session. Over https it is `__Host-runseal-session`, which a browser takes and sends over https alone, and which no other
+ * The cookies of sessions and of sign-ins. Over https the first is `__Host-runseal-session`, which a browser takes and sends over https alone, and which no other
  * host name can set. Over plain HTTP, on the machine itself only, it has another name, because browsers refuse the first there.
  */
 import type { Context } from "hono"
@@ -8,7 +8,6 @@ import { HttpError } from "../../http-error.ts"
 import type { Proxies } from "../caller-address.ts"
 import { forwardsHttps } from "../forwarded.ts"
 
-const NAME = "runseal-session"
 const LOOPBACK = /^(?:localhost|[\w-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 const isHttps = (address: string | undefined): boolean => address?.startsWith("https:") === true
@@ -41,23 +40,40 @@ export function refusePlainHttp(c: Context, deps: CookieParts): void {
     )
 }
 
+/** A cookie of this service. Over https its name has the prefix `__Host-`. */
+export type OwnCookie = { readonly name: string; readonly maxAgeSeconds?: number }
+
+/** The session. The browser forgets it when it is closed; the service ends it earlier. */
+const SESSION: OwnCookie = { name: "runseal-session" }
+
 /**
- * The token that the browser sent; undefined when it sent none. A page that a proxy on this machine passes on without a word has no
+ * The value that the browser sent; undefined when it sent none. A page that a proxy on this machine passes on without a word has no
  * `Origin`, so that it seems to be plain HTTP: its cookie is still that of https.
  */
-export const sessionTokenOf = (c: Context, deps: CookieParts): string | undefined =>
-  getCookie(c, NAME, "host") ?? (isPlainLoopback(c, deps) ? getCookie(c, NAME) : undefined)
+export const cookieOf = (c: Context, deps: CookieParts, { name }: OwnCookie): string | undefined =>
+  getCookie(c, name, "host") ?? (isPlainLoopback(c, deps) ? getCookie(c, name) : undefined)
 
-const OPTIONS = { path: "/", httpOnly: true, sameSite: "Strict" } as const
+/**
+ * Lax: a browser sends it with a link that leads here from another site, as the identity provider's answer does, and not with forms, frames
+ * and requests of other sites.
+ */
+const OPTIONS = { path: "/", httpOnly: true, sameSite: "Lax" } as const
 
-/** Gives the browser a token. It forgets it when it is closed; the service ends the session earlier. */
-export function giveSessionToken(c: Context, deps: CookieParts, token: string): void {
-  if (isPlainLoopback(c, deps)) setCookie(c, NAME, token, OPTIONS)
-  else setCookie(c, NAME, token, { ...OPTIONS, secure: true, prefix: "host" })
+/** Gives the browser a cookie. */
+export function giveCookie(c: Context, deps: CookieParts, { name, maxAgeSeconds }: OwnCookie, value: string): void {
+  const options = { ...OPTIONS, ...(maxAgeSeconds === undefined ? {} : { maxAge: maxAgeSeconds }) }
+  if (isPlainLoopback(c, deps)) setCookie(c, name, value, options)
+  else setCookie(c, name, value, { ...options, secure: true, prefix: "host" })
 }
 
-/** Makes the browser forget its token. */
-export function takeSessionToken(c: Context, deps: CookieParts): void {
-  if (isPlainLoopback(c, deps)) deleteCookie(c, NAME, OPTIONS)
-  else deleteCookie(c, NAME, { ...OPTIONS, secure: true, prefix: "host" })
+/** Makes the browser forget a cookie. */
+export function takeCookie(c: Context, deps: CookieParts, { name }: OwnCookie): void {
+  if (isPlainLoopback(c, deps)) deleteCookie(c, name, OPTIONS)
+  else deleteCookie(c, name, { ...OPTIONS, secure: true, prefix: "host" })
 }
+
+/** The token of the session that the browser sent; undefined when it sent none. */
+export const sessionTokenOf = (c: Context, deps: CookieParts): string | undefined => cookieOf(c, deps, SESSION)
+export const giveSessionToken = (c: Context, deps: CookieParts, token: string): void =>
+  giveCookie(c, deps, SESSION, token)
+export const takeSessionToken = (c: Context, deps: CookieParts): void => takeCookie(c, deps, SESSION)

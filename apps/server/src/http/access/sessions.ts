@@ -1,9 +1,11 @@
 /**
  * Sessions of people in a browser: a cookie in place of the key. A session leads to the hash of the secret it was opened with, and every
- * request finds the key by that hash: a key that was revoked, rotated or has expired ends its sessions at once, in every process.
+ * request finds the key by that hash: a key that was revoked, rotated or has expired ends its sessions at once, in every process. Or it is of
+ * a person who signed in with the identity provider: its role follows from its groups by the options of this process.
  * docs/api.md, "Sessions".
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import type { PersonRole } from "@runseal/core/wire/session-requests"
 import type { Database } from "../../store/driver/database.ts"
 import {
   findSession,
@@ -11,6 +13,8 @@ import {
   type LiveSince,
   noteSessionUse,
   removeSession,
+  type SessionHolder,
+  type StoredPerson,
   type StoredSession,
 } from "../../store/tables/sessions-table.ts"
 
@@ -18,8 +22,10 @@ import {
 export const SESSION_IDLE_MS: number = 30 * 60_000
 /** A session ends after so long, however much it is used. */
 export const SESSION_MAX_MS: number = 12 * 3_600_000
-/** Sessions of one key; one more ends the oldest. */
-export const MAX_SESSIONS_OF_KEY = 16
+/** The same of a person: its groups are read anew at the next sign-in. */
+export const PERSON_SESSION_MAX_MS: number = 8 * 3_600_000
+/** Sessions of one key, or of one person; one more ends the oldest. */
+export const MAX_SESSIONS_OF_HOLDER = 16
 /** Ended sessions that are removed when one is opened. */
 const SWEPT_AT_ONCE = 1000
 /** The use of a session is written at most this often. */
@@ -30,18 +36,21 @@ const TOKEN_BYTES = 32
 const TOKEN = new RegExp(`^[0-9a-f]{${2 * TOKEN_BYTES}}$`)
 
 export type BrowserSession = {
-  /** SHA-256 in hex of the secret that it was opened with. */
-  readonly secret_hash: string
+  readonly holder: { readonly secret_hash: string } | { readonly person: StoredPerson; readonly role: PersonRole }
   /** What a request that changes something must also send. It follows from the token, which no page and no script can read. */
   readonly csrf_token: string
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, as the next two. */
+  readonly opened_at: number
   readonly idle_ends_at: number
   readonly ends_at: number
 }
 
+/** What a person may now; undefined for one of another provider, and for one without a role. */
+export type RoleOf = (person: Pick<StoredPerson, "issuer" | "groups">) => PersonRole | undefined
+
 export type Sessions = {
   /** Opens a session. @returns its token, which is stored as a hash alone */
-  readonly open: (secretHash: string) => Promise<BrowserSession & { readonly token: string }>
+  readonly open: (holder: SessionHolder) => Promise<BrowserSession & { readonly token: string }>
   /** The session of a token, which may be any text, and notes its use; undefined when it has ended or never was. */
   readonly find: (token: string) => Promise<BrowserSession | undefined>
   readonly close: (token: string) => Promise<void>
@@ -56,14 +65,25 @@ export function isCsrfToken(sent: string | undefined, { csrf_token }: Pick<Brows
   return sent?.length === csrf_token.length && timingSafeEqual(Buffer.from(sent), Buffer.from(csrf_token))
 }
 
-const sessionOf = (token: string, { secret_hash, opened_at, last_used_at }: StoredSession): BrowserSession => {
-  const ends_at = opened_at + SESSION_MAX_MS
+/** Undefined for a session that has ended. */
+function sessionOf(token: string, stored: StoredSession, nowMs: number, roleOf: RoleOf): BrowserSession | undefined {
+  const { opened_at, last_used_at } = stored
+  const holder = holderOf(stored.holder, roleOf)
+  const ends_at = opened_at + ("person" in stored.holder ? PERSON_SESSION_MAX_MS : SESSION_MAX_MS)
+  if (holder === undefined || ends_at <= nowMs) return undefined
   return {
-    secret_hash,
+    holder,
     csrf_token: csrfTokenOf(token),
+    opened_at,
     idle_ends_at: Math.min(last_used_at + SESSION_IDLE_MS, ends_at),
     ends_at,
   }
+}
+
+function holderOf(holder: SessionHolder, roleOf: RoleOf): BrowserSession["holder"] | undefined {
+  if ("secret_hash" in holder) return holder
+  const role = roleOf(holder.person)
+  return role && { person: holder.person, role }
 }
 
 const liveSince = (nowMs: number): LiveSince => ({
@@ -71,24 +91,27 @@ const liveSince = (nowMs: number): LiveSince => ({
   used_after: nowMs - SESSION_IDLE_MS,
 })
 
-export function openSessions(db: Database, nowMs: () => number): Sessions {
+/** @param roleOf where no people sign in, it gives none */
+export function openSessions(db: Database, nowMs: () => number, roleOf: RoleOf): Sessions {
   return {
-    open: async secret_hash => {
+    open: async holder => {
       const token = randomBytes(TOKEN_BYTES).toString("hex")
       const at = nowMs()
-      const stored = { secret_hash, opened_at: at, last_used_at: at }
-      const bounds = { ...liveSince(at), mostOfKey: MAX_SESSIONS_OF_KEY, mostSwept: SWEPT_AT_ONCE }
+      const bounds = { ...liveSince(at), mostOfHolder: MAX_SESSIONS_OF_HOLDER, mostSwept: SWEPT_AT_ONCE }
+      const stored = { holder, opened_at: at, last_used_at: at }
+      const opened = sessionOf(token, stored, at, roleOf)
+      if (opened === undefined) throw new Error("a person without a role has no session")
       await insertSession(db, hashOf(token), stored, bounds)
-      return { token, ...sessionOf(token, stored) }
+      return { token, ...opened }
     },
     find: async token => {
       if (!TOKEN.test(token)) return undefined
       const at = nowMs()
       const stored = await findSession(db.quick, hashOf(token), liveSince(at))
-      if (stored === undefined) return undefined
-      if (at - stored.last_used_at < USE_NOTED_EVERY_MS) return sessionOf(token, stored)
+      const found = stored && sessionOf(token, stored, at, roleOf)
+      if (found === undefined || stored === undefined || at - stored.last_used_at < USE_NOTED_EVERY_MS) return found
       await noteSessionUse(db, hashOf(token), at)
-      return sessionOf(token, { ...stored, last_used_at: at })
+      return { ...found, idle_ends_at: Math.min(at + SESSION_IDLE_MS, found.ends_at) }
     },
     close: async token => {
       if (TOKEN.test(token)) await removeSession(db, hashOf(token))

@@ -12,7 +12,7 @@ import {
   type TrialCap,
   withdrawAdmissions,
 } from "../../store/tables/trial-admissions.ts"
-import type { Caller } from "./caller.ts"
+import type { KeyCaller } from "./caller.ts"
 import { createHousekeeping } from "./housekeeping.ts"
 
 const DAY_MS = 86_400_000
@@ -34,7 +34,7 @@ export type TrialQuota = Upstream & {
    * a record. A refused request, or a failure that left no record, is refunded.
    * @throws HttpError 429 when a trial key's quota is used up, and then `run` was not called; otherwise what `run` rejects with
    */
-  readonly spend: <T>(caller: Caller, run: () => Promise<T>) => Promise<T>
+  readonly spend: <T>(caller: KeyCaller, run: () => Promise<T>) => Promise<T>
   readonly close: () => Promise<void>
 }
 
@@ -74,7 +74,7 @@ export function openTrialQuota(db: Database, nowMs: () => number, reportRefused:
 }
 
 /** The scope does not matter: an admin key that was made with the tier `trial` has the quota too. */
-const isLimited = ({ tier }: Caller): boolean => tier === "trial"
+const isLimited = ({ tier }: KeyCaller): boolean => tier === "trial"
 
 function quotaExceeded(wait_ms: number): HttpError {
   const seconds = Math.max(1, Math.ceil(wait_ms / 1000))

@@ -10,7 +10,7 @@ import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { type AttestationsPage, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import type { Deps } from "../../deps.ts"
 import { type AttestationPage, findAttestation, listAttestations } from "../../store/tables/attestations-table.ts"
-import { callerOf } from "../access/caller.ts"
+import { keyCallerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonBody } from "../json-body.ts"
@@ -47,7 +47,7 @@ export function attestationRoutes(deps: Deps): Handlers {
     attest: async c => {
       const { bytes, object } = await readJsonBody(c)
       const claim = claimOf(c, bytes)
-      const owner = callerOf(c).api_key_id
+      const owner = keyCallerOf(c).api_key_id
       const attest = async (): Promise<string> =>
         (await deps.attest(owner, readStoredBody(attestRequestSchema, object), claim)).text
       const settled = await deps.idempotencyKeys.once(claim, attest)
@@ -58,7 +58,7 @@ export function attestationRoutes(deps: Deps): Handlers {
     },
     attestations: async (c, { query }) => {
       const page = asPage(query())
-      return c.json(pageAnswer(await listAttestations(deps.db, callerOf(c).api_key_id, page), page))
+      return c.json(pageAnswer(await listAttestations(deps.db, keyCallerOf(c).api_key_id, page), page))
     },
   }
 }

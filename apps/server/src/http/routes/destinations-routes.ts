@@ -33,7 +33,7 @@ import {
   resumeDestination,
   rotateSecret,
 } from "../../store/tables/destinations-table.ts"
-import { adminKeyOf } from "../access/authentication.ts"
+import { refuseUnlessAdmin } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
@@ -62,13 +62,20 @@ function shown(row: DestinationRow): Destination {
     key_ids: filterValues(row.key_ids).map(Number),
     active: row.active,
     created_at: clock(row.created_at),
-    created_by: row.created_by,
+    ...(row.created_by === 0 ? {} : { created_by: row.created_by }),
   }
+}
+
+/** The key that makes a destination; 0 where a person does. @throws HttpError 403 in open mode */
+function creatorOf(c: Context): number {
+  refuseUnlessAdmin(c)
+  const caller = callerOf(c)
+  return caller.person === undefined ? caller.api_key_id : 0
 }
 
 /** What the caller does to a destination. @throws HttpError 403 in open mode */
 function actOf(c: Context, { nowMs }: Pick<Deps, "nowMs">, action: DestinationAct["action"]): DestinationAct {
-  adminKeyOf(c)
+  refuseUnlessAdmin(c)
   return { action, at: nowMs(), who: whoOf(callerOf(c)), once: onceOf(c) }
 }
 
@@ -98,7 +105,7 @@ export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }:
   }
   return {
     create_destination: async (c, { body }) => {
-      const created_by = adminKeyOf(c)
+      const created_by = creatorOf(c)
       const { request, ignored } = await body()
       const { kind = "webhook", url, ca = "", name = "", format = "standard", from, ...filters } = request
       refuseAddress(url, kind)
@@ -120,12 +127,12 @@ export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }:
       return c.json(answer, 201)
     },
     list_destinations: async c => {
-      adminKeyOf(c)
+      refuseUnlessAdmin(c)
       const destinations = (await listDestinations(db)).map(shown)
       return c.json({ ok: true, destinations } satisfies DestinationList)
     },
     change_destination: async (c, { body }) => {
-      adminKeyOf(c)
+      refuseUnlessAdmin(c)
       const id = readDestinationId(c.req.param("id"))
       const { request: changes, ignored } = await body()
       const found = await findDestination(db, id)
@@ -138,7 +145,7 @@ export function destinationRoutes({ db, acts, nowMs, deliveries, originSecret }:
       return c.json({ ok: true, destination: shown(changed), ...ignored } satisfies ChangedDestination)
     },
     delete_destination: async c => {
-      adminKeyOf(c)
+      refuseUnlessAdmin(c)
       const id = readDestinationId(c.req.param("id"))
       if (!(await deleteDestination(acts, id, actOf(c, { nowMs }, "webhook.delete")))) throw noSuchDestination()
       return c.json({ ok: true, id, deleted: true } satisfies DeletedDestination)
@@ -163,7 +170,7 @@ type ActionParts = Pick<Deps, "db" | "acts" | "nowMs" | "deliveries" | "originSe
 function actionHandlers({ db, acts, nowMs, deliveries, originSecret }: ActionParts): Handlers {
   return {
     rotate_destination_secret: async (c, { body }) => {
-      adminKeyOf(c)
+      refuseUnlessAdmin(c)
       const id = readDestinationId(c.req.param("id"))
       const { overlap_seconds = DEFAULT_OVERLAP_SECONDS } = (await body()).request
       const [salt, previous_until] = [newSalt(), nowMs() + overlap_seconds * 1000]
@@ -173,7 +180,7 @@ function actionHandlers({ db, acts, nowMs, deliveries, originSecret }: ActionPar
       return c.json({ ok: true, id, secret, previous_until: clock(previous_until) } satisfies RotatedDestination)
     },
     test_destination: async c => {
-      adminKeyOf(c)
+      refuseUnlessAdmin(c)
       const id = readDestinationId(c.req.param("id"))
       const found = await findDestination(db, id)
       if (found === undefined) throw noSuchDestination()
@@ -184,7 +191,7 @@ function actionHandlers({ db, acts, nowMs, deliveries, originSecret }: ActionPar
       return c.json({ ok: true, id, delivered: failure === undefined, ...error } satisfies TestedDestination)
     },
     resume_destination: async (c, { body }) => {
-      adminKeyOf(c)
+      refuseUnlessAdmin(c)
       const id = readDestinationId(c.req.param("id"))
       const { from } = (await body()).request
       const position = await resumeDestination(acts, id, from, actOf(c, { nowMs }, "webhook.resume"))

@@ -15,7 +15,7 @@ import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import type { SealedRun } from "../../sealing/batch.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
-import { callerOf } from "../access/caller.ts"
+import { keyCallerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { bodyLimits, parseObject, queueWork, readJsonBody, readJsonObject, receiveJson } from "../json-body.ts"
@@ -34,7 +34,7 @@ async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: K
   const submission = submissionOf(c, deps, readExecuteBody(object))
   await queueWork(c)
   const seal = (): Promise<SealedRun> => deps.execute(submission, claim, c.get("requestId"))
-  const { bundle } = await deps.trialQuota.spend(callerOf(c), seal)
+  const { bundle } = await deps.trialQuota.spend(keyCallerOf(c), seal)
   return bundle
 }
 

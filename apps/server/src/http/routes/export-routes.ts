@@ -5,7 +5,7 @@ import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError, notFound, unavailable } from "../../http-error.ts"
 import type { AdmittedRange } from "../../store/tables/export-reads.ts"
-import { ANONYMOUS, callerOf } from "../access/caller.ts"
+import { ANONYMOUS, keyCallerOf } from "../access/caller.ts"
 import { compressed } from "../compressed-answer.ts"
 import { acceptedCoding, type Compression } from "../content-coding.ts"
 import type { Handlers } from "../endpoint-routes.ts"
@@ -26,7 +26,7 @@ export function exportRoutes(deps: Deps): Handlers {
     export_runs: async (c, { query }) => {
       const { tenant, ...asked } = query()
       const [range, ofOpenMode] = [asRange(asked), tenant === OPEN_MODE]
-      const caller = callerOf(c)
+      const caller = keyCallerOf(c)
       if (ofOpenMode && caller.scope !== "anonymous" && !(await hasClaim(deps, caller.api_key_id)))
         throw notFound("No runs of open mode were given to this key.")
       // Each tenant has a chain of its own, and an export is of one chain.

@@ -35,6 +35,7 @@ export function healthRoutes(deps: Deps): Handlers {
     formula_version: FORMULA_VERSION,
     log_origin: deps.logOrigin,
     ...(deps.baseUrl === undefined ? {} : { base_url: deps.baseUrl }),
+    ...(deps.signIns === undefined ? {} : { sign_in_with: deps.signIns.host }),
   }
   const health = (): HealthAnswer => ({ ...service, time: new Date(deps.nowMs()).toISOString() })
   return {

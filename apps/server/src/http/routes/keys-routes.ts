@@ -15,25 +15,25 @@ import type { Context } from "hono"
 import * as v from "valibot"
 import type { Deps } from "../../deps.ts"
 import { badRequest, HttpError } from "../../http-error.ts"
-import { type ApiKeyRow, type KeyFacts, type KeyName, listKeys, type Minter } from "../../store/tables/api-keys.ts"
+import type { NewAdminEvent } from "../../store/tables/admin-events.ts"
+import { type ApiKeyRow, type KeyFacts, listKeys, type Minter } from "../../store/tables/api-keys.ts"
 import { changeKey, type KeyChange, revokeKey, type Unchanged } from "../../store/tables/changed-keys.ts"
 import { findClaim, type RunClaimRow } from "../../store/tables/run-claims.ts"
 import { mintKey, rotateKey } from "../access/api-key.ts"
-import { adminKeyOf, unauthorized } from "../access/authentication.ts"
-import { callerOf, readIds } from "../access/caller.ts"
+import { refuseUnlessAdmin, unauthorized } from "../access/authentication.ts"
+import { callerOf, readIds, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { noSuchKey, readKeyId } from "../path-ids.ts"
 
-/** The acting admin key. @throws HttpError 403 for the anonymous caller of open mode */
-export function actingKey(c: Context): KeyName {
-  const key_id = adminKeyOf(c)
-  const { authentication } = callerOf(c)
-  return { key_id, name: authentication.api_key_name ?? "" }
+/** Who administers. @throws HttpError 403 for the anonymous caller of open mode */
+function adminOf(c: Context): NewAdminEvent["who"] {
+  refuseUnlessAdmin(c)
+  return whoOf(callerOf(c))
 }
 
 const minterOf = (c: Context): Minter =>
-  callerOf(c).scope === "anonymous" ? { kind: "anonymous" } : { kind: "admin", ...actingKey(c) }
+  callerOf(c).scope === "anonymous" ? { kind: "anonymous" } : { kind: "admin", who: adminOf(c) }
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
@@ -121,7 +121,7 @@ export function keyRoutes(deps: Deps): Handlers {
       return c.json({ ok: true, keys: keys.map(key => listedKey(key, claim)) } satisfies KeyList)
     },
     change_key: async (c, { body }) => {
-      const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs(), once: onceOf(c) }
+      const act = { who: adminOf(c), key_id: readKeyId(c.req.param("id")), at: deps.nowMs(), once: onceOf(c) }
       const { request, ignored } = await body()
       changedOr(await changeKey(deps.acts, act, key => changeOf(request, key, act.at)))
       const [key] = await listKeys(deps.db, act.key_id)
@@ -129,7 +129,7 @@ export function keyRoutes(deps: Deps): Handlers {
       return c.json({ ok: true, ...listedKey(key, await findClaim(deps.db)), ...ignored } satisfies ChangedKey)
     },
     rotate_key: async (c, { body }) => {
-      const act = { admin: actingKey(c), key_id: readKeyId(c.req.param("id")), once: onceOf(c) }
+      const act = { who: adminOf(c), key_id: readKeyId(c.req.param("id")), once: onceOf(c) }
       const { request, ignored } = await body()
       const { overlap_seconds = 0 } = request
       const rotated = await rotateKey(deps.acts, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
@@ -139,7 +139,7 @@ export function keyRoutes(deps: Deps): Handlers {
     revoke_key: async c => {
       const key_id = readKeyId(c.req.param("id"))
       if (callerOf(c).scope !== "admin") throw noSuchKey()
-      changedOr(await revokeKey(deps.acts, { admin: actingKey(c), key_id, at: deps.nowMs(), once: onceOf(c) }))
+      changedOr(await revokeKey(deps.acts, { who: adminOf(c), key_id, at: deps.nowMs(), once: onceOf(c) }))
       // The key's open permits are due now. They are ended by documents, for which this answer does not wait.
       void deps.permitEnds.sweep()
       return c.json({ ok: true, id: key_id, revoked: true } satisfies RevokedKey)

@@ -3,7 +3,7 @@ import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { findAnyRun, findRun, type RunRow } from "../../store/tables/runs-table.ts"
-import { type Caller, callerOf } from "../access/caller.ts"
+import { type Caller, callerOf, keyCallerOf } from "../access/caller.ts"
 import { roomForAnswer } from "../json-body.ts"
 import { noSuchRun, readRunId } from "../path-ids.ts"
 
@@ -19,7 +19,7 @@ export const ownRun: RunOfPath = (c, deps) => callersRun(c, deps, runId(c))
 export const callersRun = (c: Context, { reads }: Pick<Deps, "reads">, id: number): Promise<RunRow> =>
   withRoom(
     c,
-    reads.immutable(source => findRun(source, callerOf(c).api_key_id, id)),
+    reads.immutable(source => findRun(source, keyCallerOf(c).api_key_id, id)),
   )
 
 /** Whether an administrator or auditor reads what this key made. */

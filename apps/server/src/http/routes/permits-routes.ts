@@ -12,7 +12,7 @@ import type { Deps } from "../../deps.ts"
 import { listAllPermits, type PermitPlace } from "../../store/tables/all-owners.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { type FoundPermit, findPermit, listPermits, type PermitSummary } from "../../store/tables/permit-reads.ts"
-import { callerOf } from "../access/caller.ts"
+import { keyCallerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { queueWork, readJsonBody, roomForAnswer } from "../json-body.ts"
@@ -35,7 +35,7 @@ export function permitRoutes(deps: Deps): Handlers {
     permits: async (c, { query }) => {
       const { state, before = "", ...asked } = query()
       const from = { ...asked, before: placeOf(before) }
-      const { rows, last, ...page } = await ownPage(deps, callerOf(c).api_key_id, from, permitReader(deps, state))
+      const { rows, last, ...page } = await ownPage(deps, keyCallerOf(c).api_key_id, from, permitReader(deps, state))
       const next = last === undefined ? {} : { next: placeText(last) }
       return c.json({ ok: true, ...page, permits: rows.map(permitSummary), ...next } satisfies PermitsPage)
     },
@@ -65,7 +65,7 @@ async function callersPermit(
   { db, rememberStored }: Pick<Deps, "db" | "rememberStored">,
   permitId: string,
 ): Promise<FoundPermit> {
-  const found = await findPermit(db, callerOf(c).api_key_id, permitId)
+  const found = await findPermit(db, keyCallerOf(c).api_key_id, permitId)
   if (found === undefined) {
     await rememberStored()
     throw noSuchPermit()
@@ -106,7 +106,7 @@ async function openBody(c: Context, deps: Deps, object: JsonObject, claim: KeyCl
   const submission = submissionOf(c, deps, run)
   await queueWork(c)
   const request = { claim, request_id: c.get("requestId") }
-  const opened = await deps.trialQuota.spend(callerOf(c), () =>
+  const opened = await deps.trialQuota.spend(keyCallerOf(c), () =>
     deps.permits.open(submission, askedPermit(permit), request),
   )
   return "refused" in opened ? { refused: opened.refused.bundle } : { opening: opened.opening, isOpen: true }
@@ -142,7 +142,7 @@ async function closeBody(
   await queueWork(c)
   const act = reportedAct(readClosePermitBody(object))
   const found = await callersPermit(c, deps, permitId)
-  const { tenant } = callerOf(c)
+  const { tenant } = keyCallerOf(c)
   // The key that reads the runs of open mode does not end them.
   if (found.owner !== tenant.owner) throw noSuchPermit()
   const closed = closedPermit(found, tenant)

@@ -13,7 +13,7 @@ import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Deps } from "../../deps.ts"
 import { notFound, unavailable } from "../../http-error.ts"
 import { findPolicy, listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
-import { adminKeyOf } from "../access/authentication.ts"
+import { refuseUnlessAdmin } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { refuseNamed } from "./own-run.ts"
@@ -45,7 +45,7 @@ export function policyHistoryRoutes({ db }: Deps): Handlers {
 export function policyRoutes({ policies, acts }: Deps): Handlers {
   return {
     load_policy: async (c, { body }) => {
-      adminKeyOf(c)
+      refuseUnlessAdmin(c)
       const { policy } = (await body()).request
       const { row, changed } = await policies.load(acts, policy, "api", whoOf(callerOf(c)))
       return c.json({ ok: true, changed, ...versionOf(row) } satisfies LoadedPolicy, changed ? 201 : 200)

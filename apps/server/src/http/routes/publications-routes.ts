@@ -12,7 +12,7 @@ import {
   publishRun,
   unpublishRun,
 } from "../../store/tables/publications-table.ts"
-import { adminKeyOf } from "../access/authentication.ts"
+import { adminKeyOf, refuseUnlessAdmin } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { roomForAnswer } from "../json-body.ts"
@@ -51,7 +51,7 @@ export function publicationRoutes(deps: Deps): Handlers {
       return c.json({ ok: true, run_id, token, url: publicBundleUrl(c, deps, token) } satisfies PublishedRun)
     },
     unpublish_run: async c => {
-      adminKeyOf(c)
+      refuseUnlessAdmin(c)
       const run_id = readRunId(c.req.param("id"))
       if (!(await unpublishRun(deps.acts, run_id, whoOf(callerOf(c)), deps.nowMs()))) throw noSuchRun()
       return c.json({ ok: true, run_id, published: false } satisfies UnpublishedRun)

@@ -16,7 +16,7 @@ import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { listAllRuns } from "../../store/tables/all-owners.ts"
 import { listRuns, type RunRow, type RunSummaryRow, searchRuns } from "../../store/tables/runs-table.ts"
-import { callerOf } from "../access/caller.ts"
+import { keyCallerOf } from "../access/caller.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { type Page, searchFilters } from "../query.ts"
 import { type ListReader, ownPage } from "./claim-routes.ts"
@@ -49,7 +49,7 @@ type RunsQuery = Partial<Page> & RunFilters & { readonly before?: number }
 /** The runs that the caller reads as its own and that pass every filter. */
 async function ownRuns(c: Context, deps: Deps, { limit, offset, before, ...filters }: RunsQuery): Promise<RunsPage> {
   const asked = { limit, offset, before }
-  const { rows, last, ...page } = await ownPage(deps, callerOf(c).api_key_id, asked, runReader(deps, filters))
+  const { rows, last, ...page } = await ownPage(deps, keyCallerOf(c).api_key_id, asked, runReader(deps, filters))
   return { ok: true, ...page, runs: rows.map(runSummary), ...(last === undefined ? {} : { next: last }) }
 }
 

@@ -20,7 +20,7 @@ import {
 } from "../../store/tables/shares-table.ts"
 import { secretHash } from "../access/api-key.ts"
 import { adminKeyOf } from "../access/authentication.ts"
-import { type Caller, callerOf, whoOf } from "../access/caller.ts"
+import { callerOf, type KeyCaller, keyCallerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import { nextOf } from "../admin-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
@@ -39,16 +39,16 @@ const TOKEN = /^[0-9a-f]{32}$/
 const clock = (ms: number): string => new Date(ms).toISOString()
 const noSuchShare = (): HttpError => notFound("There is no such link.")
 
-/** The key that shares: an admin key, or an auditor's that may. @throws HttpError 403 */
-function sharingKey(c: Context): Caller {
+/** The key that shares: an admin key, or an auditor's that may. @throws HttpError 403, also for a person: a link ends with its key */
+function sharingKey(c: Context): KeyCaller {
   const caller = callerOf(c)
-  if (caller.scope !== "auditor") adminKeyOf(c)
+  if (caller.person !== undefined || caller.scope !== "auditor") adminKeyOf(c)
   else if (caller.share !== true)
     throw new HttpError(
       "read_only_key",
       "This is the key of an auditor that may not share: an administrator allows it with share: true.",
     )
-  return caller
+  return keyCallerOf(c)
 }
 
 /** For administrators, and for auditors that may share. All of them read the list. */
@@ -81,10 +81,9 @@ export function shareRoutes(deps: Deps): Handlers {
       return c.json({ ok: true, limit, shares, ...next } satisfies SharesPage)
     },
     revoke_share: async c => {
-      const { scope, api_key_id } = sharingKey(c)
+      // An administrator ends every link, a person too; an auditor ends what it shares itself.
+      const own = callerOf(c).scope === "admin" ? undefined : sharingKey(c).api_key_id
       const share_id = readId(c.req.param("id"), noSuchShare)
-      // An auditor ends what it shares itself.
-      const own = scope === "admin" ? undefined : api_key_id
       if (!(await revokeShare(deps.acts, share_id, own, actOf(c)))) throw noSuchShare()
       return c.json({ ok: true, share_id, revoked: true } satisfies RevokedShare)
     },

@@ -3,7 +3,7 @@ import type { Submission, SubmittedRun } from "@runseal/core/wire/submission"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
-import { ANONYMOUS_KEY_ID, type Caller, callerOf, originOf } from "../access/caller.ts"
+import { ANONYMOUS_KEY_ID, type KeyCaller, keyCallerOf, originOf } from "../access/caller.ts"
 import { callerAddress, type Proxies } from "../caller-address.ts"
 
 /** @throws HttpError 403 for a run that is only to be observed, of a caller who may not ask for that */
@@ -12,7 +12,7 @@ export function submissionOf(
   deps: Pick<Deps, "originSecret" | "observing" | keyof Proxies>,
   run: SubmittedRun,
 ): Submission {
-  const caller = callerOf(c)
+  const caller = keyCallerOf(c)
   if (run.enforcement !== undefined) mayObserve(caller, deps.observing)
   const address = callerAddress(c, deps)?.text
   const origin = originOf(deps.originSecret, caller, address, c.req.header("user-agent"))
@@ -22,7 +22,7 @@ export function submissionOf(
 }
 
 /** @param allowed who may ask for what is only observed; `everybody` also where every run is observed */
-function mayObserve({ api_key_id, observe }: Caller, allowed: Deps["observing"]): void {
+function mayObserve({ api_key_id, observe }: KeyCaller, allowed: Deps["observing"]): void {
   if (allowed === "nobody")
     throw new HttpError("observe_not_allowed", "This deployment lets nobody ask for a run that is only observed.")
   if (allowed === "keys" && api_key_id !== ANONYMOUS_KEY_ID && observe !== true)

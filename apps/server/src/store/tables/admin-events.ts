@@ -27,10 +27,13 @@ export const admin_event = pgTable(
     ordinal: number().primaryKey(),
     /** Milliseconds since the epoch. */
     event_at: number(),
-    /** `api-key-<id>`, `operator-command` or `open-mode`. */
+    /** `api-key-<id>`, `operator-command`, `open-mode` or `person`. */
     actor: text().notNull(),
-    /** Name of the key when it acted; "" for others. */
+    /** Name of the key when it acted, or of the person; "" for others. */
     actor_name: text().notNull(),
+    /** Of a person, as the identity provider names it; "" for others. */
+    actor_issuer: text().notNull().default(""),
+    actor_subject: text().notNull().default(""),
     action: text().$type<AdminAction>().notNull(),
     subject_kind: text().notNull(),
     subject_id: text().notNull(),
@@ -88,9 +91,18 @@ export class AlreadyDone extends Error {
 
 const KEY_ACTOR = /^api-key-(\d+)$/
 
-/** Holds the key that acts until the action is committed; no statement for another actor. @throws ActorRefused */
+/** Id of the key that acts; undefined for another actor. */
+export function actingKeyId({ actor }: EventFacts["who"]): number | undefined {
+  const [, key_id] = KEY_ACTOR.exec(actor) ?? []
+  return key_id === undefined ? undefined : Number(key_id)
+}
+
+/**
+ * Holds the key that acts until the action is committed; no statement for another actor. A person's session was read when the request began.
+ * @throws ActorRefused
+ */
 async function holdActor({ sql }: Tx, { who, at }: NewAdminEvent): Promise<void> {
-  const [, key_id] = KEY_ACTOR.exec(who.actor) ?? []
+  const key_id = actingKeyId(who)
   if (key_id === undefined) return
   const held = await sql`
     select key_id from api_key
@@ -116,10 +128,10 @@ export async function recordHeldEvent({ sql }: Tx, { at, once = "", ...event }: 
   const textOf = (state: EventFacts["before"]): string => (state === undefined ? "" : canonicalize(state))
   await sql`select pg_advisory_xact_lock(${EVENT_LOCK}::bigint)`
   const { count } = await sql`
-    insert into admin_event (ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after,
-      sealed_at, log_index, idempotency_hash)
-    select coalesce(max(ordinal), 0) + 1, ${at}::bigint, ${who.actor}::text, ${who.name ?? ""}::text, ${action}::text,
-      ${subject.kind}::text, ${subject.id}::text, ${textOf(before)}::text, ${textOf(after)}::text, 0, 0,
+    insert into admin_event (ordinal, event_at, actor, actor_name, actor_issuer, actor_subject, action, subject_kind,
+      subject_id, before, after, sealed_at, log_index, idempotency_hash)
+    select coalesce(max(ordinal), 0) + 1, ${at}::bigint, ${who.actor}::text, ${who.name ?? ""}::text,
+      ${who.issuer ?? ""}::text, ${who.subject ?? ""}::text, ${action}::text, ${subject.kind}::text, ${subject.id}::text, ${textOf(before)}::text, ${textOf(after)}::text, 0, 0,
       decode(${once}, 'hex')
     from admin_event
     on conflict (idempotency_hash) where octet_length(idempotency_hash) = 32 do nothing`
@@ -130,18 +142,33 @@ export async function recordHeldEvent({ sql }: Tx, { at, once = "", ...event }: 
 export const factsOfRow = (
   row: Pick<
     AdminEventRow,
-    "event_at" | "actor" | "actor_name" | "action" | "subject_kind" | "subject_id" | "before" | "after"
+    | "event_at"
+    | "actor"
+    | "actor_name"
+    | "actor_issuer"
+    | "actor_subject"
+    | "action"
+    | "subject_kind"
+    | "subject_id"
+    | "before"
+    | "after"
   >,
 ): object => ({
   event_clock: new Date(row.event_at).toISOString(),
-  who: { actor: row.actor, ...(row.actor_name === "" ? {} : { name: row.actor_name }) },
+  who: {
+    actor: row.actor,
+    ...(row.actor_name === "" ? {} : { name: row.actor_name }),
+    ...(row.actor_issuer === "" ? {} : { issuer: row.actor_issuer }),
+    ...(row.actor_subject === "" ? {} : { subject: row.actor_subject }),
+  },
   action: row.action,
   subject: { kind: row.subject_kind, id: row.subject_id },
   ...(row.before === "" ? {} : { before: parseStrictJson(row.before) }),
   ...(row.after === "" ? {} : { after: parseStrictJson(row.after) }),
 })
 
-const FACT_COLUMNS = "ordinal, event_at, actor, actor_name, action, subject_kind, subject_id, before, after"
+const FACT_COLUMNS =
+  "ordinal, event_at, actor, actor_name, actor_issuer, actor_subject, action, subject_kind, subject_id, before, after"
 
 /** Events that one batch seals. */
 const DUE_MAX = 64

@@ -5,7 +5,7 @@ import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import { and, asc, eq, sql as fragment, getTableColumns, inArray, lte } from "drizzle-orm"
 import { boolean, check, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
 import type { Sink, Source } from "../driver/session.ts"
-import { type Acts, type NewAdminEvent, OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
+import { type Acts, actingKeyId, type NewAdminEvent, OPERATOR_COMMAND, recordAdminEvent } from "./admin-events.ts"
 import { bytea, number, type RowOf } from "./column-types.ts"
 import { tenant } from "./tenants.ts"
 
@@ -65,9 +65,9 @@ export type ApiKeyRow = RowOf<typeof api_key>
 /** Key of the advisory lock under which one key at a time is made: "rskmint" in ASCII, read as a number. */
 const MINT_LOCK = 0x72736b6d696e74
 
-/** Who makes a key: an admin key by its id, the anonymous caller of open mode, or the operator at the machine. */
+/** Who makes a key: an admin key or a person, the anonymous caller of open mode, or the operator at the machine. */
 export type Minter =
-  | ({ readonly kind: "admin" } & KeyName)
+  | { readonly kind: "admin"; readonly who: EventFacts["who"] }
   | { readonly kind: "anonymous" }
   | { readonly kind: "operator" }
 
@@ -78,7 +78,7 @@ export type KeyName = Pick<ApiKeyRow, "key_id" | "name">
 export const keyActor = ({ key_id, name }: KeyName): EventFacts["who"] => ({ actor: `api-key-${key_id}`, name })
 
 const whoMints = (minter: Minter): EventFacts["who"] =>
-  minter.kind === "admin" ? keyActor(minter) : minter.kind === "operator" ? OPERATOR_COMMAND : { actor: "open-mode" }
+  minter.kind === "admin" ? minter.who : minter.kind === "operator" ? OPERATOR_COMMAND : { actor: "open-mode" }
 
 /** What a key has besides its name, scope and tier. */
 export type KeySettings = Pick<
@@ -96,13 +96,14 @@ type HashInHex = { readonly secret_hash: string }
 
 /**
  * Stores a key under the next number, 1, 2, 3 … without a gap. The minter's right is checked when the key is stored, not at the start
- * of the request: an admin key has it as long as it is not revoked, the anonymous caller as long as there is no key.
+ * of the request: an admin key has it as long as it is not revoked, the anonymous caller as long as there is no key; a person's was
+ * judged with the session.
  * @returns the key's id; undefined when the minter may not, and then nothing was stored
  */
 export function insertKey(acts: Acts, key: NewKey, minter: Minter, made: KeyMade): Promise<number | undefined> {
   // Hand-written: number, check and row are one statement, with a condition on all rows together.
-  const admin = minter.kind === "admin" ? minter.key_id : 0
   const who = whoMints(minter)
+  const admin = actingKeyId(who)
   return acts.transaction(async tx => {
     const { sql } = tx
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
@@ -114,10 +115,10 @@ export function insertKey(acts: Acts, key: NewKey, minter: Minter, made: KeyMade
         ${key.expires_at}::bigint, ${key.run_token_budget}::bigint, ${key.window_token_budget}::bigint,
         ${key.rate_limit}::bigint, ${key.reads}::text, ${key.share}::boolean, ${key.observe}::boolean
       from api_key
-      having case ${minter.kind}::text
-        when 'operator' then true
-        when 'anonymous' then count(*) = 0
-        else coalesce(bool_or(key_id = ${admin}::bigint and scope = 'admin' and revoked_at = 0
+      having case
+        when ${minter.kind}::text = 'anonymous' then count(*) = 0
+        when ${admin ?? 0}::bigint = 0 then true
+        else coalesce(bool_or(key_id = ${admin ?? 0}::bigint and scope = 'admin' and revoked_at = 0
           and (expires_at = 0 or expires_at > ${key.created_at}::bigint)), false)
       end
       returning key_id`

@@ -6,14 +6,11 @@ import { type JsonObject, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { AdminAction } from "@runseal/core/artifacts/admin-event"
 import { eq, inArray } from "drizzle-orm"
 import type { Tx } from "../driver/session.ts"
-import { type Acts, type NewAdminEvent, recordHeldEvent } from "./admin-events.ts"
-import { type ApiKeyRow, api_key, type KeyName, type KeySettings, keyActor } from "./api-keys.ts"
+import { type Acts, actingKeyId, type NewAdminEvent, recordHeldEvent } from "./admin-events.ts"
+import { type ApiKeyRow, api_key, type KeySettings } from "./api-keys.ts"
 
 /** Who acts, on which key, and when, in milliseconds since the epoch. */
-export type KeyAct = { readonly admin: KeyName; readonly key_id: number; readonly at: number } & Pick<
-  NewAdminEvent,
-  "once"
->
+export type KeyAct = { readonly key_id: number } & Pick<NewAdminEvent, "at" | "who" | "once">
 
 /** `nobody`: the acting key is revoked or expired; `absent`: there is no such key; `revoked`: it is, and stays so. */
 export type Unchanged = "nobody" | "absent" | "revoked"
@@ -87,7 +84,7 @@ export function revokeKey(acts: Acts, act: KeyAct): Promise<Unchanged | undefine
     const key = await lockKey(tx, act)
     if (typeof key === "string") return key
     if (key.revoked_at !== 0) return undefined
-    const revoked = { revoked_at: act.at, revoked_by: keyActor(act.admin).actor }
+    const revoked = { revoked_at: act.at, revoked_by: act.who.actor }
     await tx.orm.update(api_key).set(revoked).where(eq(api_key.key_id, key.key_id))
     await tx.sql`
       with due as (
@@ -100,30 +97,31 @@ export function revokeKey(acts: Acts, act: KeyAct): Promise<Unchanged | undefine
   })
 }
 
-/** Locks the acting key and the one it acts on, in the order of their ids, so that no two administrators wait for each other. */
-async function lockKey({ orm }: Tx, { admin, key_id, at }: KeyAct): Promise<ApiKeyRow | "nobody" | "absent"> {
+/** Locks the acting key, if one acts, and the one it acts on, in the order of their ids: no two administrators wait for each other. */
+async function lockKey({ orm }: Tx, { who, key_id, at }: KeyAct): Promise<ApiKeyRow | "nobody" | "absent"> {
+  const admin = actingKeyId(who)
   const rows = await orm
     .select()
     .from(api_key)
-    .where(inArray(api_key.key_id, [admin.key_id, key_id]))
+    .where(inArray(api_key.key_id, [...(admin === undefined ? [] : [admin]), key_id]))
     .orderBy(api_key.key_id)
     .for("update")
-  const acting = rows.find(row => row.key_id === admin.key_id)
+  const acting = rows.find(row => row.key_id === admin)
   const isActive = acting?.revoked_at === 0 && (acting.expires_at === 0 || acting.expires_at > at)
-  if (!isActive || acting.scope !== "admin") return "nobody"
+  if (admin !== undefined && (!isActive || acting.scope !== "admin")) return "nobody"
   return rows.find(row => row.key_id === key_id) ?? "absent"
 }
 
 const recordKeyEvent = (
   tx: Tx,
-  { admin, key_id, at, once }: KeyAct,
+  { who, key_id, at, once }: KeyAct,
   action: AdminAction,
   changed: { readonly before?: JsonObject; readonly after: JsonObject },
 ): Promise<void> =>
   recordHeldEvent(tx, {
     at,
     once,
-    who: keyActor(admin),
+    who,
     action,
     subject: { kind: "key", id: String(key_id) },
     ...changed,
