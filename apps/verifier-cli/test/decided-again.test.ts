@@ -416,6 +416,53 @@ describe("a record of which one member of the context is retold, under the decis
     })
   })
 
+  const [NAMING, SILENT] = ["naming", "silent"].map(name => {
+    const rules: JsonValue = [
+      { id: "all", effect: "allow" },
+      ...(name === "silent"
+        ? []
+        : [
+            {
+              id: "blocked",
+              effect: "deny",
+              when: 'context.verified has end_user && context.verified.end_user.groups.contains("blocked")',
+            },
+          ]),
+    ]
+    return parsePolicyDocument(asValue({ policy_id: name, policy_name: name, required_attested_fields: [], rules }))
+  })
+  test.each([
+    ["that could not be read, where no rule reads any", SILENT, { groups_unreadable: true }],
+    ["where no rule reads any", SILENT, { groups: ["treasury"] }],
+    ["left out, where a rule names one", NAMING, { groups: undefined }],
+    ["that no rule names", NAMING, { groups: ["treasury"] }],
+  ])("of an end user whose groups are retold as groups %s: exit 1", async (_, document, groups) => {
+    if (document === undefined) throw new Error("there are two policies")
+    const record = decidedRun(
+      deployment,
+      document,
+      { end_user: END_USER },
+      {
+        alter: { end_user: part => asJson({ ...membersOf(part), ...groups }) },
+        ...("groups_unreadable" in groups
+          ? {
+              decision: {
+                decision: "deny" as const,
+                decision_reason_code: "END_USER_UNREADABLE" as const,
+                fired_rule_id: "policy-engine",
+                matched_rule_ids: [],
+              },
+            }
+          : {}),
+      },
+    )
+    expect(await judged(record, "--decided-by", write("groups.json", document))).toMatchObject({
+      exit: 1,
+      first_failure: "decided_again",
+      message: expect.stringContaining("end_user"),
+    })
+  })
+
   const TERM_RULES: JsonValue = [
     { id: "all", effect: "allow" },
     { id: "audience", effect: "allow", when: 'context.bound has audience && context.bound.audience == "x"' },

@@ -43,10 +43,39 @@ export function contextReads(conditions: unknown): ContextReads | undefined {
   return visit(conditions) ? reads : undefined
 }
 
-/** The texts that conditions write, such as groups to compare with. */
-export function textsIn(conditions: unknown): readonly string[] {
-  if (Array.isArray(conditions)) return conditions.flatMap(textsIn)
-  if (!isRecord(conditions)) return []
-  const { Value: value } = conditions
-  return typeof value === "string" ? [value] : Object.values(conditions).flatMap(textsIn)
+const GROUPS = "verified.end_user.groups"
+/** The comparisons in which rules may read groups: with texts that they write. */
+const GROUP_COMPARISONS = ["contains", "containsAny", "containsAll"]
+
+/** The texts that an expression is: one, or a set of them; undefined for any other expression. */
+function writtenTexts(expression: unknown): readonly string[] | undefined {
+  if (!isRecord(expression)) return undefined
+  const { Value: value, Set: items } = expression
+  if (typeof value === "string") return [value]
+  if (!Array.isArray(items)) return undefined
+  const texts = items.map(item => (isRecord(item) ? item["Value"] : undefined))
+  return texts.every(text => typeof text === "string") ? texts : undefined
 }
+
+/**
+ * The groups that conditions compare an end user's with; none where they read no groups. Undefined where they read groups in any other way:
+ * a record has the named groups alone, and a rule that counts the others would decide on less than it says.
+ */
+export function groupsNamed(conditions: unknown): readonly string[] | undefined {
+  const named: string[] = []
+  const visit = (value: unknown): boolean => {
+    if (Array.isArray(value)) return value.every(visit)
+    if (!isRecord(value)) return true
+    if (readsGroups(value)) return Object.hasOwn(value, "has")
+    const [[operator, operands] = ["", undefined]] = Object.entries(value)
+    if (GROUP_COMPARISONS.includes(operator) && isRecord(operands) && readsGroups(operands["left"])) {
+      const texts = writtenTexts(operands["right"])
+      named.push(...(texts ?? []))
+      return texts !== undefined
+    }
+    return Object.values(value).every(visit)
+  }
+  return visit(conditions) ? named : undefined
+}
+
+const readsGroups = (expression: unknown): boolean => contextPath(expression)?.join(".") === GROUPS

@@ -6,6 +6,7 @@ import { canonicalize, digest, isJsonValue, readStrictJson, sha256Hex, utf8Encod
 import { readAct } from "@runseal/core/act/read-act"
 import { type ActSection, shownAct } from "@runseal/core/artifacts/act-section"
 import { shown } from "@runseal/core/artifacts/declared-sections"
+import { shownEndUser } from "@runseal/core/artifacts/end-user"
 import type { AttestationGapReceipt } from "@runseal/core/artifacts/sealed-artifacts"
 import type { PolicyEvaluationSection, SealedSections } from "@runseal/core/artifacts/sealed-sections"
 import { sectionsRead } from "@runseal/core/formulas/policy-context"
@@ -104,6 +105,7 @@ function evaluatedAgain(
     return { differs: ["required_attested_fields"] }
   if (evaluation.engine !== policy.engine) return { differs: ["engine"] }
   if ((policy.readerOf(envelope.route_id) === undefined) !== (act === undefined)) return { differs: ["act"] }
+  if (!hasNamedGroups(policy, sections)) return { differs: ["end_user"] }
   const other = engine_version === POLICY_ENGINE_VERSION ? {} : { other_engine: engine_version }
   const readAgain = payload === undefined ? [] : payloadDifferences(policy, sections, facts, payload)
   // A signature that denies comes before every rule. What it matched is the service's word, also where the payload is at hand.
@@ -127,6 +129,15 @@ function evaluatedAgain(
 
 const neededText = ({ needed = [] }: Pick<PolicyEvaluationSection, "needed">) =>
   needed.map(({ rule_id, by, count }) => ({ rule_id, by: [...by], count }))
+
+/** Whether an end user that is shown has of its groups what the policy asks for: those that it names, or that they cannot be read. */
+function hasNamedGroups({ named_groups: named }: CompiledPolicy, { end_user }: Evaluated): boolean {
+  const person = end_user && shownEndUser(end_user)
+  if (person === undefined) return true
+  const { groups, groups_unreadable } = person
+  if (named === undefined) return groups === undefined && groups_unreadable === undefined
+  return groups === undefined ? groups_unreadable !== undefined : groups.every(group => named.has(group))
+}
 
 const ACT_WITHHELD = "act is withheld, and one that cannot be read is denied before a rule is asked"
 const REQUIRED_WITHHELD = "attested_context is withheld, and the required fields are read from it"

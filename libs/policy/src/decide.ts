@@ -147,7 +147,8 @@ const TEMPERATURE = "declared.attested.model_temperature"
  */
 export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?: JudgedAct): Evaluated {
   if (act !== undefined && act.unreadable.length > 0) return { decision: unreadable("ACT_UNREADABLE") }
-  if (facts.end_user?.groups_unreadable) return { decision: unreadable("END_USER_UNREADABLE") }
+  if (policy.named_groups !== undefined && facts.end_user?.groups_unreadable)
+    return { decision: unreadable("END_USER_UNREADABLE") }
   if (policy.fixed_decision !== undefined) return { decision: policy.fixed_decision }
   try {
     const request = cedarRequest(facts, act, policy.reads)

@@ -84,11 +84,11 @@ const READS_ALL = Object.entries(CONTEXT_ROWS)
     Object.entries(rows).map(([name, { optional }]) => {
       const attribute = `context.${path}.${name}`
       const has = `context.${path} has ${name}`
+      // Groups are compared with texts only.
+      const isSame = name === "groups" ? `(${attribute}.contains("x") || true)` : `${attribute} == ${attribute}`
       const [parent, record] = path.split(".")
       const asked = record === undefined ? has : `context.${parent} has ${record} && ${has}`
-      return optional === true || record !== undefined
-        ? `(if ${asked} then ${attribute} == ${attribute} else true)`
-        : `(${attribute} == ${attribute})`
+      return optional === true || record !== undefined ? `(if ${asked} then ${isSame} else true)` : `(${isSame})`
     }),
   )
   .join(" && ")

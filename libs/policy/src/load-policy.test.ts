@@ -131,6 +131,30 @@ const TOO_DEEP: readonly (readonly [string, string])[] = [
 ]
 
 describe("a condition is not deeper than the engine bears", () => {
+  test.each([
+    '["staff"].containsAll(context.verified.end_user.groups)',
+    'context.verified.end_user.groups == ["treasury"]',
+    "context.verified.end_user.groups.contains(context.bound.route_id)",
+    "context.verified.end_user.groups.containsAny(context.declared.data_labels)",
+    "context.declared.data_labels.containsAny(context.verified.end_user.groups)",
+    "context.verified.end_user.groups.isEmpty()",
+  ])("groups are compared with texts of the rule alone, since a run has no others: %s", when => {
+    expect(() => loadPolicy(allowWhen(`context.verified has end_user && ${when}`))).toThrow(
+      /reads groups otherwise/,
+    )
+  })
+
+  test("the groups that a policy names are those that its rules compare with, and no other text", () => {
+    const groups = "context.verified.end_user.groups"
+    const named = loadPolicy(
+      allowWhen(
+        `context.verified has end_user && context.bound.route_id == "x" && (${groups}.contains("a") || ${groups}.containsAny(["b", "c"]) || ${groups}.containsAll(["d"]))`,
+      ),
+    )
+    expect(named.named_groups).toEqual(new Set(["a", "b", "c", "d"]))
+    expect(loadPolicy(allowWhen("context.verified has end_user")).named_groups).toBeUndefined()
+  })
+
   test.each(TOO_DEEP)("%s are refused, and the engine goes on", (_, when) => {
     expect(() => loadPolicy(allowWhen(when))).toThrow(/^Rule "r" is nested too deeply/)
     expect(loadPolicy(allowWhen("context.verified.has_ai_output")).policy_id).toBe("p")

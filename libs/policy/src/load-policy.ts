@@ -10,7 +10,7 @@ import { attributesOf, type ContextReads, cedarSchema } from "@runseal/core/form
 import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import type { Approval, PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.node.ts"
-import { contextPath, contextReads, textsIn } from "./context-reads.ts"
+import { contextPath, contextReads, groupsNamed } from "./context-reads.ts"
 import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-document.ts"
@@ -159,10 +159,14 @@ function readsOf(id: string, { conditions }: PolicyJson): ContextReads {
   return reads
 }
 
-const GROUPS = "verified.end_user.groups"
-/** Every text in the rules that read groups: each may be one. */
-const namedGroups = (readers: readonly PolicyJson[]): ReadonlySet<string> | undefined =>
-  readers.length === 0 ? undefined : new Set(readers.flatMap(({ conditions }) => textsIn(conditions)))
+function groupsOf(id: string, { conditions }: PolicyJson): readonly string[] {
+  const named = groupsNamed(conditions)
+  if (named === undefined)
+    throw new PolicyError(
+      `Rule "${id}" reads groups otherwise than by contains("a"), containsAny(["a", "b"]) or containsAll(["a", "b"]) of texts: a run has only the groups that rules name.`,
+    )
+  return named
+}
 
 const approvalsOf = (rules: readonly PolicyRule[]): ReadonlyMap<string, Approval> =>
   new Map(rules.flatMap(({ id, approval }) => (approval === undefined ? [] : [[id, approval] as const])))
@@ -202,6 +206,7 @@ export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DE
     ruleSetOf({ policy_hash, texts })
   }
   const rule_reads = new Map(parsed.map(({ id, policy }) => [id, readsOf(id, policy)]))
+  const groups = parsed.flatMap(({ id, policy }) => groupsOf(id, policy))
   const readers = new Map((document.acts ?? []).map(table => [table, actReader(table)]))
   return {
     document,
@@ -221,7 +226,7 @@ export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DE
     },
     rule_reads,
     reads: new Set([...rule_reads.values()].flatMap(reads => [...reads])),
-    named_groups: namedGroups(parsed.flatMap(({ id, policy }) => (rule_reads.get(id)?.has(GROUPS) ? [policy] : []))),
+    named_groups: groups.length === 0 ? undefined : new Set(groups),
     approvals: approvalsOf(document.rules),
     ...fixedDecision(document.rules),
   }

@@ -42,6 +42,8 @@ const NOT_DENIED = "rule-0 does not deny a caller that declares otherwise"
 const ENDS = "rule-0 lets through whatever ends as a pattern says"
 const CLIMBS = "rule-0 lets through paths that climb out with .."
 const SPELLING = "rule-0 stops a text in one spelling only"
+const NO_TOKEN = "rule-0 stops nothing where no end user's token is presented"
+const TREASURY = 'context.verified has end_user && context.verified.end_user.groups.contains("treasury")'
 const LEFT_OUT = "rule-0 stops nothing where the number is left out"
 
 describe("a warning names what callers can do about a rule", () => {
@@ -68,6 +70,7 @@ describe("a warning names what callers can do about a rule", () => {
     [deny('["gift", "gifts"].contains(context.act.note)'), SPELLING, "(act.note)"],
     [deny('context.act has cc && context.act.cc.contains("a@b.example")'), SPELLING, "(act.cc)"],
     [deny('context.act has fee && context.act.fee.greaterThan(decimal("1.0"))'), LEFT_OUT, "(act.fee)"],
+    [deny('context.verified has end_user && context.verified.end_user.subject == "mallory"'), NO_TOKEN, "has end_user"],
     [allow('!(context.act has fee && context.act.fee.greaterThan(decimal("1.0")))'), LEFT_OUT, "(act.fee)"],
   ])("%j", (rule, warning, attribute) => {
     const found = warningsOf(rule)
@@ -103,6 +106,9 @@ test.each<readonly [rules: readonly Rule[]]>([
   [[{ effect: "allow" }]],
   [[allow(`${TWO} && !(${LARGE})`)]],
   [[deny(LARGE)]],
+  [[allow(TREASURY)]],
+  [[deny(`!(${TREASURY})`)]],
+  [[deny(TREASURY), deny("!(context.verified has end_user)")]],
   [[deny(`${LARGE} || ${TWO}`)]],
   [[deny('context.verified.region like "*-1"'), allow('context.verified.region like "*-1"')]],
   [[deny('context.act.payee == "DE1"'), allow('context.act.note == "salary"')]],

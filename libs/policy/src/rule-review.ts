@@ -141,6 +141,10 @@ function declaredAlone({ rule: { id, effect }, condition }: Reviewed): readonly 
   const { yes, no } = declarable(condition)
   if (effect === "allow" && yes)
     return [`${id} allows what a caller only has to declare: declarations alone make it true (${read})`]
+  if (effect === "require_approval" && no)
+    return [
+      `${id} requires no approval of a caller that declares otherwise: declarations alone make it false (${read})`,
+    ]
   if (effect === "deny" && no)
     return [`${id} does not deny a caller that declares otherwise: declarations alone make it false (${read})`]
   return []
@@ -210,8 +214,8 @@ function evadedTexts(each: Reviewed): readonly string[] {
       ]
 }
 
-/** A number that may be left out stops nothing where it is. */
-function absentNumbers(each: Reviewed, all: readonly Reviewed[]): readonly string[] {
+/** What may be left out stops nothing where it is: a number, and a person whose token is not presented. */
+function absentValues(each: Reviewed, all: readonly Reviewed[]): readonly string[] {
   const asksFor = (other: Reviewed, how: typeof stops): readonly (string | undefined)[] =>
     other.comparisons
       .filter(has => has.operator === "has" && how(other, has))
@@ -219,14 +223,24 @@ function absentNumbers(each: Reviewed, all: readonly Reviewed[]): readonly strin
   const refused = new Set(
     all.filter(({ rule }) => rule.act === each.rule.act).flatMap(other => asksFor(other, letsThrough)),
   )
-  const open = asksFor(each, stops).filter(name => {
+  const absent = asksFor(each, stops)
+  const open = absent.filter(name => {
     const row = each.table?.names[name?.replace("act.", "") ?? ""]
     return (row?.type === "decimal" || row?.type === "integer") && !refused.has(name)
   })
-  return open.length === 0
-    ? []
-    : [`${each.rule.id} stops nothing where the number is left out (${listed(open)}): make the name required`]
+  const { id } = each.rule
+  return [
+    ...(open.length === 0
+      ? []
+      : [`${id} stops nothing where the number is left out (${listed(open)}): make the name required`]),
+    ...(absent.includes(END_USER) && !refused.has(END_USER)
+      ? [
+          `${id} stops nothing where no end user's token is presented: deny with !(context.verified has end_user), or start with --end-user required`,
+        ]
+      : []),
+  ]
 }
+const END_USER = "verified.end_user"
 
 /** An allow of routes among which some are read by a table, and others by none. */
 function unreadRoutes({ rule: { id, effect, act, routes = [] } }: Reviewed, { acts = [] }: PolicyDocument) {
@@ -275,7 +289,7 @@ export function reviewRules(policy: ReadPolicy): readonly RuleReview[] {
       ...openPatterns(each),
       ...climbingPaths(each, all),
       ...evadedTexts(each),
-      ...absentNumbers(each, all),
+      ...absentValues(each, all),
       ...unreadRoutes(each, policy.document),
       ...everyRoute(each, all),
     ],

@@ -8,6 +8,7 @@ import type { ActTable, ActType } from "../act/act-table.ts"
 import { decimalText, decimalUnits } from "../act/decimal-text.ts"
 import type { ActValue } from "../act/read-act.ts"
 import type { DeclaredName, WithholdableName } from "../artifacts/declared-sections.ts"
+import type { ShownEndUser } from "../artifacts/end-user.ts"
 import { type AttestedField, CONTEXT_WORDS } from "../vocabulary/decision-codes.ts"
 import { countedApprovers, readApprovers } from "../vocabulary/declared-approvers.ts"
 import { isObject, member, textMember } from "../vocabulary/json-members.ts"
@@ -19,17 +20,8 @@ export type ContextTerms = {
   readonly valid_for_seconds: number
 }
 
-/** The end user, as rules read them. */
-export type ContextEndUser = {
-  readonly issuer: string
-  readonly subject: string
-  readonly audience: string
-  readonly client?: string
-  /** Those of the token's that rules of the policy name. */
-  readonly groups?: readonly string[]
-  /** Rules read groups, and the token does not say them all. */
-  readonly groups_unreadable?: true
-}
+/** The end user, as rules read it. */
+type ContextEndUser = Pick<ShownEndUser, "issuer" | "subject" | "audience" | "client" | "groups" | "groups_unreadable">
 
 /** The facts that a policy decides on. Counts are integers from 0 to 2^53 − 1. */
 export type PolicyFacts = {

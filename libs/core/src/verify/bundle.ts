@@ -437,6 +437,7 @@ function limitationsOf(bundle: Bundle, trust: TrustedKeys | undefined): readonly
   return [
     ...(first !== undefined || complete ? logLimitations(anchors, trust).map(limitation) : []),
     limitation("declared_content"),
+    ...(sections.end_user === undefined ? [] : [limitation("stated_end_user")]),
     ...(sections.permit === undefined ? [] : [limitation("reported_act"), limitation("opening_before_act")]),
     ...(complete ? [limitation("chain_tail")] : []),
     ...(first !== undefined && !complete ? [limitation("run_facts_not_bound")] : []),

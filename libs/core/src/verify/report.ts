@@ -79,6 +79,11 @@ export const LIMITATIONS = {
     sentence: "What the caller declared is the caller's word; its signatures and approvals were not verified.",
     strict: false,
   },
+  stated_end_user: {
+    sentence:
+      "Who the end user is, is the service's word: it states what it read in a token of the identity provider, and no record holds the token.",
+    strict: false,
+  },
   reported_act: {
     sentence: "What was done under the permit is the caller's report: nothing here ties the act to it.",
     strict: false,

@@ -179,9 +179,10 @@ const passedOpening = ({ entry, sections }: Opening, withheld: readonly string[]
   }
 }
 
-const limitationsOf = ({ sections: { envelope } }: Opening, isWithheld: boolean): readonly Limitation[] => [
+const limitationsOf = ({ sections: { envelope, end_user } }: Opening, isWithheld: boolean): readonly Limitation[] => [
   limitation("operator_log"),
   limitation("declared_content"),
+  ...(end_user === undefined ? [] : [limitation("stated_end_user")]),
   limitation("open_permit"),
   limitation("opening_before_act"),
   limitation("software_attestation"),
