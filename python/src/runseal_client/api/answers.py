@@ -82,7 +82,7 @@ class Check(Answer):
 
 
 class Limitation(Answer):
-    code: Literal["operator_log", "witnessed_log", "unknown_witness", "own_log_alone", "late_entry", "declared_content", "reported_act", "opening_before_act", "open_permit", "ended_openings", "event_clock", "chain_tail", "statement_alone", "later_records", "second_chain", "stated_range", "future_dated", "repeats_beyond", "statement_of_record", "signing_time", "run_number_not_bound", "run_facts_not_bound", "software_attestation", "builtin_reviewer", "output_not_reviewed", "review_disabled", "pages_rendered", "key_revoked_later", "observed_only", "withheld_section"] | str
+    code: Literal["operator_log", "witnessed_log", "unknown_witness", "own_log_alone", "late_entry", "declared_content", "stated_end_user", "reported_act", "opening_before_act", "open_permit", "ended_openings", "event_clock", "chain_tail", "statement_alone", "later_records", "second_chain", "stated_range", "future_dated", "repeats_beyond", "statement_of_record", "signing_time", "run_number_not_bound", "run_facts_not_bound", "software_attestation", "builtin_reviewer", "output_not_reviewed", "review_disabled", "pages_rendered", "key_revoked_later", "observed_only", "withheld_section"] | str
     sentence: str
     strict: bool
 
