@@ -127,6 +127,8 @@ export const searchQuerySchema = v.object({
   actor_id: opt(exactText("actor_id of attested_context.")),
   model_name: opt(exactText("model_name of attested_context.")),
   approver: opt(exactText("actor_id of one of the first 64 approvers of authorization_chain.")),
+  end_user: opt(exactText("subject of the end user.")),
+  end_user_issuer: opt(exactText("issuer of the end user.")),
   from: opt(instantText),
   to: opt(instantText),
 })

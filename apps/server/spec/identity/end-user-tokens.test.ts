@@ -8,6 +8,7 @@ import {
   PROVIDER_DEADLINE_MS,
   UNKNOWN_KEY_PAUSE_MS,
 } from "../../src/outbound/identity/identity-provider.ts"
+import { clearDeclaredTerms } from "../../src/store/tables/run-terms.ts"
 import { asking, closed } from "../harness/asked-permits.ts"
 import {
   AUDIENCE,
@@ -20,7 +21,7 @@ import {
   startProvider,
   trusting,
 } from "../harness/hostile-provider.ts"
-import { type Answer, expectRefused, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
+import { type Answer, at, expectRefused, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
 import { minted } from "../harness/read-tables.ts"
 import { request } from "../harness/sample-requests.ts"
 import { openService, type TestService } from "../harness/test-service.ts"
@@ -96,6 +97,19 @@ describe("a token of the provider is read into the record", () => {
       token_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
     })
     for (const piece of token.split(".")) expect(bundle.text).not.toContain(piece)
+  })
+
+  test("by which a search finds the run, until the operator clears its index", async () => {
+    const { body } = await send(tokenOf({ claims: { sub: "zoe" } }))
+    const found = async (query: object): Promise<readonly unknown[]> => {
+      const page = await service.get(`/runs/search?${new URLSearchParams({ ...query })}`)
+      return listAt(page.body, "runs").map(run => at(run, "id"))
+    }
+    expect(await found({ end_user: "zoe", end_user_issuer: provider.issuer })).toEqual([body.run_id])
+    expect(await found({ end_user: "zoe", end_user_issuer: "https://other.example" })).toEqual([])
+    expect(await found({ actor_id: "zoe" })).toEqual([])
+    await clearDeclaredTerms(service.db, service.clock.nowMs() + 1, undefined)
+    expect(await found({ end_user: "zoe" })).toEqual([])
   })
 
   test("of a permit, and of the run that closes it, which needs no token", async () => {

@@ -90,7 +90,16 @@ type SearchFilters = {
 }
 
 /** Filters that the index of values answers. */
-const TERMS = ["rule_id", "payload_hash", "envelope_id", "actor_id", "model_name", "approver"] as const
+const TERMS = [
+  "rule_id",
+  "payload_hash",
+  "envelope_id",
+  "actor_id",
+  "model_name",
+  "approver",
+  "end_user",
+  "end_user_issuer",
+] as const
 type RunTerm = { readonly field: (typeof TERMS)[number]; readonly value: string }
 
 /** The filters of a search, as the store has them. @throws HttpError 400 */

@@ -117,8 +117,11 @@ function addClockCommand(program: Command, take: (command: ClockCommand) => void
 }
 
 function addIndexCommand(program: Command, take: (command: IndexCommand) => void): void {
-  const index = program.command("search-index").description("the search index of what callers declared")
-  const clear = "delete its actors, models and approvers; the records stay, and a search finds them by these no more"
+  const index = program
+    .command("search-index")
+    .description("the search index of what callers declared, and of end users")
+  const clear =
+    "delete its actors, models, approvers and end users; the records stay, and a search finds them by these no more"
   addPrinting(index, "clear", clear)
     .option("--before <time>", "only of runs admitted before: RFC 3339 in UTC, to the second")
     .option("--key <id>", "only of the runs of this API key; 0 for those of open mode")

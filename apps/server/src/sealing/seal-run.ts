@@ -9,6 +9,7 @@ import {
   sealedHash,
 } from "@runseal/core/artifacts/bundle-schema"
 import { type DeclaredSection, isShown } from "@runseal/core/artifacts/declared-sections"
+import { shownEndUser } from "@runseal/core/artifacts/end-user"
 import { explainReceipt } from "@runseal/core/artifacts/explanation"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import type { Sections } from "@runseal/core/artifacts/sections"
@@ -180,6 +181,7 @@ const MAX_APPROVERS = 64
 
 function indexedTerms(sections: Sections): readonly RunTerm[] {
   const attested = declaredOf(sections.attested_context)
+  const endUser = sections.end_user && shownEndUser(sections.end_user)
   return [
     ...[...rulesOf(sections)].flatMap(id => term("rule_id", id)),
     ...term("payload_hash", sections.payload?.payload_hash),
@@ -187,6 +189,8 @@ function indexedTerms(sections: Sections): readonly RunTerm[] {
     ...term("actor_id", textMember(attested, "actor_id")),
     ...term("model_name", textMember(attested, "model_name")),
     ...approversOf(declaredOf(sections.authorization_chain)).flatMap(id => term("approver", id)),
+    ...term("end_user", endUser?.subject),
+    ...term("end_user_issuer", endUser?.issuer),
   ]
 }
 

@@ -76,6 +76,10 @@ export type RunFilters = {
   readonly model_name?: string
   /** `actor_id` of one of `authorization_chain.approvers`. */
   readonly approver?: string
+  /** `end_user.subject`: the person whose access token came with the request. */
+  readonly end_user?: string
+  /** `end_user.issuer`. */
+  readonly end_user_issuer?: string
   /** RFC 3339, included; or a day of UTC (`2026-05-06`), from its start. */
   readonly from?: string
   /** RFC 3339, included; or a day of UTC, to its end. */

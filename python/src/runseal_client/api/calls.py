@@ -98,6 +98,8 @@ def runs(
     actor_id: str | None = None,
     model_name: str | None = None,
     approver: str | None = None,
+    end_user: str | None = None,
+    end_user_issuer: str | None = None,
     from_: str | None = None,
     to: str | None = None,
 ) -> Call[a.RunsPage]:
@@ -106,7 +108,7 @@ def runs(
         "GET",
         "/runs/search",
         a.RunsPage,
-        query=given({"limit": limit, "offset": offset, "before": before, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "from": from_, "to": to}),
+        query=given({"limit": limit, "offset": offset, "before": before, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to}),
     )
 
 
@@ -405,6 +407,8 @@ def all_runs(
     actor_id: str | None = None,
     model_name: str | None = None,
     approver: str | None = None,
+    end_user: str | None = None,
+    end_user_issuer: str | None = None,
     from_: str | None = None,
     to: str | None = None,
 ) -> Call[a.AdminRunsPage]:
@@ -413,7 +417,7 @@ def all_runs(
         "GET",
         "/admin/runs",
         a.AdminRunsPage,
-        query=given({"limit": limit, "before": before, "key": key, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "from": from_, "to": to}),
+        query=given({"limit": limit, "before": before, "key": key, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to}),
     )
 
 

@@ -123,13 +123,15 @@ class Operations(Sender):
         actor_id: str | None = None,
         model_name: str | None = None,
         approver: str | None = None,
+        end_user: str | None = None,
+        end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
         timeout: float | None = None,
     ) -> a.RunsPage:
         """The caller's runs that match every filter, newest first."""
         return self.send(
-            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -150,13 +152,15 @@ class Operations(Sender):
         actor_id: str | None = None,
         model_name: str | None = None,
         approver: str | None = None,
+        end_user: str | None = None,
+        end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
         timeout: float | None = None,
     ) -> Iterator[a.RunSummary]:
         """The items of `runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             "runs",
             "id",
             timeout,
@@ -499,13 +503,15 @@ class Operations(Sender):
         actor_id: str | None = None,
         model_name: str | None = None,
         approver: str | None = None,
+        end_user: str | None = None,
+        end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
         timeout: float | None = None,
     ) -> a.AdminRunsPage:
         """The runs of all keys that match every filter, newest first. For admin keys and auditors, as the next ones; an auditor of named keys sees theirs. Paged by the run's number: `next` of a page is `before` of the next one."""
         return self.send(
-            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -527,13 +533,15 @@ class Operations(Sender):
         actor_id: str | None = None,
         model_name: str | None = None,
         approver: str | None = None,
+        end_user: str | None = None,
+        end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
         timeout: float | None = None,
     ) -> Iterator[a.AdminRunSummary]:
         """The items of `all_runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             "runs",
             "id",
             timeout,
@@ -1042,13 +1050,15 @@ class AsyncOperations(AsyncSender):
         actor_id: str | None = None,
         model_name: str | None = None,
         approver: str | None = None,
+        end_user: str | None = None,
+        end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
         timeout: float | None = None,
     ) -> a.RunsPage:
         """The caller's runs that match every filter, newest first."""
         return await self.send(
-            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -1069,13 +1079,15 @@ class AsyncOperations(AsyncSender):
         actor_id: str | None = None,
         model_name: str | None = None,
         approver: str | None = None,
+        end_user: str | None = None,
+        end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[a.RunSummary]:
         """The items of `runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             "runs",
             "id",
             timeout,
@@ -1423,13 +1435,15 @@ class AsyncOperations(AsyncSender):
         actor_id: str | None = None,
         model_name: str | None = None,
         approver: str | None = None,
+        end_user: str | None = None,
+        end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
         timeout: float | None = None,
     ) -> a.AdminRunsPage:
         """The runs of all keys that match every filter, newest first. For admin keys and auditors, as the next ones; an auditor of named keys sees theirs. Paged by the run's number: `next` of a page is `before` of the next one."""
         return await self.send(
-            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -1451,13 +1465,15 @@ class AsyncOperations(AsyncSender):
         actor_id: str | None = None,
         model_name: str | None = None,
         approver: str | None = None,
+        end_user: str | None = None,
+        end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[a.AdminRunSummary]:
         """The items of `all_runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, from_=from_, to=to),
+            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             "runs",
             "id",
             timeout,

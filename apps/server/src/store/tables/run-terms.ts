@@ -1,6 +1,6 @@
 /**
  * The search index of values that are sealed inside records and are no columns of `run`. A value is stored as a hash, within the
- * owner of its run. Entries of declared sections can be cleared; the records are not changed by that. Decision 0124.
+ * owner of its run. Entries of declared sections and end users can be cleared; the records are not changed by that. Decision 0124.
  */
 import { sha256Hex } from "@runseal/canonical"
 import { bigint, pgTable, primaryKey, smallint } from "drizzle-orm/pg-core"
@@ -17,6 +17,9 @@ export const TERM_FIELDS = {
   actor_id: 16,
   model_name: 17,
   approver: 18,
+  /** Of the end user: subject and issuer. They are cleared as those of declared sections are. */
+  end_user: 19,
+  end_user_issuer: 20,
 } as const
 export type TermField = keyof typeof TERM_FIELDS
 const FIRST_DECLARED = 16
