@@ -78,6 +78,16 @@ def test_it_waits_as_long_as_the_service_asks_and_no_call_does(monkeypatch: pyte
     assert bounded.may_ask()
 
 
+def test_an_identity_provider_that_is_away_is_no_outage_of_the_service() -> None:
+    with gate() as server, Runseal(server.url) as client:
+        server.answers["/execute"] = said("end_user_unavailable", 503)
+        server.retry_after = "60"
+        for _ in range(4):
+            with pytest.raises(RunsealError):
+                client.send(execute({}), within=60)
+            assert client.breaker.may_ask()
+
+
 def test_a_silent_service_takes_no_more_than_the_time_of_a_call() -> None:
     with gate() as server, Runseal(server.url) as client:
         server.seconds = 600

@@ -11,7 +11,10 @@ const REQUEST: PermitRequest = {
   reserve_tokens: 0,
 }
 
-type Behaviour = "silent" | "refuses" | { readonly status: number; readonly headers?: Record<string, string> }
+type Behaviour =
+  | "silent"
+  | "refuses"
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: object }
 
 /** A service that behaves so, and a clock that only moves while somebody waits. */
 function away(first: Behaviour, options: ClientOptions = {}) {
@@ -32,7 +35,7 @@ function away(first: Behaviour, options: ClientOptions = {}) {
     fetch: async (_, { signal }) => {
       asked++
       if (behaviour === "refuses") throw new TypeError("refused")
-      if (behaviour !== "silent") return Response.json({ ok: false, error: "Busy." }, behaviour)
+      if (behaviour !== "silent") return Response.json(behaviour.body ?? { ok: false, error: "Busy." }, behaviour)
       return await new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)))
     },
     ...options,
@@ -108,6 +111,13 @@ test("an answer of any kind says that it is there, whatever it answers", async (
     ...["NetworkError", "NetworkError", "NetworkError"],
     "ServiceAwayError",
   ])
+})
+
+test("an identity provider that is away is no outage of the service, whatever time it asks for", async () => {
+  const body = { ok: false, error: "The identity provider gives no keys now.", code: "end_user_unavailable" }
+  const answer = { status: 503, headers: { "Retry-After": "5" }, body }
+  const found = await decide(away(answer), "open", 5)
+  expect(found.map(({ asked }) => asked)).toEqual([1, 1, 1, 1, 1])
 })
 
 test("a 500 is the answer to one request, and no outage", async () => {

@@ -115,7 +115,7 @@ class AsyncRunseal(AsyncOperations):
             problem: httpx.HTTPError | None = None
             try:
                 reply = await self._once(call, timeout, streamed)
-                self.breaker.note(reply.status, reply.retry_after)
+                self.breaker.note(reply.status, reply.retry_after, reply.code)
             except httpx.HTTPError as error:
                 problem = error
                 self.breaker.note(0)

@@ -106,7 +106,7 @@ class Runseal(Operations):
             problem: httpx.HTTPError | None = None
             try:
                 reply = self._once(call, None if within is None else ends_at, timeout, streamed)
-                self.breaker.note(reply.status, reply.retry_after)
+                self.breaker.note(reply.status, reply.retry_after, reply.code)
             except httpx.HTTPError as error:
                 problem = error
                 self.breaker.note(0)

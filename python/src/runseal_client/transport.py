@@ -101,6 +101,12 @@ class Reading:
         """Its body."""
         return b"".join(self._parts)
 
+    @property
+    def code(self) -> str | None:
+        """The service's code of a refusal, as far as the body was read; None for any other answer."""
+        code = None if self.response.is_success else _object(self).get("code")
+        return code if isinstance(code, str) else None
+
 
 class Lines:
     """An answer as lines, each within the bound of an answer."""

@@ -82,6 +82,11 @@ async function refused(token: string, status = 401): Promise<string> {
   return sentence
 }
 
+test("a token that a client got for itself has no person (RFC 9068, section 2.2)", async () => {
+  for (const claims of [{ sub: "chat-app" }, { sub: "batch", azp: "batch" }])
+    expect(await refused(tokenOf({ claims }))).toContain("without a person")
+})
+
 describe("a token of the provider is read into the record", () => {
   test("of a run, with what it says and without itself", async () => {
     const token = tokenOf({ claims: { azp: "front-end" } })

@@ -191,8 +191,9 @@ describe("groups of a token", () => {
     const allowed = await answered({ groups: ["treasury", "secret-project"] })
     expect((await endUserOf(service, allowed)).groups).toEqual(["treasury"])
     expect((await answered({ groups: ["secret-project"] })).status).toBe(422)
-    expect((await answered({})).status).toBe(422)
     for (const claims of [
+      {},
+      { groups: null },
       { groups: ["treasury"], _claim_names: { groups: "src1" } },
       { groups: ["treasury"], hasgroups: true },
       { groups: ["treasury", ...Array.from({ length: 64 }, (_, index) => `g-${index}`)] },

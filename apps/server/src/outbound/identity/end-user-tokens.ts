@@ -110,6 +110,9 @@ function endUserOf(
   if (issuedMs > now + LEEWAY_SECONDS * 1000) throw invalid("it says that it is issued later than now.")
   if (expiresMs < issuedMs) throw invalid("it says that it ends before it was issued.")
   const client = textOf(payload, "azp") ?? textOf(payload, "client_id")
+  // RFC 9068 §2.2: of a token that a client got for itself, the subject is the client. There is no person then.
+  if ([memberOf(payload, "azp"), memberOf(payload, "client_id")].includes(subject))
+    throw invalid("it is a client's own, without a person.")
   const id = textOf(payload, "jti")
   const groups = groupsOf(payload, provider.groupClaim)
   return {
@@ -160,10 +163,13 @@ function textOf(payload: JWTPayload, name: string): string | undefined {
 /** Claims by which a provider says that a person's groups are not in the token (OpenID Connect Core 1.0, part 5.6.2; Microsoft Entra ID). */
 const ELSEWHERE = ["_claim_names", "hasgroups"]
 
-/** The groups, each once; none without the claim. Undefined where they are elsewhere, too many, or no list of texts. */
+/**
+ * The groups, each once. Undefined where they are elsewhere, too many, no list of texts, or not there: often the client that asks for the token
+ * decides whether it has the claim, and a person must not leave a group by a token that does not say it.
+ */
 function groupsOf(payload: JWTPayload, claim: string): readonly string[] | undefined {
   if (ELSEWHERE.some(name => Object.hasOwn(payload, name))) return undefined
-  const value = memberOf(payload, claim) ?? []
+  const value = memberOf(payload, claim)
   if (!Array.isArray(value) || value.length > END_USER_MAX_GROUPS || !value.every(isShort)) return undefined
   return [...new Set(value)]
 }
