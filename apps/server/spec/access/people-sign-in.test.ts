@@ -413,6 +413,27 @@ test("a group has the role that the process gives it which reads the session, al
   }
 })
 
+test("a person has one rate limit over all its sessions, and shares it with nobody", async () => {
+  groups.set("mary", ["compliance"])
+  const open = await openService({ config: { ...settings(), rateLimit: 3 } })
+  try {
+    await mint(open, ADMIN)
+    const auditor = async (subject: string): Promise<SignInBrowser> => {
+      const made = signInBrowser(() => open)
+      // The start alone: the page at the end asks as well.
+      open.clock.advance(MINUTE_MS)
+      await made.step(await made.answerFor(subject))
+      return made
+    }
+    const [here, there, other] = [await auditor("ada"), await auditor("ada"), await auditor("mary")]
+    const ask = async (one: SignInBrowser): Promise<number> => (await one.send("GET", "/admin/runs")).status
+    expect([await ask(here), await ask(there), await ask(here), await ask(there)]).toEqual([200, 200, 200, 429])
+    expect(await ask(other)).toBe(200)
+  } finally {
+    await open.close()
+  }
+})
+
 test("where there is no provider, nobody signs in with one", async () => {
   const open = await openService()
   try {

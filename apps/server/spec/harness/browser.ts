@@ -25,14 +25,18 @@ export type Visitor = {
 
 type RequestTarget = { readonly fetch: (request: Request) => Response | Promise<Response> }
 
-/** A browser and a socket for all tests of a suite. @param target the application, created when the suite begins */
-export function standingVisitor(target: () => RequestTarget): Visitor {
+/**
+ * A browser and a socket for all tests of a suite.
+ * @param target the application, created when the suite begins
+ * @param port where it listens; absent: any
+ */
+export function standingVisitor(target: () => RequestTarget, port: () => number = () => 0): Visitor {
   let browser: Browser | undefined
   let server: ReturnType<typeof serve> | undefined
   let address = ""
   beforeAll(async () => {
     const { fetch } = target()
-    const listening = serve({ fetch, port: 0, hostname: "127.0.0.1" })
+    const listening = serve({ fetch, port: port(), hostname: "127.0.0.1" })
     server = listening
     await new Promise(resolve => listening.once("listening", resolve))
     address = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`

@@ -44,19 +44,20 @@ export const consoleClient = (origin: string = CONSOLE_ORIGIN): ClientMetadata =
   id_token_signed_response_alg: "ES256",
 })
 
-/** The options with which people sign in at a service of `CONSOLE_ORIGIN`. */
+/** The options with which people sign in at a service of this origin. */
 export const signInConfig = (
   issuer: string,
   roles: ReadonlyMap<string, PersonRole>,
+  origin: string = CONSOLE_ORIGIN,
 ): Pick<Config, "baseUrl" | "signIn"> => ({
-  baseUrl: CONSOLE_ORIGIN,
+  baseUrl: origin,
   signIn: {
     provider: { issuer, personClaim: "sub", groupClaim: "groups" },
     clientId: CLIENT.id,
     clientSecret: CLIENT.secret,
     roles,
     scopes: "profile",
-    redirectUri: `${CONSOLE_ORIGIN}${CALLBACK}`,
+    redirectUri: `${origin}${CALLBACK}`,
   },
 })
 

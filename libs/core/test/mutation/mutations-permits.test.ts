@@ -5,7 +5,7 @@ import { bothForms, makeDeployment } from "../fixtures/deployment.ts"
 import { asJson } from "../fixtures/json-values.ts"
 import { knownValues } from "../fixtures/mutations.ts"
 import { endPermits, openPermit } from "../fixtures/permits.ts"
-import { COMMAND, sealEvent } from "../fixtures/sample-admin-events.ts"
+import { BY_PERSON, COMMAND, sealEvent } from "../fixtures/sample-admin-events.ts"
 import { sealCloses } from "../fixtures/sample-closes.ts"
 import { tryChanges } from "../fixtures/surviving-changes.ts"
 
@@ -26,6 +26,7 @@ const documents = [
   { name: "an end", document: asJson(end) },
   { name: "an admin event", document: asJson(sealEvent(deployment)) },
   { name: "an admin event of a command", document: asJson(sealEvent(deployment, COMMAND)) },
+  { name: "an admin event of a person", document: asJson(sealEvent(deployment, BY_PERSON)) },
 ]
 const records = closes.flatMap(({ name, bundle }) => bothForms(name, bundle))
 const known = knownValues([...documents, ...records].map(({ document }) => document))
