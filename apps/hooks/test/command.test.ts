@@ -106,6 +106,25 @@ describe("event --for cursor", () => {
     expect(await newest()).toEqual(before)
   })
 
+  test("the token of a file reaches the service through the relay, and a call whose end user it does not accept is denied", async () => {
+    const body = { ...common, hook_event_name: "beforeShellExecution", command: "ls" }
+    const words = [process.execPath, HOOKS, "event", "--for", "cursor", "--url", place.url, "--settings", "fail=open"]
+    const named = async (file: string) =>
+      ran(words, {
+        env: { ...place.env, RUNSEAL_END_USER_TOKEN_FILE: file },
+        cwd: place.folder.path,
+        input: JSON.stringify(body),
+      })
+    const denied = await named(place.folder.file("token", "a.b.c\n"))
+    expect(JSON.parse(denied.stdout)).toMatchObject({
+      permission: "deny",
+      user_message: expect.stringContaining("this service takes none"),
+    })
+    const stopped = await named(`${place.folder.path}/absent`)
+    expect({ code: stopped.code, stdout: stopped.stdout }).toEqual({ code: 2, stdout: "" })
+    expect(stopped.stderr).toContain("RUNSEAL_END_USER_TOKEN_FILE")
+  })
+
   test("what it cannot read stops the call, and goes on with fail=open only where nothing was asked for", async () => {
     expect(await event({ hook_event_name: "beforeShellExecution" })).toEqual({ code: 2, answer: undefined })
     expect(await event({ hook_event_name: "afterShellExecution" })).toEqual({ code: 1, answer: {} })

@@ -163,7 +163,12 @@ describe("with --end-user required", () => {
     expect((await send(service, "/hooks/claude-code", before, token)).status).toBe(200)
     expect((await send(service, "/hooks/claude-code", after)).body).toEqual({})
     const [permit] = listAt((await service.get("/permits")).body, "permits")
-    expect(at(permit, "state"), "the hook's close is sealed").toBe("closed")
+    expect([at(permit, "state"), at(permit, "closing_outcome")], "the hook's close is sealed").toEqual([
+      "closed",
+      "completed",
+    ])
+    const hooked = await service.get(`/runs/${at(permit, "run_id")}/artifacts`)
+    expect(objectAt(hooked.body, "sections", "end_user")).toMatchObject({ subject: "grace" })
     const runs = async (): Promise<number> => numberAt((await service.get("/runs")).body, "total")
     const sealed = await runs()
     expect((await send(service, "/v1/traces", traces)).body).toEqual({})
