@@ -221,7 +221,7 @@ function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut, i
   const isOwn = key_id !== undefined && [0, key_id].includes(keyOf(bundle))
   const publish = administers(visit)
     ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${formTokens(visit.session.csrf_token)}${published === undefined ? (isOwn ? html`<button name="action" value="publish">Publish</button>` : "") : html`<button name="action" value="unpublish" class="plain">Withdraw</button>`}</form>
-<p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} ${isOwn || published !== undefined ? "Published, everybody with its address reads and verifies the record." : "Only the key that made a run publishes it. Share it instead."}</p>`
+<p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} ${isOwn || published !== undefined ? "Published, everybody with its address reads and verifies the record." : `Only the key that made a run publishes it.${shared === undefined ? "" : " Share it instead."}`}</p>`
     : ""
   return html`<ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
 ${isWitnessed ? html`<li><a href="${recordsOf(visit)}/${run.run_id}/artifacts?with=witnessed" download="runseal-run-${run.run_id}-witnessed.json">Bundle with witnesses</a>: with what they signed of the log since</li>` : ""}

@@ -29,7 +29,7 @@ ${before}${host === undefined ? "" : providerLink(host, next)}
 <form method="post" action="/console/sign-in">
 <input type="hidden" name="next" value="${next}">
 <label for="key">Your key</label>
-<input id="key" name="key" type="password" autocomplete="off" spellcheck="false" required autofocus placeholder="rsk_…" aria-describedby="key-note">
+<input id="key" name="key" type="password" autocomplete="off" spellcheck="false" required ${host === undefined ? html`autofocus` : ""} placeholder="rsk_…" aria-describedby="key-note">
 <button>Sign in</button>
 <p id="key-note" class="quiet">You see what the key may see. The key is sent once and is not stored in this browser; the session ends after half an hour without use.</p>
 </form>

@@ -230,6 +230,21 @@ eachDatabase("people who sign in", open => {
     }
   })
 
+  test("a link of another site opens a page of the console with the session, and nothing else", async () => {
+    const one = await signedIn("grace")
+    const from = (path: string, site: string): Promise<Response> =>
+      service().request(path, {
+        redirect: "manual",
+        headers: { Cookie: `${SESSION}=${one.cookies.get(SESSION)}`, "Sec-Fetch-Site": site },
+      })
+    expect((await from("/console/runs", "cross-site")).status).toBe(200)
+    for (const path of ["/admin/audit/export", "/admin/runs", "/session"]) {
+      expect((await from(path, "cross-site")).status, path).toBe(401)
+      expect((await from(path, "same-origin")).status, path).toBe(200)
+      expect((await from(path, "none")).status, path).toBe(200)
+    }
+  })
+
   test("who says no at the provider is told so, without the provider's words", async () => {
     const one = browser()
     const { status, text } = await one.signInAs("")

@@ -58,7 +58,12 @@ async function admitSession(
   return { caller: { person: holder.person, scope: holder.role } }
 }
 
+/**
+ * The session of the cookie. A link of another site opens pages of the console with it, and these ask here in their own name: sent straight
+ * here it does not count, so that such a link starts no export. Fetch Metadata.
+ */
 async function sessionOf(c: Context, deps: Doorkeepers): Promise<BrowserSession | undefined> {
+  if (c.req.header("Sec-Fetch-Site") === "cross-site") return undefined
   const token = sessionTokenOf(c, deps)
   return token === undefined ? undefined : await deps.sessions.find(token)
 }
