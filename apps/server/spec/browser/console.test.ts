@@ -129,7 +129,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     )
     expect(held).not.toContain(customer.secret)
     const [cookie] = await page.context().cookies()
-    expect(cookie).toMatchObject({ name: "runseal-session", httpOnly: true, sameSite: "Strict" })
+    expect(cookie).toMatchObject({ name: "runseal-session", httpOnly: true, sameSite: "Lax" })
   })
 
   test("a customer finds why a run was refused, and the browser verifies it", async () => {
