@@ -24,6 +24,7 @@ import {
 import { type Answer, at, expectRefused, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
 import { minted } from "../harness/read-tables.ts"
 import { request } from "../harness/sample-requests.ts"
+import { dumpTables, spellings } from "../harness/spellings.ts"
 import { openService, type TestService } from "../harness/test-service.ts"
 
 const ES = providerKey("ES256")
@@ -308,6 +309,16 @@ describe("an idempotency key belongs to an end user", () => {
         "another end user",
       )
   })
+})
+
+test("no part of a token is stored or logged, nor its id, nor a group that no rule names", async () => {
+  const token = tokenOf({ claims: { sub: "in-the-record", jti: "canary-of-the-id", groups: ["canary-of-a-group"] } })
+  await accepted(token)
+  expect((await sendTo("/permits", asking(), token)).status).toBe(201)
+  const text = (await dumpTables(service.db, 13)) + service.logLines.join("")
+  expect(text, "the search reads what is stored").toContain("in-the-record")
+  const secrets = [...token.split(".").slice(1), "canary-of-the-id", "canary-of-a-group"]
+  expect(secrets.flatMap(spellings).filter(one => text.includes(one))).toEqual([])
 })
 
 test("a caller's own origin.end_user is 400", async () => {
