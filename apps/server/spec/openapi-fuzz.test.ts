@@ -141,7 +141,7 @@ const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
 
 /** Served only for a state, a number, a secret or a signature that chance does not meet, with witnesses, or with a cookie. */
 const RARELY_SERVED =
-  /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit|_destination|open_session|^console/
+  /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit|_destination|open_session|_sign_in$|^console/
 
 /** Changes of keys come last, since they take secrets and limits of the callers' own too; after them revoking. */
 const LAST = ["PATCH /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "DELETE /admin/keys/{id}"]
