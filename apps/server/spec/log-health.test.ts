@@ -13,7 +13,9 @@ import { rekorError, startRekor } from "./harness/rekor-server.ts"
 import { request } from "./harness/sample-requests.ts"
 import { openService, standingService, type TestService } from "./harness/test-service.ts"
 import { until } from "./harness/until.ts"
-import { startImpostor } from "./harness/witnesses.ts"
+import { endWitnesses, startImpostor } from "./harness/witnesses.ts"
+
+afterAll(endWitnesses)
 
 const asked = (option: string): Witness => {
   const witness = parseWitness(option)

@@ -8,7 +8,6 @@ import { fileURLToPath } from "node:url"
 import { cosignatureLine } from "@runseal/log/entries/log-signing"
 import { parseCheckpoint } from "@runseal/log/notes/checkpoint"
 import { formatVkey, noteKey, parseNote } from "@runseal/log/notes/signed-note"
-import { afterAll } from "vitest"
 import type { Child } from "./child.ts"
 import { textAt } from "./read-answer.ts"
 import { until } from "./until.ts"
@@ -26,9 +25,11 @@ export type ReferenceWitness = Witness & {
 }
 
 const over: (() => Promise<unknown> | unknown)[] = []
-afterAll(async () => {
+
+/** Ends all witnesses that a suite has started, after its last test. */
+export async function endWitnesses(): Promise<void> {
   for (const end of over.splice(0)) await end()
-})
+}
 
 /** The log of a server as a witness is configured with it. */
 export async function logOf(server: Child): Promise<string> {

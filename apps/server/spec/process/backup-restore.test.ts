@@ -3,7 +3,7 @@ import { execFile } from "node:child_process"
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { beforeAll, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { newPostgresUrl, postgresStart, postgresTitle, unmigratedPostgresUrl } from "../database/databases.ts"
 import { opened } from "../harness/asked-permits.ts"
@@ -13,6 +13,7 @@ import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
 import {
+  endWitnesses,
   logLinesOn,
   logOf,
   type ReferenceWitness,
@@ -20,6 +21,8 @@ import {
   startWitness,
   untilWitnessed,
 } from "../harness/witnesses.ts"
+
+afterAll(endWitnesses)
 
 /** Some five starts of the server on a busy machine. */
 const STORY_DEADLINE_MS = 480_000

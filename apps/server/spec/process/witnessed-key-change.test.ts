@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseStrictJson } from "@runseal/canonical"
-import { afterEach, beforeAll, expect, test } from "vitest"
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { type Child, endStrays, runToEnd, startChild } from "../harness/child.ts"
 import { at, listAt, textAt } from "../harness/read-answer.ts"
@@ -10,6 +10,7 @@ import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier } from "../harness/verifier.ts"
 import {
+  endWitnesses,
   logLinesOn,
   logOf,
   type ReferenceWitness,
@@ -17,6 +18,8 @@ import {
   startWitness,
   untilWitnessed,
 } from "../harness/witnesses.ts"
+
+afterAll(endWitnesses)
 
 const DEADLINE_MS = 240_000
 const NAME = "one.example"

@@ -13,6 +13,7 @@ import { request } from "../harness/sample-requests.ts"
 import { until } from "../harness/until.ts"
 import { runVerifier, type Verification } from "../harness/verifier.ts"
 import {
+  endWitnesses,
   logLinesOn,
   logOf,
   type ReferenceWitness,
@@ -21,6 +22,8 @@ import {
   startWitness,
   untilWitnessed,
 } from "../harness/witnesses.ts"
+
+afterAll(endWitnesses)
 
 const SETUP_DEADLINE_MS = 240_000
 const folder = testFolder("runseal-witnesses")
