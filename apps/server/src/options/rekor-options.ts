@@ -14,9 +14,14 @@ export type RekorOptions = {
   /** Entries sent to it at one time. */
   readonly inFlight: number
   readonly mode: AnchorMode
+  /** Longest that an answer waits in sync mode, in milliseconds: SYNC_WAIT_MS, which no option of the command line sets. */
+  readonly syncWaitMs: number
   /** The timestamp authority, and the file of its certificates. Defined exactly when the log has API v2. */
   readonly timestamps: { readonly url: URL; readonly chainFile: string } | undefined
 }
+
+/** Longest that an answer waits in sync mode, in milliseconds. */
+export const SYNC_WAIT_MS = 25_000
 
 export const PUBLIC_REKOR_URL = "https://rekor.sigstore.dev"
 
@@ -44,7 +49,7 @@ export function rekorOf(options: OptionValues): RekorOptions | undefined {
       "--rekor-origin must not be the host of --log-origin: readers tell logs apart by their hosts",
     )
   const { rekorKey: keyFile, rekorInFlight: inFlight = 1, anchorMode: mode = "async" } = options
-  return { url, keyFile, host, inFlight, mode, timestamps }
+  return { url, keyFile, host, inFlight, mode, syncWaitMs: SYNC_WAIT_MS, timestamps }
 }
 
 /** The timestamp authority for a log that signs no time. */

@@ -47,8 +47,6 @@ import { authorityRow, type OutsideLog } from "./outside-log.ts"
 const LOG_POLL_MS = 2000
 /** Between two polls for all requests that wait, in milliseconds. */
 const WAITING_POLL_MS = 250
-/** Longest that an answer waits in sync mode, in milliseconds. */
-export const SYNC_WAIT_MS = 25_000
 /** Requests that wait at one time; a further one gets its answer at once. */
 const SYNC_WAITING_MAX = 4096
 
@@ -132,7 +130,7 @@ export async function openOutbox(context: OutboxContext): Promise<Outbox> {
       if (waiting >= SYNC_WAITING_MAX) return false
       waiting += 1
       try {
-        const deadline = performance.now() + SYNC_WAIT_MS
+        const deadline = performance.now() + log.syncWaitMs
         while (nextIndex <= logIndex && performance.now() < deadline && !stop.signal.aborted) await poll()
         return nextIndex > logIndex
       } finally {

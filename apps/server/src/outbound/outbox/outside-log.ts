@@ -24,12 +24,14 @@ export type OutsideLog = {
   /** Entries sent at one time. */
   readonly inFlight: number
   readonly mode: AnchorMode
+  /** Longest that an answer waits in sync mode, in milliseconds. */
+  readonly syncWaitMs: number
   /** The timestamp authority. Present exactly when the log has API v2, which signs no time. */
   readonly timestamps?: TimestampSource
 }
 
 /** The log of these options. @throws StartupError when its key, or the chain of its timestamp authority, cannot be used */
-export function openOutsideLog({ url, keyFile, host, inFlight, mode, timestamps }: RekorOptions): OutsideLog {
+export function openOutsideLog({ url, keyFile, host, timestamps, ...settings }: RekorOptions): OutsideLog {
   const key = keyFile === undefined ? publicKeyOf(url) : keyIn(keyFile, host, timestamps !== undefined)
   const logKeys = [key]
   const trust = {
@@ -43,7 +45,7 @@ export function openOutsideLog({ url, keyFile, host, inFlight, mode, timestamps 
   const source = timestamps && {
     timestamps: { url: timestamps.url, authority: authorityIn(timestamps.chainFile, timestamps.url) },
   }
-  return { url, host, key, trust, inFlight, mode, ...source }
+  return { url, host, key, trust, ...settings, ...source }
 }
 
 function publicKeyOf({ origin }: URL): LogKey {
