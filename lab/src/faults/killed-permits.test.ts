@@ -91,7 +91,7 @@ async function killPermits(context: TestContext, kind: Kind): Promise<void> {
   const acts: Act[] = []
   await start()
   let shifted = 0
-  for (; row.rounds < Math.max(3, roundsOf(0.3)); row.rounds++) {
+  for (; row.rounds < Math.max(2, roundsOf(0.3)); row.rounds++) {
     const before = acts.length
     const load = startPermitLoad(child!, acts, CONNECTIONS)
     await until("permits are opened", () => acts.length > before + CONNECTIONS)

@@ -95,7 +95,7 @@ async function replayPermits(context: TestContext, kind: Kind): Promise<void> {
     await child.end("SIGKILL")
     rmSync(folder, { recursive: true, force: true })
   })
-  for (; row.rounds < Math.max(3, roundsOf(0.3)); row.rounds++) {
+  for (; row.rounds < Math.max(2, roundsOf(0.3)); row.rounds++) {
     const permits = await Promise.all(Array.from({ length: PERMITS }, () => openedPermit(child)))
     const sent = permits.map(held => Promise.all([redeem(child, held), redeem(child, held)]))
     await sleep(ANSWERING_MS * drawn(`replayed permits ${kind}`, row.rounds))

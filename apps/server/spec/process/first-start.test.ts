@@ -26,7 +26,7 @@ test("with keys that are there, on an empty database, the process log says that 
 })
 
 /** The race is decided within milliseconds, each time in another place. */
-const ROUNDS = [1, 2, 3]
+const ROUNDS = [1, 2]
 
 test.skipIf(postgresStart.kind === "absent").each(ROUNDS)(
   `two processes that start first at once are one deployment ${postgresTitle}, round %i`,
@@ -62,8 +62,11 @@ test.skipIf(postgresStart.kind === "absent").each(ROUNDS)(
 const filesIn = (path: string): number =>
   existsSync(path) ? readdirSync(path, { recursive: true, encoding: "utf8" }).length : 0
 
-/** Files of the embedded database, of some thousand, that are written when the start is killed. */
-test.each([1, 30, 200, 500, 900])(
+/**
+ * Files of the embedded database, of some thousand, that are written when the start is killed. What half a folder means is a test of
+ * its own, "what a start left unfinished is never taken for a database".
+ */
+test.each([1, 500])(
   "a first start that is killed after %i files of its database leaves nothing that the next one takes for a database",
   async written => {
     const dataDir = join(folder, `killed-${written}`)
