@@ -14,9 +14,9 @@ import { textAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { openService, type TestService } from "./harness/test-service.ts"
 
-/** Requests to each endpoint; determinism checks make keys of their own and are slow. */
+/** Requests to each endpoint; determinism checks make keys of their own and are slow, and a search has many parameters that must fit together. */
 const RUNS = 60
-const RUNS_OF: Readonly<Record<string, number>> = { verify_determinism: 25, dcae_verify: 40 }
+const RUNS_OF: Readonly<Record<string, number>> = { verify_determinism: 25, dcae_verify: 40, search_runs: 240 }
 
 let service: TestService
 let admin: Holder
@@ -139,7 +139,7 @@ const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
     ...(body === undefined ? {} : { body }),
   }))
 
-/** Served only for a state, a number, a secret or a signature that chance does not meet, with witnesses, or with a cookie. */
+/** Served only for a state, a number, a secret or a signature that chance does not meet, with witnesses, with a cookie, or by an identity provider. */
 const RARELY_SERVED =
   /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit|_destination|open_session|_sign_in$|^console/
 
