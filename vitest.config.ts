@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const propertySeed = pathOf("tools/src/properties/property-seed.ts")
@@ -106,10 +107,28 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   interop: ["apps/server/spec/interop", "apps/verifier-cli/test/interop"],
 }
 
-/** `npm run test:postgres` runs those suites of the server on PostgreSQL that `npm test` runs on the embedded database. */
+/**
+ * `npm run test:postgres` runs those suites of the server on PostgreSQL, which `npm test` runs on the embedded database, whose answers follow
+ * from SQL: lists and searches, exports, windows, locks, keys of idempotency. Not those of what is parsed, who may call and what documents hold.
+ */
 const POSTGRES = "postgres"
-const ON_EACH_DATABASE = globSync("apps/server/spec/**/*.test.ts", { cwd: pathOf(".") }).filter(path =>
-  readFileSync(pathOf(path), "utf8").includes("eachDatabase("),
+const ON_ONE_DATABASE = [
+  "access/authorization-matrix",
+  "access/open-and-locked",
+  "access/ownership",
+  "access/publication",
+  "access/secrets-nowhere",
+  "access/sessions",
+  "acts",
+  "observing-service",
+  "policies",
+  "raw-text-nowhere",
+  "refusals-decided-again",
+  "run-verify",
+  "sdk-administration",
+].map(name => `apps/server/spec/${name}.test.ts`)
+const ON_EACH_DATABASE = globSync("apps/server/spec/**/*.test.ts", { cwd: pathOf(".") }).filter(
+  path => !ON_ONE_DATABASE.includes(path) && readFileSync(pathOf(path), "utf8").includes("eachDatabase("),
 )
 
 /** Projects with suites on PostgreSQL, for which a cluster is started. */
@@ -120,12 +139,58 @@ const globalSetup = (name: string): string[] => (ON_POSTGRES.includes(name) ? [p
 /** Suites without state in their modules share them, since loading a server takes longer than many suites. */
 const SHARED_MODULES = { isolate: false }
 
-/** Suites apart whose modules can be shared as well. */
-const SHARING = ["services"]
+/** Projects apart whose modules can be shared as well. In the others helpers register hooks, count what is loaded, or have suites of one file. */
+const SHARING = ["lab", "mutation", "patterns", "process", "services"]
 
-/** Suites whose servers mostly wait: more of them run at a time than there are processors. */
+/** Suites whose servers mostly wait: twice as many of them run at a time as there are processors; of the others one more. */
 const WAITING = ["process"]
 const PROCESSORS = availableParallelism()
+
+/** Projects apart in the order in which they start: those with a suite of minutes first, those that need nothing but a processor last. */
+const ORDER_APART = ["python", "packages", "faults", "simulation", "interop", "doors"]
+
+/** Suites that take longest, for a first run, which knows no durations: they start first in their project. */
+const LONGEST = [
+  "lab/src/faults/standby-gone.test.ts",
+  "lab/src/faults/not-ready.test.ts",
+  "lab/src/faults/read-standby.test.ts",
+  "lab/src/faults/clock.test.ts",
+  "lab/src/faults/killed-permits.test.ts",
+  "lab/src/faults/replayed-permits.test.ts",
+  "lab/src/faults/killed-revocations.test.ts",
+  "apps/server/spec/process/first-start.test.ts",
+  "apps/server/spec/interop/permit-tokens.test.ts",
+  "apps/server/spec/openapi-strictness.test.ts",
+  "apps/server/src/store/driver/pglite/cluster-template.test.ts",
+]
+
+const placeIn = (list: readonly string[], name: string): number =>
+  list.includes(name) ? list.indexOf(name) : list.length
+
+const placesOf = ({ project, moduleId }: TestSpecification): readonly number[] => [
+  project.config.sequence.groupOrder,
+  placeIn(ORDER_APART, project.name),
+  placeIn(LONGEST, moduleId.slice(pathOf(".").length)),
+]
+
+const inOrder = (suites: readonly TestSpecification[]): TestSpecification[] =>
+  suites.toSorted((one, other) => {
+    const places = placesOf(other)
+    return (
+      placesOf(one)
+        .map((place, at) => place - (places[at] ?? 0))
+        .find(difference => difference !== 0) ?? 0
+    )
+  })
+
+/** The sequencer of Vitest, and then long suites first: no worker is busy alone at the end. */
+const LongestFirst = new Proxy(BaseSequencer, {
+  construct: (Sequencer, [vitest]) => {
+    const sequencer = new Sequencer(vitest)
+    const sort = sequencer.sort.bind(sequencer)
+    return Object.assign(sequencer, { sort: async (suites: TestSpecification[]) => inOrder(await sort(suites)) })
+  },
+})
 
 /**
  * Timeouts only end tests that hang: no test comes near them, also on a machine that is several times slower. Threads and processes
@@ -133,6 +198,7 @@ const PROCESSORS = availableParallelism()
  */
 const COMMON = {
   hookTimeout: 240_000,
+  unstubEnvs: true,
   setupFiles: [propertySeed],
   env: { NODE_COMPILE_CACHE: pathOf("node_modules/.cache/compiled-modules") },
 }
@@ -167,7 +233,7 @@ const apart = ([name, places]: readonly [string, readonly string[]]): TestProjec
     ...(SHARING.includes(name) ? SHARED_MODULES : {}),
     ...(WAITING.includes(name)
       ? { maxWorkers: 2 * PROCESSORS, sequence: { groupOrder: 2 } }
-      : { maxWorkers: PROCESSORS, sequence: { groupOrder: 1 } }),
+      : { maxWorkers: PROCESSORS + 1, sequence: { groupOrder: 1 } }),
   },
 })
 
@@ -180,5 +246,8 @@ const onPostgres: TestProjectInlineConfiguration = {
 }
 
 export default defineConfig({
-  test: { projects: [...Object.entries(PACKAGES).map(ofPackage), ...Object.entries(APART).map(apart), onPostgres] },
+  test: {
+    sequence: { sequencer: LongestFirst },
+    projects: [...Object.entries(PACKAGES).map(ofPackage), ...Object.entries(APART).map(apart), onPostgres],
+  },
 })

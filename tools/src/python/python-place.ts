@@ -6,6 +6,9 @@ import { ROOT } from "../supply-chain/lockfile.ts"
 
 export const PYTHON_FOLDER = join(ROOT, "python")
 
+/** Of this process: removed with the temporary folders of the machine. */
+const COMPILED_FOLDER = mkdtempSync(join(tmpdir(), "runseal-python-compiled-"))
+
 /** A step that hangs ends; installing the proxy takes longest. */
 const STEP_TIMEOUT_MS = 1_200_000
 
@@ -22,7 +25,8 @@ export const findPython = (): string | undefined =>
 
 /** Runs a program in the folder `python` and gives what it printed; throws, with that, when it fails. */
 export function runStep(command: string, ...parameters: readonly string[]): string {
-  const env = { ...process.env, PIP_DISABLE_PIP_VERSION_CHECK: "1", PYTHONDONTWRITEBYTECODE: "1" }
+  // Modules are compiled once, and nothing is written beside our sources.
+  const env = { ...process.env, PIP_DISABLE_PIP_VERSION_CHECK: "1", PYTHONPYCACHEPREFIX: COMPILED_FOLDER }
   const run = spawnSync(command, parameters, {
     cwd: PYTHON_FOLDER,
     encoding: "utf8",

@@ -29,6 +29,8 @@ const DOOR_TESTS = [
   "traces",
 ].map(name => `tests/test_${name}.py`)
 const VECTORS = "../libs/core/vectors"
+/** Of the thousands of modules those that are imported are compiled, later: see runStep. */
+const INSTALL = ["install", "--quiet", "--no-compile"]
 
 const python = findPython()
 if (python === undefined) console.log("Skipped: no Python of 3.11 or later with venv is here.")
@@ -46,7 +48,7 @@ describe.skipIf(python === undefined)("the Python distributions", () => {
 
   test("the verifier works alone in an empty environment", { timeout: TIMEOUT_MS }, () => {
     const bin = place.environment("verifier")
-    runStep(join(bin, "pip"), "install", "--quiet", verifier)
+    runStep(join(bin, "pip"), ...INSTALL, verifier)
     expect(runStep(join(bin, "pip"), "list", "--format=freeze")).not.toMatch(/^(runseal-client|httpx|pydantic)=/m)
     const bundle = `${VECTORS}/bundles/valid/ok-full.json`
     const printed = runStep(join(bin, "runseal-verify"), bundle, "--trust", `${VECTORS}/trust.json`)
@@ -56,7 +58,7 @@ describe.skipIf(python === undefined)("the Python distributions", () => {
 
   test("the client works without the verifier and without cryptography", { timeout: TIMEOUT_MS }, () => {
     const bin = place.environment("client")
-    runStep(join(bin, "pip"), "install", "--quiet", client)
+    runStep(join(bin, "pip"), ...INSTALL, client)
     expect(runStep(join(bin, "pip"), "list", "--format=freeze")).not.toMatch(/^(cryptography|runseal-verify)=/m)
     const used = "from runseal_client import AsyncRunseal, Runseal, sealed; import runseal_client.spool"
     runStep(join(bin, "python"), "-c", used)
@@ -68,7 +70,7 @@ describe.skipIf(python === undefined)("the Python distributions", () => {
 
   test("it is formatted, checked and typed, and its tests pass", { timeout: TIMEOUT_MS }, () => {
     const bin = place.environment("tests")
-    runStep(join(bin, "pip"), "install", "--quiet", `${client}[permit]`, verifier, ...TOOLS)
+    runStep(join(bin, "pip"), ...INSTALL, `${client}[permit]`, verifier, ...TOOLS)
     runStep(join(bin, "ruff"), "format", "--check", ".")
     runStep(join(bin, "ruff"), "check", ".")
     runStep(join(bin, "mypy"), "--no-incremental")
@@ -89,7 +91,7 @@ describe.skipIf(python === undefined)("the Python distributions", () => {
     timeout: TIMEOUT_MS,
   }, () => {
     const bin = place.environment("doors")
-    runStep(join(bin, "pip"), "install", "--quiet", client, "pytest==9.2.0", ...DOORS)
+    runStep(join(bin, "pip"), ...INSTALL, client, "pytest==9.2.0", ...DOORS)
     const printed = runStep(
       join(bin, "pytest"),
       "-rs",

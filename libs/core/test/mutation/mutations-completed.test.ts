@@ -6,7 +6,7 @@ import { bothForms, makeDeployment } from "../fixtures/deployment.ts"
 import { asJson } from "../fixtures/json-values.ts"
 import { knownValues } from "../fixtures/mutations.ts"
 import { sealCorpus } from "../fixtures/sample-corpus.ts"
-import { tryChanges } from "../fixtures/surviving-changes.ts"
+import { expectPermitted, tryChanges } from "../fixtures/surviving-changes.ts"
 
 /** Ten seconds on a quiet machine. */
 const TIMEOUT_MS = 900_000
@@ -27,8 +27,8 @@ const PERMITTED: Readonly<Record<string, readonly string[]>> = {
 describe("whatever single value of a completed run's bundle is changed, it does not verify", () => {
   test.each(completed)("$name", { timeout: TIMEOUT_MS }, ({ sample, document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
-    expect(survivors).toEqual(PERMITTED[sample] ?? [])
-    expect(count).toBeGreaterThan(6000)
+    expectPermitted(survivors, PERMITTED[sample] ?? [])
+    expect(count).toBeGreaterThan(2000)
   })
 
   test("with every declared section withheld", { timeout: TIMEOUT_MS }, () => {

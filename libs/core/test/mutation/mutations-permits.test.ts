@@ -35,13 +35,13 @@ describe("whatever single value is changed, it does not verify", () => {
   test.each(documents)("of $name", { timeout: TIMEOUT_MS }, ({ document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
     expect(survivors).toEqual([])
-    expect(count).toBeGreaterThan(200)
+    expect(count).toBeGreaterThan(100)
   })
 
   test.each(records)("of $name", { timeout: TIMEOUT_MS }, ({ document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
     expect(survivors).toEqual([])
-    expect(count).toBeGreaterThan(3000)
+    expect(count).toBeGreaterThan(2000)
   })
 
   test("of a close whose declared sections and closing are withheld", { timeout: TIMEOUT_MS }, () => {

@@ -4,7 +4,7 @@ import { bothForms, makeDeployment } from "../fixtures/deployment.ts"
 import { asJson } from "../fixtures/json-values.ts"
 import { knownValues } from "../fixtures/mutations.ts"
 import { sealCorpus } from "../fixtures/sample-corpus.ts"
-import { tryChanges } from "../fixtures/surviving-changes.ts"
+import { expectPermitted, tryChanges } from "../fixtures/surviving-changes.ts"
 
 /** Ten seconds on a quiet machine. */
 const TIMEOUT_MS = 900_000
@@ -40,19 +40,19 @@ describe("whatever single value is changed, it does not verify", () => {
   const stopped = bundles.filter(({ spec }) => spec.outcome !== "ok")
   test.each(stopped)("in the bundle $name", { timeout: TIMEOUT_MS }, ({ sample, document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
-    expect(survivors).toEqual(PERMITTED_IN_BUNDLES[sample] ?? [])
-    expect(count).toBeGreaterThan(2500)
+    expectPermitted(survivors, PERMITTED_IN_BUNDLES[sample] ?? [])
+    expect(count).toBeGreaterThan(850)
   })
 
   test.each(answers)("in the receipt $name", ({ name, document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
-    expect(survivors).toEqual(PERMITTED_IN_RECEIPTS[name] ?? [])
-    expect(count).toBeGreaterThan(300)
+    expectPermitted(survivors, PERMITTED_IN_RECEIPTS[name] ?? [])
+    expect(count).toBeGreaterThan(100)
   })
 
   test.each(attested)("in the attestation $name", ({ document }) => {
     const { count, survivors } = tryChanges(document, known, trust)
     expect(survivors).toEqual([])
-    expect(count).toBeGreaterThan(500)
+    expect(count).toBeGreaterThan(250)
   })
 })

@@ -69,7 +69,7 @@ function demanded(value: Json, pointer = ""): readonly string[] {
   return [...becomes, ...strangers, ...members]
 }
 
-describe("the changes tried on sealed documents are total", () => {
+describe("the changes that are known for sealed documents are total", () => {
   test("the documents are of every outcome and every leaf version", () => {
     expect(new Set(runs.map(({ spec }) => spec.outcome))).toEqual(new Set(OUTCOME_KINDS))
     const versions = runs.map(({ document }) => document.bundle.run.leaf_version)
