@@ -151,13 +151,6 @@ const ORDER_APART = ["python", "packages", "faults", "simulation", "interop", "d
 
 /** Suites that take longest, for a first run, which knows no durations: they start first in their project. */
 const LONGEST = [
-  "lab/src/faults/standby-gone.test.ts",
-  "lab/src/faults/not-ready.test.ts",
-  "lab/src/faults/read-standby.test.ts",
-  "lab/src/faults/clock.test.ts",
-  "lab/src/faults/killed-permits.test.ts",
-  "lab/src/faults/replayed-permits.test.ts",
-  "lab/src/faults/killed-revocations.test.ts",
   "apps/server/spec/process/first-start.test.ts",
   "apps/server/spec/interop/permit-tokens.test.ts",
   "apps/server/spec/openapi-strictness.test.ts",

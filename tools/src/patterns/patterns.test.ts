@@ -74,9 +74,11 @@ describe("no text of a stranger keeps a regular expression busy", () => {
       "apps/otlp/src/trace-request.ts",
       "apps/server/src/http/access/api-key.ts",
       "apps/server/src/http/access/sessions.ts",
+      "apps/server/src/options/identity-options.ts",
       "libs/core/src/act/act-table.ts",
       // Patterns of the table of endpoints, on what the caller of a method gives.
       "libs/sdk/src/calls.ts",
+      "libs/sdk/src/exchange.ts",
     ])
   })
 })
