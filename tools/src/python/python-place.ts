@@ -25,8 +25,9 @@ export const findPython = (): string | undefined =>
 
 /** Runs a program in the folder `python` and gives what it printed; throws, with that, when it fails. */
 export function runStep(command: string, ...parameters: readonly string[]): string {
-  // Modules are compiled once, and nothing is written beside our sources.
-  const env = { ...process.env, PIP_DISABLE_PIP_VERSION_CHECK: "1", PYTHONPYCACHEPREFIX: COMPILED_FOLDER }
+  // Modules are compiled once, and nothing is written beside our sources: empty is as if it were not set.
+  const compiled = { PYTHONPYCACHEPREFIX: COMPILED_FOLDER, PYTHONDONTWRITEBYTECODE: "" }
+  const env = { ...process.env, PIP_DISABLE_PIP_VERSION_CHECK: "1", ...compiled }
   const run = spawnSync(command, parameters, {
     cwd: PYTHON_FOLDER,
     encoding: "utf8",
