@@ -83,21 +83,16 @@ type PolicyParts = {
 /** @throws StartupError when the policy that the database has in force cannot be used */
 export async function openPolicies({ config, db, prepared, nowMs, telemetry }: PolicyParts): Promise<Policies> {
   const { policyText: fileText, signatureScan: scan } = prepared
-  const compiledFrom = compilesOnce(scan)
-  const usable = (document: string): CompiledPolicy => {
-    const compiled = compiledFrom(document)
-    requireApprovals(compiled, config)
-    return compiled
-  }
+  const compiledFrom = compilesOnce(scan, config)
   /** A close finds the policy of its opening by its hash, so the hash is known before anything is decided by it. */
   const ready = async (row: PolicyVersionRow): Promise<PolicyInForce> => {
-    const compiled = usable(row.document)
+    const compiled = compiledFrom(row.document)
     await nameVersion(db, compiled.policy_hash, row.version)
     return { row, compiled }
   }
   const versionOf = (json: JsonValue, source: PolicyVersionRow["source"]) => {
     const document = canonicalize(json)
-    const { policy_id, policy_name, policy_hash } = usable(document)
+    const { policy_id, policy_name, policy_hash } = compiledFrom(document)
     return { policy_id, policy_name, policy_hash, source, document }
   }
   const start =
@@ -172,11 +167,17 @@ export async function openPolicies({ config, db, prepared, nowMs, telemetry }: P
 }
 
 /** A document is compiled once when it is put in force, although it is read again from the database: the largest takes 0.2 s. */
-function compilesOnce(scan: SignatureScan): (document: string) => CompiledPolicy {
+function compilesOnce(
+  scan: SignatureScan,
+  config: Pick<Config, "approvals">,
+): (document: string) => CompiledPolicy {
   let newest: { readonly document: string; readonly compiled: CompiledPolicy } | undefined
   return document => {
-    if (newest?.document !== document) newest = { document, compiled: loadPolicy(parseStrictJson(document), scan) }
-    return newest.compiled
+    if (newest?.document === document) return newest.compiled
+    const compiled = loadPolicy(parseStrictJson(document), scan)
+    requireApprovals(compiled, config)
+    newest = { document, compiled }
+    return compiled
   }
 }
 

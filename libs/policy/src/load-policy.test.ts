@@ -139,9 +139,7 @@ describe("a condition is not deeper than the engine bears", () => {
     "context.declared.data_labels.containsAny(context.verified.end_user.groups)",
     "context.verified.end_user.groups.isEmpty()",
   ])("groups are compared with texts of the rule alone, since a run has no others: %s", when => {
-    expect(() => loadPolicy(allowWhen(`context.verified has end_user && ${when}`))).toThrow(
-      /reads groups otherwise/,
-    )
+    expect(() => loadPolicy(allowWhen(`context.verified has end_user && ${when}`))).toThrow(/reads groups otherwise/)
   })
 
   test("the groups that a policy names are those that its rules compare with, and no other text", () => {

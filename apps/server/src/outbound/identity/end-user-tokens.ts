@@ -8,7 +8,7 @@ import { END_USER_HEADER, END_USER_TOKEN_MAX_LENGTH } from "@runseal/core/wire/e
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose"
 import { HttpError } from "../../http-error.ts"
 import type { EndUserOptions } from "../../options/identity-options.ts"
-import { ProviderFailure, type ProviderKeys } from "./identity-provider.ts"
+import { AFTER_FAILURE_MS, ProviderFailure, type ProviderKeys } from "./identity-provider.ts"
 
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 /** Seconds by which the provider's clock may differ from ours. */
@@ -20,8 +20,6 @@ const ID_TOKEN_CLAIMS = ["nonce", "at_hash", "c_hash"]
 
 /** Decision 0082: a 401 has a challenge, and no browser opens a dialog for this one. */
 const CHALLENGE = { "WWW-Authenticate": `EndUser realm="runseal", header="${END_USER_HEADER}"` }
-/** Seconds after which a retry makes sense while the provider does not answer. */
-const RETRY_AFTER_SECONDS = "5"
 
 const invalid = (why: string): HttpError =>
   new HttpError("end_user_token_invalid", `The token in ${END_USER_HEADER} is not accepted: ${why}`, CHALLENGE)
@@ -37,7 +35,7 @@ const unavailable = (): HttpError =>
   new HttpError(
     "end_user_unavailable",
     "The identity provider gives no keys now, so the token of the end user cannot be verified; nothing was acknowledged. Try again.",
-    { "Retry-After": RETRY_AFTER_SECONDS },
+    { "Retry-After": `${AFTER_FAILURE_MS / 1000}` },
   )
 
 export type EndUserTokens = {

@@ -9,11 +9,11 @@ import type { IdentityProvider } from "../../options/identity-options.ts"
 import { isLoopback } from "../../options/operator-url.ts"
 import { ask } from "../ask.ts"
 
-/** For discovery document and keys together, in milliseconds. */
+/** For discovery document and keys together, and for each request of a sign-in, in milliseconds. */
 export const PROVIDER_DEADLINE_MS = 5000
 /** Bytes of each answer, after any content encoding is undone. */
 export const PROVIDER_ANSWER_MAX_BYTES = 65_536
-/** Keys are used for so long after they were asked for, in milliseconds: a key that the provider withdrew verifies no longer than that. */
+/** Discovery document and keys are used for so long after they were asked for, in milliseconds: a key that the provider withdrew verifies no longer than that. */
 export const KEYS_CACHED_MS = 600_000
 /** A token of an unknown key has the keys fetched at most once in this time, in milliseconds. */
 export const UNKNOWN_KEY_PAUSE_MS = 30_000

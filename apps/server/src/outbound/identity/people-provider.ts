@@ -10,13 +10,8 @@ import * as v from "valibot"
 import { isLoopback } from "../../options/operator-url.ts"
 import type { SignInOptions } from "../../options/sign-in-options.ts"
 import { ask } from "../ask.ts"
+import { KEYS_CACHED_MS, PROVIDER_ANSWER_MAX_BYTES, PROVIDER_DEADLINE_MS } from "./identity-provider.ts"
 
-/** Deadline of one request to the provider, in seconds. */
-const TIMEOUT_SECONDS = 5
-/** Largest answer of the provider: a discovery document, keys or tokens. */
-const ANSWER_MAX_BYTES = 65_536
-/** How long a discovery document is used. */
-const DISCOVERY_CACHED_MS = 10 * 60_000
 /** Groups of one person that are read. A provider with more does not list them in its token, or its token is too large. */
 const GROUPS_MAX = 1000
 
@@ -72,11 +67,11 @@ const boundedFetch: client.CustomFetch = async (address, { method, headers, body
   const url = URL.parse(address)
   if (url === null || !isSafe(url) || !["GET", "POST"].includes(method))
     throw new ProviderUnavailable("the provider names an address that is not https")
-  const deadline = AbortSignal.timeout(TIMEOUT_SECONDS * 1000)
+  const deadline = AbortSignal.timeout(PROVIDER_DEADLINE_MS)
   const answer = await ask(url, {
     ...(method === "POST" ? { body: String(body ?? "") } : {}),
     headers: Object.fromEntries(new Headers(headers)),
-    maxBytes: ANSWER_MAX_BYTES,
+    maxBytes: PROVIDER_ANSWER_MAX_BYTES,
     signal: signal === undefined || signal === null ? deadline : AbortSignal.any([signal, deadline]),
   }).catch((cause: unknown) => {
     throw new ProviderUnavailable("the provider does not answer", { cause })
@@ -99,7 +94,7 @@ async function discover(options: SignInOptions): Promise<client.Configuration> {
   const { provider, clientId, clientSecret } = options
   const found = await client.discovery(new URL(provider.issuer), clientId, {}, clientAuthentication(clientSecret), {
     [client.customFetch]: boundedFetch,
-    timeout: TIMEOUT_SECONDS,
+    timeout: PROVIDER_DEADLINE_MS / 1000,
     execute: settingsOf(options),
   })
   const { issuer, authorization_endpoint: start } = found.serverMetadata()
@@ -120,7 +115,7 @@ const clientAuthentication = (secret: string): client.ClientAuth => {
 
 /** @param nowMs milliseconds since the epoch */
 export function openPeopleProvider(options: SignInOptions, nowMs: () => number): PeopleProvider {
-  const discovered = cachedFor(DISCOVERY_CACHED_MS, nowMs, () => discover(options))
+  const discovered = cachedFor(KEYS_CACHED_MS, nowMs, () => discover(options))
   const configuration = (): Promise<client.Configuration> =>
     discovered().catch((cause: unknown) => {
       throw unavailableFor(cause) ?? new ProviderUnavailable("the provider cannot be used", { cause })
