@@ -167,10 +167,7 @@ export async function openPolicies({ config, db, prepared, nowMs, telemetry }: P
 }
 
 /** A document is compiled once when it is put in force, although it is read again from the database: the largest takes 0.2 s. */
-function compilesOnce(
-  scan: SignatureScan,
-  config: Pick<Config, "approvals">,
-): (document: string) => CompiledPolicy {
+function compilesOnce(scan: SignatureScan, config: Pick<Config, "approvals">): (document: string) => CompiledPolicy {
   let newest: { readonly document: string; readonly compiled: CompiledPolicy } | undefined
   return document => {
     if (newest?.document === document) return newest.compiled
