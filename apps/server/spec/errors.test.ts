@@ -88,7 +88,7 @@ describe("the code of a refusal", () => {
     const policy = { policy_id: "p", policy_name: "P", required_attested_fields: [], rules: [] }
     const refusals: readonly (readonly [change: JsonObject, reason: string])[] = [
       [{ policy_id: 5 }, '"policy_id": must be a string'],
-      [{ rules: [{ id: "a", effect: "s3cret" }] }, '"rules.0.effect": must be "allow" or "deny"'],
+      [{ rules: [{ id: "a", effect: "s3cret" }] }, '"rules.0.effect": must be "allow", "deny" or "require_approval"'],
       [{ rules: [{ id: "a", effect: "allow", wen: "true" }] }, '"rules.0.wen": a key that does not belong here'],
     ]
     for (const [change, reason] of refusals) {

@@ -10,7 +10,7 @@ import { at } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
-const service = standingService()
+const service = standingService(() => ({ config: { approvals: "on" } }))
 let admin: Holder
 beforeAll(async () => {
   admin = await mint(service(), ADMIN)
@@ -64,12 +64,28 @@ describe("of a body with an unknown member, or with an empty text", () => {
   ]
   const contentOf = ({ operation }: Endpoint) => operation.requestBody?.content[JSON_TYPE]
 
+  /** A rule that requires an approval is no example: by default it does not load. */
+  const REQUIRING = {
+    policy: {
+      policy_id: "approvals",
+      policy_name: "Approvals",
+      required_attested_fields: [],
+      rules: [
+        {
+          id: "two-people",
+          effect: "require_approval",
+          approval: { by: ["treasury"], count: 2, within_seconds: 3600, proof: "any", end_user: "optional" },
+        },
+      ],
+    },
+  }
   const made = (schema: object, numRuns: number) => fc.sample(fitting(schema), { seed: 14, numRuns })
   /** What is sent before it is changed: the examples, each with one member more, and bodies made of the schema. */
   function* basesOf(endpoint: Endpoint): Generator<unknown> {
     const { schema = {}, example, examples = {} } = contentOf(endpoint) ?? {}
     const shown = [...(example === undefined ? [] : [example]), ...Object.values(examples).map(({ value }) => value)]
     yield* shown
+    if (endpoint.template.startsWith("/admin/policies")) yield REQUIRING
     for (const body of shown)
       for (const [name, member] of membersOf(schema))
         for (const value of made(member, 8)) yield { ...body, [name]: value }

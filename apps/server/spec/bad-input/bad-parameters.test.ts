@@ -13,7 +13,16 @@ beforeAll(async () => {
 })
 
 /** Accepted by filters that take any text. */
-const FREE_TEXTS = new Set(["route_id", "rule_id", "actor_id", "model_name", "approver", "subject_id"])
+const FREE_TEXTS = new Set([
+  "route_id",
+  "rule_id",
+  "actor_id",
+  "end_user",
+  "end_user_issuer",
+  "model_name",
+  "approver",
+  "subject_id",
+])
 const PARAMETERS = ENDPOINTS.flatMap(({ method, template, operation: { parameters = [] } }) => {
   const inQuery = parameters.filter(({ in: place }) => place === "query")
   return inQuery.map(({ name }) => {
