@@ -226,8 +226,8 @@ const ACCESS: readonly Row[] = [
   },
   {
     file: "idempotency.ts",
-    find: "callerOf(c).api_key_id",
-    replace: "0",
+    find: "identityOf(callerOf(c))",
+    replace: '"everybody"',
     what: "An idempotency key belongs to its caller (docs/api.md, Sending a request again).",
   },
   {
@@ -256,14 +256,14 @@ const ACCESS: readonly Row[] = [
   },
   {
     file: "rate-limit.ts",
-    find: "(rate_limit ?? config.rateLimit)",
+    find: "(caller.rate_limit ?? config.rateLimit)",
     replace: "config.rateLimit",
     what: "A key's own rate limit holds for its requests (docs/api.md, POST /admin/keys).",
   },
   {
     file: "shares-routes.ts",
-    find: 'scope === "admin" ? undefined : api_key_id',
-    replace: 'scope === "" ? api_key_id : undefined',
+    find: 'callerOf(c).scope === "admin" ? undefined : sharingKey(c).api_key_id',
+    replace: "undefined",
     what: "An auditor ends only the links that it made (docs/api.md, Shared records).",
   },
   {
@@ -295,8 +295,8 @@ const STORE: readonly Row[] = [
   },
   {
     file: "api-keys.ts",
-    find: "when 'anonymous' then count(*) = 0",
-    replace: "when 'anonymous' then true",
+    find: "= 'anonymous' then count(*) = 0",
+    replace: "= 'anonymous' then true",
     what: "Only the first key is made without a key (docs/api.md, Keys).",
   },
   {
