@@ -48,6 +48,11 @@ export const api_key = pgTable(
     share: boolean().notNull().default(false),
     /** Whether it may ask for runs and permits that are only observed. */
     observe: boolean().notNull().default(false),
+    /** Of an approver: the subject of the person whose key it is, by the operator's word, and its groups as a JSON list; "" for others. */
+    person: text().notNull().default(""),
+    groups: text().notNull().default(""),
+    /** Subjects of the persons who may not approve what it asks for, as a JSON list; "" for none. */
+    persons: text().notNull().default(""),
   },
   table => [
     check("api_key_secret_hash", fragment`octet_length(${table.secret_hash}) = 32`),
@@ -55,7 +60,7 @@ export const api_key = pgTable(
     uniqueIndex("api_key_old_secret")
       .on(table.old_secret_hash)
       .where(fragment`octet_length(${table.old_secret_hash}) = 32`),
-    check("api_key_scope", fragment`${table.scope} in ('admin', 'customer', 'auditor')`),
+    check("api_key_scope", fragment`${table.scope} in ('admin', 'customer', 'auditor', 'approver')`),
     check("api_key_tier", fragment`${table.tier} in ('trial', 'production')`),
   ],
 )
