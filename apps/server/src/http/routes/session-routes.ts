@@ -9,6 +9,7 @@ import type {
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
+import { RETRY_LATER } from "../../outbound/identity/identity-provider.ts"
 import { ProviderUnavailable, SignInRefused } from "../../outbound/identity/people-provider.ts"
 import type { SessionHolder } from "../../store/tables/sessions-table.ts"
 import { secretHash } from "../access/api-key.ts"
@@ -113,10 +114,9 @@ function refuse({ telemetry }: Pick<Deps, "telemetry">, error: unknown): never {
   throw new HttpError(
     "sign_in_unavailable",
     "The identity provider does not answer, or not as it must. Try again later, or sign in with a key.",
-    { "Retry-After": RETRY_AFTER_SECONDS },
+    RETRY_LATER,
   )
 }
-const RETRY_AFTER_SECONDS = "5"
 
 export function sessionRoutes(deps: Deps): Handlers {
   return {

@@ -8,7 +8,7 @@ import { END_USER_HEADER, END_USER_TOKEN_MAX_LENGTH } from "@runseal/core/wire/e
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose"
 import { HttpError } from "../../http-error.ts"
 import type { EndUserOptions } from "../../options/identity-options.ts"
-import { AFTER_FAILURE_MS, ProviderFailure, type ProviderKeys } from "./identity-provider.ts"
+import { ProviderFailure, type ProviderKeys, RETRY_LATER } from "./identity-provider.ts"
 
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 /** Seconds by which the provider's clock may differ from ours. */
@@ -35,7 +35,7 @@ const unavailable = (): HttpError =>
   new HttpError(
     "end_user_unavailable",
     "The identity provider gives no keys now, so the token of the end user cannot be verified; nothing was acknowledged. Try again.",
-    { "Retry-After": `${AFTER_FAILURE_MS / 1000}` },
+    RETRY_LATER,
   )
 
 export type EndUserTokens = {

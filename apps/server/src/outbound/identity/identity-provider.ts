@@ -19,6 +19,8 @@ export const KEYS_CACHED_MS = 600_000
 export const UNKNOWN_KEY_PAUSE_MS = 30_000
 /** After a fetch that failed, none begins for so long, in milliseconds. */
 export const AFTER_FAILURE_MS = 5000
+/** The header of a refusal while the provider is of no use: when to retry. */
+export const RETRY_LATER = { "Retry-After": `${AFTER_FAILURE_MS / 1000}` }
 /** Bits of an RSA modulus (RFC 7518 §3.3). */
 const RSA_MIN_BITS = 2048
 
