@@ -316,7 +316,7 @@ test("a customer's older pages hold each run once, though new ones came meanwhil
 test("admin audit names an administrator by its key, since two may have the same name", async () => {
   const twin = await mint(service(), ADMIN, admin)
   await mint(service(), { name: "by-twin" }, twin)
-  expect(await pageOf("/console/audit?action=key.create")).toContain(`${ADMIN.name} (api-key-${twin.id})`)
+  expect(await pageOf("/console/audit?action=key.create")).toContain(`api-key-${twin.id} (${ADMIN.name})`)
 })
 
 test("signing out on a page of an earlier session ends the one of now", async () => {

@@ -1,4 +1,5 @@
 /** *Admin audit*: what administrators did, each sealed in a chain of its own. */
+import { actorText } from "@runseal/core/presentation/account"
 import { eventsPageSchema, type ListedEvent } from "@runseal/core/wire/admin-answers"
 import { address, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
@@ -12,12 +13,6 @@ const FILTERS = ["action", "subject_kind", "subject_id"] as const
 
 const EXPORT = html`<a class="button plain" href="/admin/audit/export" download="runseal-admin-events.ndjson">Export, for the verifier</a>`
 
-/** Who acted: a person by its name at the identity provider, and by what the provider calls it. */
-function nameOf({ actor, name, issuer, subject }: ListedEvent["who"]): string {
-  if (name === undefined) return actor
-  return `${name} (${issuer === undefined ? actor : `${actor} ${subject} of ${issuer}`})`
-}
-
 const item = (event: ListedEvent): Markup => {
   const { ordinal, who, action, subject, event_clock, before, after, sealed } = event
   const details = [
@@ -25,7 +20,7 @@ const item = (event: ListedEvent): Markup => {
     ["After", after],
   ] as const
   return html`<li class="event"><p><a href="${address(PATH, { action })}"><strong>${action}</strong></a> <a href="${address(PATH, { subject_kind: subject.kind, subject_id: subject.id })}">${subject.kind.replaceAll("_", " ")} ${subject.id}</a></p>
-<p class="quiet">${ordinal} · ${time(event_clock)} · ${nameOf(who)} · ${sealed === undefined ? "being sealed" : html`<a href="/log/entry/${sealed.log_index}">entry ${sealed.log_index}</a> · <a href="/admin/audit/${ordinal}" download="runseal-admin-event-${ordinal}.json">sealed event</a>`}</p>
+<p class="quiet">${ordinal} · ${time(event_clock)} · ${actorText(who)} · ${sealed === undefined ? "being sealed" : html`<a href="/log/entry/${sealed.log_index}">entry ${sealed.log_index}</a> · <a href="/admin/audit/${ordinal}" download="runseal-admin-event-${ordinal}.json">sealed event</a>`}</p>
 ${details.map(([name, state]) => (state === undefined ? "" : html`<details><summary>${name}</summary>${readable(state)}</details>`))}</li>`
 }
 

@@ -338,7 +338,7 @@ eachDatabase("people who sign in", open => {
     const { body: keys } = await one.send("GET", "/admin/keys")
     expect(listAt(keys, "keys").at(-1)).toMatchObject({ id, created_by: "person", revoked_by: "person" })
     const { text } = await one.step("/console/audit")
-    expect(text).toContain(`grace (person grace of ${provider.issuer})`)
+    expect(text).toContain(`person (grace, grace of ${provider.issuer})`)
   })
 
   test("what lasts as long as a key needs one: a person shares, publishes and claims nothing", async () => {

@@ -1,4 +1,5 @@
 /** The texts of a report, the same in every program that shows one. */
+import type { EventFacts } from "../artifacts/admin-event.ts"
 import type { Explanation } from "../artifacts/explanation.ts"
 import { UNTRUSTED_ADVICE } from "../verify/anchor-check.ts"
 import { kindNamed } from "../verify/document.ts"
@@ -67,12 +68,18 @@ export function endingOf(
   return ` ${ending}${cause}${act}`
 }
 
+/** Who acted: an API key and its name, a person and whom the identity provider names so, anybody in open mode, or a command. */
+export function actorText({ actor, name, issuer, subject }: Acting): string {
+  if (name === undefined) return actor
+  return `${actor} (${subject === undefined ? name : `${name}, ${subject} of ${issuer}`})`
+}
+type Who = EventFacts["who"]
+type Acting = Pick<Who, "actor"> & { readonly [K in "name" | "issuer" | "subject"]?: Who[K] | undefined }
+
 /** What the first line says of an opening, an end or an admin event; undefined for a document of nothing of the kind. */
 function permitHeadline({ permit, ended, event }: RecordFacts = {}): Headline | undefined {
   if (event !== undefined) {
-    const { actor, name, issuer, person } = event
-    const by =
-      name === undefined ? actor : `${actor} (${person === undefined ? name : `${name}, ${person} of ${issuer}`})`
+    const by = actorText({ ...event, subject: event.person })
     return { text: `${event.action} of ${event.subject} at ${event.done_at}, by ${by}`, tone: "good" }
   }
   if (ended !== undefined) return { text: endText(ended), tone: "warn" }
