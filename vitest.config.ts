@@ -177,13 +177,11 @@ const inOrder = (suites: readonly TestSpecification[]): TestSpecification[] =>
   })
 
 /** The sequencer of Vitest, and then long suites first: no worker is busy alone at the end. */
-const LongestFirst = new Proxy(BaseSequencer, {
-  construct: (Sequencer, [vitest]) => {
-    const sequencer = new Sequencer(vitest)
-    const sort = sequencer.sort.bind(sequencer)
-    return Object.assign(sequencer, { sort: async (suites: TestSpecification[]) => inOrder(await sort(suites)) })
-  },
-})
+class LongestFirst extends BaseSequencer {
+  override async sort(suites: TestSpecification[]): Promise<TestSpecification[]> {
+    return inOrder(await super.sort(suites))
+  }
+}
 
 /**
  * Timeouts only end tests that hang: no test comes near them, also on a machine that is several times slower. Threads and processes

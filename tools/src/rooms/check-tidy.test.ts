@@ -73,6 +73,7 @@ describe("accepted in sources", () => {
     [TEST, "await fetch(url); expect(secret === other)"],
     [APP, "a()\n".repeat(600)],
     [TEST, "class Point {}"],
+    ["vitest.config.ts", "class LongestFirst extends BaseSequencer {"],
     [TEST, "a()\n".repeat(500)],
     [TEST, 'test.skipIf(!present)("a", () => {}); test.each([1])("a", () => {})'],
     [TEST, "list.skip(1); list.only; cursor.skip()"],
