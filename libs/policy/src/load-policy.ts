@@ -171,7 +171,10 @@ function groupsOf(id: string, { conditions }: PolicyJson): readonly string[] {
 const approvalsOf = (rules: readonly PolicyRule[]): ReadonlyMap<string, Approval> =>
   new Map(rules.flatMap(({ id, approval }) => (approval === undefined ? [] : [[id, approval] as const])))
 
-function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyDecision } {
+function fixedDecision(
+  rules: readonly PolicyRule[],
+  approvals: CompiledPolicy["approvals"],
+): { fixed_decision?: PolicyDecision } {
   if (rules.some(({ when, act, routes }) => (when ?? act ?? routes) !== undefined)) return {}
   const denying = rules.filter(rule => rule.effect === "deny")
   const determining = denying.length > 0 ? denying : rules
@@ -179,7 +182,7 @@ function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyD
     fixed_decision: ruled(
       denying.length > 0 ? "deny" : "allow",
       determining.map(rule => rule.id),
-      approvalsOf(rules),
+      approvals,
     ),
   }
 }
@@ -207,6 +210,7 @@ export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DE
   }
   const rule_reads = new Map(parsed.map(({ id, policy }) => [id, readsOf(id, policy)]))
   const groups = parsed.flatMap(({ id, policy }) => groupsOf(id, policy))
+  const approvals = approvalsOf(document.rules)
   const readers = new Map((document.acts ?? []).map(table => [table, actReader(table)]))
   return {
     document,
@@ -227,8 +231,8 @@ export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DE
     rule_reads,
     reads: new Set([...rule_reads.values()].flatMap(reads => [...reads])),
     named_groups: groups.length === 0 ? undefined : new Set(groups),
-    approvals: approvalsOf(document.rules),
-    ...fixedDecision(document.rules),
+    approvals,
+    ...fixedDecision(document.rules, approvals),
   }
 }
 
