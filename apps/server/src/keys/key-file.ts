@@ -4,21 +4,9 @@
  * service and as the log.
  */
 import { createPrivateKey, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto"
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs"
+import { chmodSync, renameSync } from "node:fs"
 import { join } from "node:path"
-import { decodeHex, parseStrictJson } from "@runseal/canonical"
+import { decodeHex } from "@runseal/canonical"
 import type { KeyRole } from "@runseal/core/vocabulary/key-roles"
 import { parseP256Spki, pemToSpki, spkiToPem } from "@runseal/log/keys/spki"
 import * as v from "valibot"
@@ -27,6 +15,7 @@ import { makeFolder } from "../store/driver/make-folder.ts"
 import type { KeyIds } from "../store/tables/signing-keys.ts"
 import { type EcdsaKey, ecdsaKey, ed25519Key, idsOf, keyElsewhere, type SigningKeys, sameIds } from "./ecdsa-keys.ts"
 import { inKeysFolder, syncDirectory, whileLocked } from "./keys-folder.ts"
+import { readOwnJson, storeOwnJson } from "./own-files.ts"
 
 const KEYS_FILE = "signing-keys.json"
 /** The next keys. They have no effect until the database lists them as in force. */
@@ -53,7 +42,7 @@ export const readKeys = (directory: string): SigningKeys | undefined => readKeys
 export const readNextKeys = (directory: string): SigningKeys | undefined => readKeysOf(directory, NEXT_FILE)
 
 function readKeysOf(directory: string, name: string): SigningKeys | undefined {
-  const file = readFile(directory, name)
+  const file = readOwnJson(directory, name, keysSchema)
   return file === undefined ? undefined : fromFile(file, join(directory, name))
 }
 
@@ -88,7 +77,8 @@ export function createKeys(directory: string, elsewhere?: Uint8Array): SigningKe
     const secret = randomBytes(SECRET_BYTES).toString("hex")
     const service_key = elsewhere === undefined ? newKey.service() : spkiToPem(elsewhere)
     const fresh = { service_key, log_key: newKey.log(), checkpoint_key: newKey.checkpoint() }
-    store(directory, KEYS_FILE, { kind: KEYS_KIND, ...fresh, origin_secret: secret })
+    const file: KeysFile = { kind: KEYS_KIND, ...fresh, origin_secret: secret }
+    storeOwnJson(directory, KEYS_FILE, file)
   })
   const keys = readKeys(directory)
   if (keys === undefined) throw new StartupError(`The keys could not be stored in ${directory}.`)
@@ -106,9 +96,9 @@ export function createNextKeys(directory: string, roles: readonly KeyRole[], els
     role === "service" && elsewhere !== undefined ? spkiToPem(elsewhere) : newKey[role]()
   const fresh = Object.fromEntries(roles.map(role => [`${role}_key`, makeKey(role)]))
   whileLocked(directory, () => {
-    const file = readFile(directory, KEYS_FILE)
+    const file = readOwnJson(directory, KEYS_FILE, keysSchema)
     if (file === undefined) throw new StartupError(`There are no signing keys in ${directory}.`)
-    store(directory, NEXT_FILE, { ...file, ...fresh })
+    storeOwnJson(directory, NEXT_FILE, { ...file, ...fresh })
   })
   const next = readNextKeys(directory)
   if (next === undefined) throw new StartupError(`The keys could not be stored in ${directory}.`)
@@ -136,60 +126,6 @@ const newKey: Readonly<Record<KeyRole, () => string>> = {
   service: newP256,
   log: newP256,
   checkpoint: () => pem(generateKeyPairSync("ed25519").privateKey),
-}
-
-/** Writes a file that is complete when its name appears; an existing file is left as it is. */
-function store(directory: string, name: string, file: KeysFile): void {
-  const path = join(directory, name)
-  const temporary = `${path}.${randomBytes(8).toString("hex")}`
-  const fd = openSync(temporary, "wx", 0o600)
-  try {
-    writeSync(fd, JSON.stringify(file, undefined, 2))
-    fsyncSync(fd)
-    linkSync(temporary, path)
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
-  } finally {
-    closeSync(fd)
-    rmSync(temporary, { force: true })
-  }
-  syncDirectory(directory)
-}
-
-/** The content of a file that only its owner may read; undefined when it does not exist, or another process is removing it. */
-function readOwnFile(path: string): Uint8Array | undefined {
-  const fd = existsSync(path) ? openIfThere(path) : undefined
-  if (fd === undefined) return undefined
-  try {
-    if ((fstatSync(fd).mode & 0o077) !== 0)
-      throw new StartupError(`${path} can be read by other users; set its mode to 0600 and consider the keys exposed.`)
-    return readFileSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function openIfThere(path: string): number | undefined {
-  try {
-    return openSync(path, "r")
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
-    throw error
-  }
-}
-
-function readFile(directory: string, name: string): KeysFile | undefined {
-  const path = join(directory, name)
-  const bytes = inKeysFolder(directory, () => readOwnFile(path))
-  if (bytes === undefined) return undefined
-  let parsed: v.SafeParseResult<typeof keysSchema>
-  try {
-    parsed = v.safeParse(keysSchema, parseStrictJson(bytes))
-  } catch (cause) {
-    throw new StartupError(`${path} is damaged; restore it from your backup.`, { cause })
-  }
-  if (!parsed.success) throw new StartupError(`${path} is not a key file of this release; restore it from your backup.`)
-  return parsed.output
 }
 
 function fromFile(file: KeysFile, path: string): SigningKeys {

@@ -10,6 +10,6 @@ export type ApprovalState = (typeof APPROVAL_STATES)[number]
 export const DECISIONS = ["approve", "reject"] as const
 export type Decision = (typeof DECISIONS)[number]
 
-/** How a decision is proven: by a sign-in at the identity provider, or by the operator's word for whoever has a key. */
+/** How a decision is proven: by a sign-in at the identity provider, or by the operator's word that a key is the person's. */
 export const DECISION_PROOFS = ["idp", "key"] as const
 export type DecisionProof = (typeof DECISION_PROOFS)[number]
