@@ -1,16 +1,29 @@
 /** An identity provider that is broken or lies signs nobody in. docs/api.md, "Sessions"; decision 0347. */
-import type { ServerResponse } from "node:http"
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
-import { type FalseProvider, falseProvider } from "../harness/false-provider.ts"
+import { createHmac } from "node:crypto"
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
+import {
+  compact,
+  DISCOVERY,
+  ELSEWHERE,
+  FAULTS,
+  type HostileProvider,
+  type Members,
+  providerKey,
+  startProvider,
+  tokenBy,
+} from "../harness/hostile-provider.ts"
 import { ADMIN, mint } from "../harness/key-holders.ts"
 import { type Answer, expectRefused, textAt } from "../harness/read-answer.ts"
-import { CONSOLE_ORIGIN, type SignInBrowser, signInBrowser, signInConfig } from "../harness/sign-in-browser.ts"
+import { CLIENT, CONSOLE_ORIGIN, type SignInBrowser, signInBrowser, signInConfig } from "../harness/sign-in-browser.ts"
 import { standingService } from "../harness/test-service.ts"
 
-let provider: FalseProvider
+const KEY = providerKey("RS256")
+let provider: HostileProvider
+/** Of the sign-in that is under way: a browser would have brought it. */
 let nonce = ""
 beforeAll(async () => {
-  provider = await falseProvider(() => nonce)
+  provider = await startProvider()
+  provider.keys.push(KEY)
 })
 afterAll(() => provider.close())
 const service = standingService(() => ({ config: signInConfig(provider.issuer, new Map([["ops", "admin"]])) }))
@@ -20,6 +33,23 @@ afterEach(() => {
   // What is cached of the provider is as old as it may be: the next test reads it anew.
   service().clock.advance(11 * 60_000)
 })
+
+/** The claims of an honest ID token. */
+const honest = (): Members => ({
+  iss: provider.issuer,
+  aud: CLIENT.id,
+  sub: "grace",
+  name: "Grace",
+  groups: ["ops"],
+  nonce,
+  iat: SECOND_S(0),
+  exp: SECOND_S(300),
+})
+/** The next sign-ins get this token: an honest one where nothing is given. */
+function give(change: (given: Members) => object = given => given, sign = (claims: object) => tokenBy(KEY, claims)) {
+  provider.idToken = () => sign(change(honest()))
+}
+beforeEach(() => give())
 
 const SECOND_S = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds
 
@@ -63,12 +93,20 @@ test("an honest answer signs in: what is refused below is refused for what it ch
   expect([answer.status, answer.body]).toMatchObject([201, { name: "Grace", scope: "admin", next: "/console" }])
 })
 
-test.each(["none", "HS256", "other-key", "unknown-kid"] as const)("a token signed with %s names nobody", async how => {
-  provider.signature = how
+test.each<[string, (claims: object) => string]>([
+  ["nothing", claims => compact({ alg: "none" }, claims, () => Buffer.from(""))],
+  [
+    "the secret of the client",
+    claims => compact({ alg: "HS256" }, claims, input => createHmac("sha256", CLIENT.secret).update(input).digest()),
+  ],
+  ["another key under the same kid", claims => tokenBy({ ...providerKey("RS256"), kid: KEY.kid }, claims)],
+  ["a key of an unknown kid", claims => tokenBy(KEY, claims, { kid: "2" })],
+])("a token signed with %s names nobody", async (_what, sign) => {
+  give(given => given, sign)
   await refused("sign_in_refused", 403)
 })
 
-test.each<[what: string, change: (given: Readonly<Record<string, unknown>>) => Record<string, unknown>]>([
+test.each<[what: string, change: (given: Members) => object]>([
   ["another issuer", given => ({ ...given, iss: "https://other.example" })],
   ["another audience", given => ({ ...given, aud: "another client" })],
   ["several audiences and no azp", given => ({ ...given, aud: ["runseal-console", "x"], azp: "x" })],
@@ -83,7 +121,7 @@ test.each<[what: string, change: (given: Readonly<Record<string, unknown>>) => R
   ["more groups than are read", given => ({ ...given, groups: Array(1001).fill("ops") })],
   ["groups in another place", given => ({ ...given, groups: undefined, _claim_names: { groups: "src1" } })],
 ])("a token with %s names nobody", async (_what, change) => {
-  provider.claims = change
+  give(change)
   await refused("sign_in_refused", 403)
 })
 
@@ -94,14 +132,14 @@ test("a name that is no line, and one that is too long, is made one; without one
     [" ", "grace"],
     [{}, "grace"],
   ]) {
-    provider.claims = given => ({ ...given, name })
+    give(given => ({ ...given, name }))
     expect((await finished(await started())).body).toMatchObject({ name: shown })
     service().clock.advance(60_000)
   }
 })
 
 test("one group as a text is a list of it", async () => {
-  provider.claims = given => ({ ...given, groups: "ops" })
+  give(given => ({ ...given, groups: "ops" }))
   expect((await finished(await started())).body).toMatchObject({ person: { groups: ["ops"] } })
 })
 
@@ -115,7 +153,7 @@ test("an answer without a code, and one with an error besides, signs nobody in; 
   expect(service().logLines.join("\n")).not.toContain("script")
 })
 
-test.each<[what: string, document: (given: Readonly<Record<string, unknown>>) => object]>([
+test.each<[what: string, document: (given: Members) => object]>([
   ["another issuer", given => ({ ...given, issuer: "https://other.example" })],
   ["the issuer in another spelling", given => ({ ...given, issuer: `${provider.issuer}/` })],
   ["no address to sign in at", ({ authorization_endpoint: _start, ...given }) => given],
@@ -134,43 +172,34 @@ test.each(["token_endpoint", "jwks_uri"])("a %s on another machine over plain HT
   await refused("sign_in_unavailable", 503)
 })
 
-test.each(["/.well-known/openid-configuration", "/token", "/jwks"])(
-  "%s that fails, leads elsewhere or has no end",
-  async path => {
-    const answers: readonly ((response: ServerResponse) => unknown)[] = [
-      response => response.writeHead(500).end(),
-      response => response.writeHead(200, { "Content-Type": "application/json" }).end(`{"x":"${"x".repeat(65_536)}"}`),
-      response => response.writeHead(302, { Location: "/elsewhere" }).end(),
-      response => response.destroy(),
-    ]
-    for (const answer of answers) {
-      service().clock.advance(11 * 60_000)
-      provider.reset()
-      const isDiscovery = path.startsWith("/.well-known")
-      const one = isDiscovery ? undefined : await started()
-      provider.answers.set(path, (_request, response) => void answer(response))
-      const refusal = one === undefined ? await service().post("/session/sign-in", {}) : await finished(one)
-      expect([403, 503], refusal.text).toContain(refusal.status)
-      expect(provider.asked).not.toContain("/elsewhere")
-    }
-  },
-)
+test.each([DISCOVERY, "/token", "/keys"])("%s that fails, leads elsewhere or has no end", async path => {
+  for (const fault of ["unavailable", "large", "redirect", "away"] as const) {
+    service().clock.advance(11 * 60_000)
+    provider.reset()
+    give()
+    const one = path === DISCOVERY ? undefined : await started()
+    provider.answers.set(path, FAULTS[fault])
+    const refusal = one === undefined ? await service().post("/session/sign-in", {}) : await finished(one)
+    expect([403, 503], refusal.text).toContain(refusal.status)
+    expect(provider.asked).not.toContain(ELSEWHERE)
+  }
+})
 
 test("a provider that does not answer is waited for, for five seconds", async () => {
-  provider.answers.set("/.well-known/openid-configuration", () => undefined)
+  provider.answers.set(DISCOVERY, () => undefined)
   const began = Date.now()
   const answers = await Promise.all([1, 2].map(() => service().post("/session/sign-in", {})))
   expect(Date.now() - began).toBeGreaterThan(4900)
   expect(Date.now() - began).toBeLessThan(8000)
   for (const answer of answers) expectRefused(answer, 503)
-  expect(provider.asked, "both wait for one request").toEqual(["/.well-known/openid-configuration"])
+  expect(provider.asked, "both wait for one request").toEqual([DISCOVERY])
   // A failure is not remembered.
   provider.reset()
   expect((await service().post("/session/sign-in", {})).status).toBe(201)
 }, 20_000)
 
 test("the operator reads why in the log, and the caller does not", async () => {
-  provider.claims = given => ({ ...given, aud: "another client" })
+  give(given => ({ ...given, aud: "another client" }))
   const answer = await refused("sign_in_refused", 403)
   expect(answer.text).not.toMatch(/aud|claim|JWT/i)
   const line = service().logLines.findLast(one => one.includes("a sign-in with the identity provider failed"))

@@ -1,7 +1,7 @@
 /** An OpenID provider of the tests' own: it publishes what a test wants, signs what a test wants, and counts what it is asked. */
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto"
 import { once } from "node:events"
-import { createServer, type ServerResponse } from "node:http"
+import { createServer, type RequestListener, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { JsonObject } from "@runseal/canonical"
 import { type Config, readConfig } from "../../src/options/config.ts"
@@ -38,8 +38,12 @@ export function compact(header: object, claims: object, signed: (input: Buffer) 
   return `${input}.${part(signed(Buffer.from(input)))}`
 }
 
+/** The same, signed by a key that the header names. @param header more of it, or in place of its own */
+export const tokenBy = (key: ProviderKey, claims: object, header: object = {}): string =>
+  compact({ alg: key.alg, kid: key.kid, ...header }, claims, signedBy(key))
+
 const PSS = { padding: 6, saltLength: 32 }
-export const signedBy =
+const signedBy =
   ({ alg, privateKey }: ProviderKey) =>
   (input: Buffer): Uint8Array => {
     if (alg === "EdDSA") return sign(null, input, privateKey)
@@ -47,58 +51,84 @@ export const signedBy =
     return sign("sha256", input, alg === "PS256" ? { key: privateKey, ...PSS } : privateKey)
   }
 
-/** What the provider does with a request for its keys instead of answering; "away": it answers nothing at all. */
-export type ProviderFault = "redirect" | "slow" | "large" | "unavailable" | "no keys" | "away"
+/** What a provider does with a request instead of answering; "away": it answers nothing at all. */
+export const FAULTS = {
+  redirect: (_, response) => void response.writeHead(302, { location: ELSEWHERE }).end(),
+  slow: (_, response) => void response.writeHead(200, { "content-type": "application/json" }).write("{"),
+  large: (_, response) => answer(response, { more: "k".repeat(65_536) }),
+  unavailable: (_, response) => void response.writeHead(503).end(),
+  "no keys": (_, response) => answer(response, { keys: "none" }),
+  away: request => void request.destroy(),
+} satisfies Readonly<Record<string, RequestListener>>
+export type ProviderFault = keyof typeof FAULTS
+
+/** Where a redirect leads. */
+export const ELSEWHERE = "/elsewhere"
+/** Path of the discovery document. */
+export const DISCOVERY = "/.well-known/openid-configuration"
+
+export type Members = Readonly<Record<string, unknown>>
 
 export type HostileProvider = {
   readonly issuer: string
   /** The keys that it publishes; a test changes them. */
   readonly keys: ProviderKey[]
-  /** Members of its discovery document in place of its own. */
-  discovery: JsonObject
-  fault: ProviderFault | undefined
+  /** Changes the discovery document. */
+  discovery: (given: Members) => object
+  /** The ID token that it gives for the code of a sign-in. */
+  idToken: () => string
+  /** In place of its own answers, by path. */
+  readonly answers: Map<string, RequestListener>
   /** Paths that it was asked for. */
   readonly asked: string[]
+  /** To what it did at the start; its keys stay. */
+  readonly reset: () => void
   readonly close: () => Promise<void>
 }
 
 export async function startProvider(): Promise<HostileProvider> {
   const server = createServer((request, response) => {
-    provider.asked.push(request.url ?? "")
-    if (provider.fault === "away") return void request.destroy()
-    if (request.url === "/.well-known/openid-configuration") return answer(response, discovery())
-    if (request.url !== "/keys") return void response.writeHead(404).end()
-    const keys = { keys: provider.keys.map(({ jwk }) => jwk) }
-    switch (provider.fault) {
-      case "redirect":
-        return void response.writeHead(302, { location: `${provider.issuer}/other-keys` }).end()
-      case "unavailable":
-        return void response.writeHead(503).end()
-      case "slow":
-        return void response.writeHead(200, { "content-type": "application/json" }).write("{")
-      case "large":
-        return answer(response, { ...keys, more: "k".repeat(65_536) })
-      case "no keys":
-        return answer(response, { keys: "none" })
-      default:
-        return answer(response, keys)
-    }
+    const path = request.url?.replace(/\?.*/, "") ?? ""
+    provider.asked.push(path)
+    const listener = provider.answers.get(path) ?? own.get(path) ?? notFound
+    listener(request, response)
   })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const discovery = (): object => ({
+  const document = {
     issuer,
+    authorization_endpoint: `${issuer}/auth`,
+    token_endpoint: `${issuer}/token`,
     jwks_uri: `${issuer}/keys`,
+    response_types_supported: ["code"],
     subject_types_supported: ["public"],
-    ...provider.discovery,
+    id_token_signing_alg_values_supported: ["RS256"],
+  }
+  const own = new Map<string, RequestListener>([
+    [DISCOVERY, (_, response) => answer(response, provider.discovery(document))],
+    ["/keys", (_, response) => answer(response, { keys: provider.keys.map(({ jwk }) => jwk) })],
+    [
+      "/token",
+      (_, response) =>
+        answer(response, { access_token: "x", token_type: "Bearer", expires_in: 60, id_token: provider.idToken() }),
+    ],
+  ])
+  const honest = (): Pick<HostileProvider, "discovery" | "idToken"> => ({
+    discovery: given => given,
+    idToken: () => "",
   })
   const provider: HostileProvider = {
     issuer,
     keys: [],
-    discovery: {},
-    fault: undefined,
+    ...honest(),
+    answers: new Map(),
     asked: [],
+    reset: () => {
+      Object.assign(provider, honest())
+      provider.answers.clear()
+      provider.asked.length = 0
+    },
     close: async () => {
       server.closeAllConnections()
       server.close()
@@ -108,6 +138,7 @@ export async function startProvider(): Promise<HostileProvider> {
   return provider
 }
 
+const notFound: RequestListener = (_, response) => void response.writeHead(404).end()
 const answer = (response: ServerResponse, body: object): void =>
   void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body))
 

@@ -13,12 +13,15 @@ import { asking, closed } from "../harness/asked-permits.ts"
 import {
   AUDIENCE,
   compact,
+  DISCOVERY,
+  ELSEWHERE,
+  FAULTS,
   type HostileProvider,
   type ProviderFault,
   type ProviderKey,
   providerKey,
-  signedBy,
   startProvider,
+  tokenBy,
   trusting,
 } from "../harness/hostile-provider.ts"
 import { type Answer, at, expectRefused, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
@@ -42,7 +45,7 @@ afterAll(async () => {
   await provider.close()
 })
 beforeEach(() => {
-  provider.fault = undefined
+  provider.reset()
 })
 
 const nowSeconds = (): number => service.clock.nowMs() / 1000
@@ -58,7 +61,7 @@ const claimsOf = (changes: object = {}): object => ({
 })
 type Parts = { readonly header?: object; readonly claims?: object; readonly key?: ProviderKey }
 const tokenOf = ({ header = {}, claims = {}, key = ES }: Parts = {}): string =>
-  compact({ alg: key.alg, typ: "at+jwt", kid: key.kid, ...header }, claimsOf(claims), signedBy(key))
+  tokenBy(key, claimsOf(claims), { typ: "at+jwt", ...header })
 
 const sendTo = async (path: string, body: object, token?: string, key?: string): Promise<Answer> =>
   service.postRaw(path, JSON.stringify(body), {
@@ -269,16 +272,16 @@ describe("keys", () => {
   ])("are kept while the provider is %s, and then there is 503 until it is back", async (fault, line) => {
     service.clock.advance(KEYS_CACHED_MS)
     await accepted(tokenOf())
-    provider.fault = fault
+    provider.answers.set(fault === "away" ? DISCOVERY : "/keys", FAULTS[fault])
     await accepted(tokenOf())
     service.clock.advance(KEYS_CACHED_MS)
     const asked = provider.asked.length
     await refused(tokenOf(), 503)
     await refused(tokenOf(), 503)
     expect(provider.asked.length - asked, "asked once, and no address that it redirects to").toBeLessThanOrEqual(2)
-    expect(provider.asked).not.toContain("/other-keys")
+    expect(provider.asked).not.toContain(ELSEWHERE)
     expect(service.logLines.some(text => text.includes(line))).toBe(true)
-    provider.fault = undefined
+    provider.reset()
     service.clock.advance(AFTER_FAILURE_MS)
     await accepted(tokenOf())
     expect((await send()).status, "without a token nobody asks for keys").toBe(200)
@@ -286,7 +289,7 @@ describe("keys", () => {
 
   test("that come too slowly are given up after 5 s", async () => {
     service.clock.advance(KEYS_CACHED_MS)
-    provider.fault = "slow"
+    provider.answers.set("/keys", FAULTS.slow)
     const since = performance.now()
     await refused(tokenOf(), 503)
     expect(performance.now() - since).toBeLessThan(PROVIDER_DEADLINE_MS + 2000)

@@ -6,11 +6,12 @@ import { AFTER_FAILURE_MS } from "../../src/outbound/identity/identity-provider.
 import { asking, closed } from "../harness/asked-permits.ts"
 import {
   AUDIENCE,
-  compact,
+  DISCOVERY,
+  FAULTS,
   type HostileProvider,
   providerKey,
-  signedBy,
   startProvider,
+  tokenBy,
   trusting,
 } from "../harness/hostile-provider.ts"
 import { ADMIN } from "../harness/key-holders.ts"
@@ -39,7 +40,7 @@ async function served(settings: Settings): Promise<TestService> {
 const tokenFor = ({ issuer }: HostileProvider, { clock }: TestService, claims: object = {}): string => {
   const iat = Math.floor(clock.nowMs() / 1000)
   const all = { iss: issuer, aud: AUDIENCE, sub: "grace", iat, exp: iat + 300, ...claims }
-  return compact({ alg: KEY.alg, typ: "at+jwt", kid: KEY.kid }, all, signedBy(KEY))
+  return tokenBy(KEY, all, { typ: "at+jwt" })
 }
 const send = (
   service: TestService,
@@ -67,7 +68,7 @@ describe("a start", () => {
     ["no keys", { jwks_uri: null }, "names no https address of its keys"],
   ])("with a provider that has %s is refused with one sentence", async (_, discovery, why) => {
     const provider = await provided()
-    provider.discovery = discovery
+    provider.discovery = given => ({ ...given, ...discovery })
     await expect(openService({ config: trusting(provider.issuer) })).rejects.toThrow(
       new RegExp(`^--issuer: the identity provider .*${why}`),
     )
@@ -80,7 +81,7 @@ describe("a start", () => {
 
   test("with pairwise subjects is not, where another claim is the person", async () => {
     const provider = await provided()
-    provider.discovery = { subject_types_supported: ["pairwise"] }
+    provider.discovery = given => ({ ...given, subject_types_supported: ["pairwise"] })
     const service = await served({ config: trusting(provider.issuer, "--person-claim", "oid") })
     const token = tokenFor(provider, service, { sub: "of-this-app", oid: "person-7" })
     expect(await endUserOf(service, await send(service, "/execute", request(), token))).toMatchObject({
@@ -90,12 +91,12 @@ describe("a start", () => {
 
   test("while the provider is away is not: tokens are 503 until it is back", async () => {
     const provider = await provided()
-    provider.fault = "away"
+    provider.answers.set(DISCOVERY, FAULTS.away)
     const service = await served({ config: trusting(provider.issuer) })
     const token = tokenFor(provider, service)
     expectRefused(await send(service, "/execute", request(), token), 503, "end_user_unavailable")
     expect((await service.execute(request())).status).toBe(200)
-    provider.fault = undefined
+    provider.reset()
     service.clock.advance(AFTER_FAILURE_MS)
     expect((await send(service, "/execute", request(), token)).status).toBe(200)
   })
