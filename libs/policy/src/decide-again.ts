@@ -5,6 +5,7 @@
 import { canonicalize, digest, isJsonValue, readStrictJson, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { readAct } from "@runseal/core/act/read-act"
 import { type ActSection, shownAct } from "@runseal/core/artifacts/act-section"
+import { shownApprovals } from "@runseal/core/artifacts/approvals"
 import { shown } from "@runseal/core/artifacts/declared-sections"
 import { shownEndUser } from "@runseal/core/artifacts/end-user"
 import type { AttestationGapReceipt } from "@runseal/core/artifacts/sealed-artifacts"
@@ -94,7 +95,7 @@ function evaluatedAgain(
   policy: CompiledPolicy,
   payload: string | undefined,
 ): DecidedAgain {
-  const { envelope, act, mcd_finding, attested_context } = sections
+  const { envelope, act, approvals, mcd_finding, attested_context } = sections
   const { signature_scan, engine_version, facts } = evaluation
   if (payload !== undefined && sha256Hex(utf8Encode(payload)) !== sections.payload.payload_hash)
     return { differs: ["payload_hash"] }
@@ -114,6 +115,7 @@ function evaluatedAgain(
   const hidden = withheldSources(policy, sections)[0]
   if (hidden !== undefined) return { undecided: `${hidden} is withheld, and ${readerOf(policy, hidden)} reads it` }
   if (act !== undefined && shownAct(act) === undefined) return { undecided: ACT_WITHHELD }
+  if (approvals !== undefined && shownApprovals(approvals) === undefined) return { undecided: APPROVALS_WITHHELD }
   const { decision, context_hash } = decide(policy, sections, facts)
   const differs = [
     ...readAgain,
@@ -121,14 +123,19 @@ function evaluatedAgain(
     ...(["decision", "decision_reason_code", "fired_rule_id"] as const).filter(
       name => decision[name] !== evaluation[name],
     ),
-    ...(isSameJson(neededText(decision), neededText(evaluation)) ? [] : ["needed"]),
+    ...(isSameNeeded(decision, evaluation) ? [] : ["needed"]),
     ...(isSameJson([...decision.matched_rule_ids], [...evaluation.matched_rule_ids]) ? [] : ["matched_rule_ids"]),
   ]
   return differs.length > 0 ? { differs } : { from: payload === undefined ? "facts" : "payload", ...other }
 }
 
-const neededText = ({ needed = [] }: Pick<PolicyEvaluationSection, "needed">) =>
-  needed.map(({ rule_id, by, count }) => ({ rule_id, by: [...by], count }))
+function isSameNeeded(
+  { needed: decided = [] }: Pick<PolicyEvaluationSection, "needed">,
+  { needed: sealed = [] }: Pick<PolicyEvaluationSection, "needed">,
+): boolean {
+  const [one, other]: readonly unknown[] = [decided, sealed]
+  return isJsonValue(one) && isJsonValue(other) && isSameJson(one, other)
+}
 
 /** Whether an end user that is shown has of its groups what the policy asks for: those that it names, or that they cannot be read. */
 function hasNamedGroups({ named_groups: named }: CompiledPolicy, { end_user }: Evaluated): boolean {
@@ -140,6 +147,7 @@ function hasNamedGroups({ named_groups: named }: CompiledPolicy, { end_user }: E
 }
 
 const ACT_WITHHELD = "act is withheld, and one that cannot be read is denied before a rule is asked"
+const APPROVALS_WITHHELD = "approvals is withheld, and the decision rests on it"
 const REQUIRED_WITHHELD = "attested_context is withheld, and the required fields are read from it"
 
 /** That a run was not admitted: a document requires these fields, and the attested context lacks them. */

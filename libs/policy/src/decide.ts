@@ -7,6 +7,7 @@ import type { AuthorizationAnswer } from "@cedar-policy/cedar-wasm/nodejs"
 import type { JsonObject } from "@runseal/canonical"
 import type { ReadAct } from "@runseal/core/act/read-act"
 import { shownAct } from "@runseal/core/artifacts/act-section"
+import { shownApprovals } from "@runseal/core/artifacts/approvals"
 import { DECLARED_NAMES, type DeclaredName, shown } from "@runseal/core/artifacts/declared-sections"
 import { shownEndUser } from "@runseal/core/artifacts/end-user"
 import { CLOSING_PARTS } from "@runseal/core/artifacts/permit-sections"
@@ -24,7 +25,7 @@ import { ENGINE_RULE_ID } from "@runseal/core/vocabulary/decision-codes"
 import { cedar } from "./cedar-engine.node.ts"
 import { ruleSetOf } from "./engine-rules.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
-import { failed, type PolicyDecision, ruled } from "./policy-decision.ts"
+import { failed, type Given, type PolicyDecision, ruled } from "./policy-decision.ts"
 
 export type Decided = {
   readonly decision: PolicyDecision
@@ -90,11 +91,12 @@ export function policyFacts(sections: DecidedSections, facts: DecisionFacts): Po
   }
 }
 
-/** @param sections neither the act nor one that rules read is withheld */
+/** @param sections neither the act, nor the approvals, nor one that rules read is withheld */
 export function decide(policy: CompiledPolicy, sections: DecidedSections, facts: DecisionFacts): Decided {
   const act = sections.act && shownAct(sections.act)
   const judged = act && { name: act.table, values: act.values, unreadable: act.unreadable }
-  const { decision, request } = evaluatePolicy(policy, policyFacts(sections, facts), judged)
+  const given = sections.approvals && shownApprovals(sections.approvals)
+  const { decision, request } = evaluatePolicy(policy, policyFacts(sections, facts), judged, given)
   return request === undefined
     ? { decision }
     : { decision, context_hash: contextHash(request, saltsOf(policy, sections)) }
@@ -109,11 +111,15 @@ export const deciding = (policy: CompiledPolicy): DecidingPolicy => ({
 // Evaluation of a compiled policy. Doubt denies: an engine that reports any error has not decided.
 
 /** Cedar skips a forbid that errors and may then answer allow; so any error denies, whatever the engine decided. */
-function readAnswer(answer: AuthorizationAnswer, { approvals }: CompiledPolicy): PolicyDecision {
+function readAnswer(
+  answer: AuthorizationAnswer,
+  { approvals }: CompiledPolicy,
+  given: Given | undefined,
+): PolicyDecision {
   if (answer.type === "failure") return failed(ENGINE_RULE_ID)
   const { decision, diagnostics } = answer.response
   const [erring] = diagnostics.errors.map(error => error.policyId).toSorted()
-  return erring === undefined ? ruled(decision, diagnostics.reason, approvals) : failed(erring)
+  return erring === undefined ? ruled(decision, diagnostics.reason, approvals, given) : failed(erring)
 }
 
 /** The deny of an act that is not as its table says, or of an end user whose groups cannot be read: no rule is asked. */
@@ -144,8 +150,14 @@ const TEMPERATURE = "declared.attested.model_temperature"
  * A rule that reads a temperature which no Cedar decimal can express exactly denies as an evaluation error: rounding it, or calling it
  * absent, could change a deny into an allow.
  * @param act present exactly where the policy has an act table for the route
+ * @param given of a run that ends a request for an approval
  */
-export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?: JudgedAct): Evaluated {
+export function evaluatePolicy(
+  policy: CompiledPolicy,
+  facts: PolicyFacts,
+  act?: JudgedAct,
+  given?: Given,
+): Evaluated {
   if (act !== undefined && act.unreadable.length > 0) return { decision: unreadable("ACT_UNREADABLE") }
   if (policy.named_groups !== undefined && facts.end_user?.groups_unreadable)
     return { decision: unreadable("END_USER_UNREADABLE") }
@@ -157,7 +169,7 @@ export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?:
       preparsedPolicySetId: ruleSetOf(policy),
       entities: [],
     })
-    return { decision: readAnswer(answer, policy), request }
+    return { decision: readAnswer(answer, policy, given), request }
   } catch (error) {
     // The engine refuses what it cannot read (a lone surrogate, say) by throwing; its message may quote the request.
     return { decision: failed(error instanceof UnwritableValue ? readerOfTemperature(policy) : ENGINE_RULE_ID) }

@@ -7,8 +7,13 @@ import { digest, type JsonObject, type JsonValue, utf8Decode, utf8Encode } from 
 import { type ActTable, tableOf } from "@runseal/core/act/act-table"
 import { type ActReader, actReader } from "@runseal/core/act/read-act"
 import { attributesOf, type ContextReads, cedarSchema } from "@runseal/core/formulas/policy-context"
-import { type AttestedField, DEFAULT_SIGNATURE_SCAN, type SignatureScan } from "@runseal/core/vocabulary/decision-codes"
-import type { Approval, PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
+import {
+  type AttestedField,
+  DEFAULT_SIGNATURE_SCAN,
+  type RuleApproval,
+  type SignatureScan,
+} from "@runseal/core/vocabulary/decision-codes"
+import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.node.ts"
 import { contextPath, contextReads, groupsNamed } from "./context-reads.ts"
 import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
@@ -40,8 +45,8 @@ export interface CompiledPolicy extends EngineRules {
   /** The groups that rules name, of all that a token may have; undefined where no rule reads the groups of an end user. */
   readonly named_groups: ReadonlySet<string> | undefined
   /** Whose approval rules require, by the id of each such rule. */
-  readonly approvals: ReadonlyMap<string, Approval>
-  /** The decision on every run whose act can be read, when every rule applies to every run: the engine would only repeat it. */
+  readonly approvals: ReadonlyMap<string, RuleApproval>
+  /** The decision on every run whose act can be read, when every rule applies to every run and none requires an approval: the engine would only repeat it. */
   readonly fixed_decision?: PolicyDecision
 }
 
@@ -168,21 +173,18 @@ function groupsOf(id: string, { conditions }: PolicyJson): readonly string[] {
   return named
 }
 
-const approvalsOf = (rules: readonly PolicyRule[]): ReadonlyMap<string, Approval> =>
+const approvalsOf = (rules: readonly PolicyRule[]): ReadonlyMap<string, RuleApproval> =>
   new Map(rules.flatMap(({ id, approval }) => (approval === undefined ? [] : [[id, approval] as const])))
 
-function fixedDecision(
-  rules: readonly PolicyRule[],
-  approvals: CompiledPolicy["approvals"],
-): { fixed_decision?: PolicyDecision } {
-  if (rules.some(({ when, act, routes }) => (when ?? act ?? routes) !== undefined)) return {}
+function fixedDecision(rules: readonly PolicyRule[]): { fixed_decision?: PolicyDecision } {
+  if (rules.some(({ when, act, routes, approval }) => (when ?? act ?? routes ?? approval) !== undefined)) return {}
   const denying = rules.filter(rule => rule.effect === "deny")
   const determining = denying.length > 0 ? denying : rules
   return {
     fixed_decision: ruled(
       denying.length > 0 ? "deny" : "allow",
       determining.map(rule => rule.id),
-      approvals,
+      new Map(),
     ),
   }
 }
@@ -232,7 +234,7 @@ export function compilePolicy(document: PolicyDocument, scan: SignatureScan = DE
     reads: new Set([...rule_reads.values()].flatMap(reads => [...reads])),
     named_groups: groups.length === 0 ? undefined : new Set(groups),
     approvals,
-    ...fixedDecision(document.rules, approvals),
+    ...fixedDecision(document.rules),
   }
 }
 

@@ -1,7 +1,8 @@
 /** What a policy can answer, in closed codes. */
+import { ENDED_REASONS, type GivenApprovals } from "@runseal/core/artifacts/approvals"
 import type { NeededApproval } from "@runseal/core/artifacts/sealed-sections"
-import { DEFAULT_DENY_RULE_ID, type PolicyReasonCode } from "@runseal/core/vocabulary/decision-codes"
-import type { Approval } from "@runseal/core/wire/policy-document-schema"
+import { approvalsSatisfy } from "@runseal/core/vocabulary/approvals-satisfy"
+import { DEFAULT_DENY_RULE_ID, type PolicyReasonCode, type RuleApproval } from "@runseal/core/vocabulary/decision-codes"
 
 export interface PolicyDecision {
   readonly decision: "allow" | "deny"
@@ -10,18 +11,24 @@ export interface PolicyDecision {
   readonly fired_rule_id: string
   /** The rules that determined the decision, sorted: the denying ones when any denies, else the allowing ones. */
   readonly matched_rule_ids: readonly string[]
-  /** Present exactly with APPROVAL_REQUIRED: whose approval each of these rules requires. */
+  /** Present exactly where rules that require an approval determined it: whose each of them requires. */
   readonly needed?: readonly NeededApproval[]
 }
 
+/** What persons decided of a request for an approval, and how it ended. */
+export type Given = Pick<GivenApprovals, "outcome" | "decisions">
+
 /**
  * The decision that the determining rules make; without any, the default denies whatever `decision` says. A rule that requires an approval is
- * a permit to the engine: it outweighs every allow, and no deny.
+ * a permit to the engine: it outweighs every allow, and no deny. A request that ended without its approval permits nothing, also where no rule
+ * requires an approval any more.
+ * @param given of a run that ends a request for an approval
  */
 export function ruled(
   decision: "allow" | "deny",
   determining: readonly string[],
-  approvals: ReadonlyMap<string, Approval>,
+  approvals: ReadonlyMap<string, RuleApproval>,
+  given?: Given,
 ): PolicyDecision {
   const requiring = decision === "allow" ? determining.filter(id => approvals.has(id)) : []
   const matched_rule_ids = (requiring.length > 0 ? requiring : determining).toSorted()
@@ -34,21 +41,31 @@ export function ruled(
       matched_rule_ids,
     }
   }
-  if (requiring.length > 0) {
-    const needed = matched_rule_ids.flatMap(rule_id => {
-      const approval = approvals.get(rule_id)
-      return approval === undefined ? [] : [{ rule_id, by: approval.by, count: approval.count }]
-    })
-    return {
-      decision: "deny",
-      decision_reason_code: "APPROVAL_REQUIRED",
-      fired_rule_id,
-      matched_rule_ids,
-      needed,
-    }
+  const needed = matched_rule_ids.flatMap(rule_id => {
+    const approval = requiring.length > 0 ? approvals.get(rule_id) : undefined
+    return approval === undefined ? [] : [{ rule_id, ...approval }]
+  })
+  const [made, decision_reason_code] = reasonOf(decision, needed, given)
+  return {
+    decision: made,
+    decision_reason_code,
+    fired_rule_id,
+    matched_rule_ids,
+    ...(needed.length > 0 ? { needed } : {}),
   }
-  const decision_reason_code = decision === "allow" ? "RULE_ALLOWED" : "RULE_DENIED"
-  return { decision, decision_reason_code, fired_rule_id, matched_rule_ids }
+}
+
+function reasonOf(
+  decision: "allow" | "deny",
+  needed: readonly NeededApproval[],
+  given: Given | undefined,
+): readonly ["allow" | "deny", PolicyReasonCode] {
+  if (decision === "deny") return ["deny", "RULE_DENIED"]
+  if (given !== undefined && given.outcome !== "approved") return ["deny", ENDED_REASONS[given.outcome]]
+  if (needed.length === 0) return ["allow", "RULE_ALLOWED"]
+  return given !== undefined && approvalsSatisfy(needed, given.decisions)
+    ? ["allow", "RULE_APPROVED"]
+    : ["deny", "APPROVAL_REQUIRED"]
 }
 
 /** The deny of an evaluation that did not come to an answer. */

@@ -115,7 +115,7 @@ const statementPart = (
 export async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<StatementDraft> {
   const { tenant_id, salt: tenant_salt, record_count: head_ordinal } = head
   const piece = head_ordinal === draft.seen ? draft.piece : await extended(tx, draft, head)
-  const { events = 0, openings = 0, ends = 0, ...span } = piece ?? NO_PIECE
+  const { events = 0, openings = 0, ends = 0, requests = 0, ...span } = piece ?? NO_PIECE
   const { first_ordinal = 1, last_ordinal = 0 } = span
   const windows = (await readTouchedWindows(tx, tenant_id, draft.range)).map(exportedWindow)
   const leaf: ExportStatementLeaf = exportStatementLeaf({
@@ -127,9 +127,10 @@ export async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead):
     windows_hash: windowsHash(windows),
     ...clocksOf(draft.range),
     ...span,
-    records: last_ordinal - first_ordinal + 1 - openings - ends - events,
+    records: last_ordinal - first_ordinal + 1 - openings - ends - events - requests,
     openings,
     ends,
+    ...(requests === 0 ? {} : { requests }),
     ...(events === 0 ? {} : { events }),
   })
   return { tenant_id, tenant_salt, windows, leaf }
@@ -162,7 +163,7 @@ async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<C
   const last_record = isHead ? head.head : await readLeafDigest(tx, owner, last)
   // From the end of the piece on: it holds what lies between its old end and the first late document too.
   const added = await countPiece(tx, owner, { first: piece === undefined ? first : piece.last_ordinal + 1, last })
-  const { openings = 0, ends = 0, events = 0 } = piece ?? {}
+  const { openings = 0, ends = 0, events = 0, requests = 0 } = piece ?? {}
   return {
     ...begin,
     last_ordinal: last,
@@ -170,6 +171,7 @@ async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<C
     openings: openings + added.openings,
     ends: ends + added.ends,
     events: events + added.events,
+    requests: requests + added.requests,
   }
 }
 

@@ -97,7 +97,7 @@ export const chainPlace = {
   tenant_commitment: sha256Schema,
   /** 1, 2, 3 … within the tenant, without a gap. */
   tenant_ordinal: ordinalSchema,
-  /** Digest of the leaf of the tenant's previous document: complete record, opening, end or event; 64 zeros for the first. */
+  /** Digest of the leaf of the tenant's previous document: complete record, request for an approval, opening, end or event; 64 zeros for the first. */
   previous_record: sha256Schema,
 }
 
@@ -157,6 +157,8 @@ export const exportStatementLeafSchema = v.strictObject({
   records: countSchema,
   openings: countSchema,
   ends: countSchema,
+  /** Requests for an approval; absent where there are none. */
+  requests: v.exactOptional(ordinalSchema),
   /** Of the deployment's own chain, which holds nothing else. */
   events: v.exactOptional(ordinalSchema),
   /** Admitted at or after, as asked; absent: since ever. */

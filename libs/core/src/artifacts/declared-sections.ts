@@ -21,8 +21,8 @@ export type DeclaredName = (typeof DECLARED_NAMES)[number]
 /** The sections of what the caller declares: the six, and what a close adds to them. */
 export const CONTENT_NAMES = [...DECLARED_NAMES, "closing"] as const
 export type ContentName = (typeof CONTENT_NAMES)[number]
-/** The sections whose content may be withheld: those, the end user, and what the service read of the payload. */
-export const WITHHOLDABLE_NAMES = [...CONTENT_NAMES, "end_user", "act"] as const
+/** The sections whose content may be withheld: those, the end user, what the service read of the payload, and who approved. */
+export const WITHHOLDABLE_NAMES = [...CONTENT_NAMES, "end_user", "act", "approvals"] as const
 export type WithholdableName = (typeof WITHHOLDABLE_NAMES)[number]
 
 /** What the server saw of the caller. Address and agent are HMACs under a secret of the deployment. */

@@ -6,6 +6,7 @@ import * as v from "valibot"
 import { CONTEXT_WORDS, type PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { countSchema, nonEmptySchema, type Shape } from "../vocabulary/scalars.ts"
 import { shownAct } from "./act-section.ts"
+import { shownApprovals } from "./approvals.ts"
 import type { DenyReceipt, McdFinding, Receipt } from "./sealed-artifacts.ts"
 import type { SealedSections } from "./sealed-sections.ts"
 
@@ -49,7 +50,7 @@ export const listedExplanationSchema = v.strictObject(v.pick(explanationSchema, 
 export type ListedExplanation = Shape<typeof listedExplanationSchema>
 
 /** What a record holds beside the receipt and an explanation is made from. */
-export type ExplainedSections = Pick<SealedSections, "act" | "mcd_finding" | "policy_evaluation">
+export type ExplainedSections = Pick<SealedSections, "act" | "approvals" | "mcd_finding" | "policy_evaluation">
 
 /** Why a run was refused, from its record alone. @param sections of the same run; none where only the receipt is at hand */
 export function explainReceipt(receipt: Receipt, sections: ExplainedSections = {}): Explanation {
@@ -74,12 +75,19 @@ export function explainReceipt(receipt: Receipt, sections: ExplainedSections = {
 
 function explainDenial(
   { decision_reason_code: reason, fired_rule_id: rule_id }: DenyReceipt,
-  { act, mcd_finding, policy_evaluation }: ExplainedSections,
+  { act, approvals, mcd_finding, policy_evaluation }: ExplainedSections,
 ): Explanation {
   if (reason === "MCD_SIGNATURE_MATCH") return { reason, rule_id, ...matchOf(mcd_finding) }
-  const approvals = policy_evaluation?.needed
-  if (approvals !== undefined)
-    return { reason, rule_id, needed: approvals.map(({ by, count }) => `${count} of ${by.join(" or ")}`), present: [] }
+  const required = policy_evaluation?.needed
+  if (required !== undefined) {
+    const decisions = (approvals && shownApprovals(approvals)?.decisions) ?? []
+    return {
+      reason,
+      rule_id,
+      needed: required.map(({ by, count }) => `${count} of ${by.join(" or ")}`),
+      present: decisions.map(({ decision, person }) => `${decision} by ${person.subject}`),
+    }
+  }
   const read = act && shownAct(act)
   if (reason !== "ACT_UNREADABLE" || read === undefined) return { reason, rule_id }
   const missing = read.unreadable.map(fault => ("name" in fault ? `act.${fault.name}` : fault.at || "payload"))
@@ -108,6 +116,9 @@ export function causeOf(receipt: Receipt, explained: Explanation): string {
 const ruled = ({ description }: Explanation, rule: string): string =>
   [`rule ${rule} of the policy`, ...(description === undefined ? [] : [description.replace(/\.$/, "")])].join(": ")
 
+const listed = (values: Explanation["needed"]): readonly string[] =>
+  Array.isArray(values) && values.length > 0 ? [values.join("; ")] : []
+
 const DENIALS: Readonly<Record<PepgReasonCode, (explained: Explanation, rule: string) => string>> = {
   MCD_SIGNATURE_MATCH: ({ title, reference }, signature) =>
     [`${signature}, a signature of malicious code`, ...(title === undefined ? [] : [`${title} (${reference})`])].join(
@@ -116,9 +127,17 @@ const DENIALS: Readonly<Record<PepgReasonCode, (explained: Explanation, rule: st
   RULE_DENIED: ruled,
   RULE_ALLOWED: ruled,
   APPROVAL_REQUIRED: ({ needed }, rule) =>
-    [`rule ${rule} of the policy requires an approval`, ...(Array.isArray(needed) ? [needed.join("; ")] : [])].join(
+    [`rule ${rule} of the policy requires an approval`, ...listed(needed)].join(": "),
+  RULE_APPROVED: ruled,
+  APPROVAL_REJECTED: ({ present }, rule) =>
+    [`rule ${rule} of the policy requires an approval, and a person rejected the act`, ...listed(present)].join(": "),
+  APPROVAL_EXPIRED: ({ needed }, rule) =>
+    [`rule ${rule} of the policy requires an approval, and too few persons gave it in time`, ...listed(needed)].join(
       ": ",
     ),
+  APPROVAL_UNUSED: (_, rule) => `the act was approved as rule ${rule} of the policy requires, and nobody collected its permit`,
+  APPROVAL_WITHDRAWN: (_, rule) =>
+    `rule ${rule} of the policy requires an approval, and who asked for it withdrew the request`,
   DEFAULT_DENY: () => "no rule of the policy allows it",
   ACT_UNREADABLE: ({ missing = [] }) =>
     [

@@ -40,9 +40,26 @@ export const REDEEMED_VALID_SECONDS_MAX = 86_400
 export const CLOSE_SECONDS_MIN = 120
 export const CLOSE_SECONDS_MAX = 86_400
 
-const { payload, system_provenance, envelope, end_user, act, policy_evaluation, mcd_finding } = SEALED_SCHEMAS
+const { payload, system_provenance, envelope, end_user, act, approvals, policy_evaluation, mcd_finding } = SEALED_SCHEMAS
 const { attested_context, request_substance, authorization_chain } = SEALED_SCHEMAS
 const { regulatory_scaffolding, causal_graph, reproducibility_context } = SEALED_SCHEMAS
+
+/** What a permit is asked for with, and what the policy decided of it. */
+export const requestSectionEntries = {
+  payload,
+  attested_context,
+  request_substance,
+  authorization_chain,
+  regulatory_scaffolding,
+  causal_graph,
+  reproducibility_context,
+  system_provenance,
+  envelope,
+  end_user: v.exactOptional(end_user),
+  act: v.exactOptional(act),
+  policy_evaluation,
+  mcd_finding: v.exactOptional(mcd_finding),
+}
 
 export const openingSchema = v.strictObject({
   kind: v.literal(OPENING_KIND),
@@ -58,21 +75,8 @@ export const openingSchema = v.strictObject({
   close_by: clockSchema,
   /** The permit allows the act only after it was redeemed, once. */
   redeem_required: v.exactOptional(v.literal(true)),
-  sections: v.strictObject({
-    payload,
-    attested_context,
-    request_substance,
-    authorization_chain,
-    regulatory_scaffolding,
-    causal_graph,
-    reproducibility_context,
-    system_provenance,
-    envelope,
-    end_user: v.exactOptional(end_user),
-    act: v.exactOptional(act),
-    policy_evaluation,
-    mcd_finding: v.exactOptional(mcd_finding),
-  }),
+  /** `approvals` exactly where the permit rests on a request for an approval. */
+  sections: v.strictObject({ ...requestSectionEntries, approvals: v.exactOptional(approvals) }),
   allow_token: allowTokenSchema,
   /** Tokens that one run may use, by the policy in force when the permit was opened. */
   run_limit: countSchema,

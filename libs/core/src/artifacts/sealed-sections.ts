@@ -4,7 +4,7 @@
  */
 import * as v from "valibot"
 import {
-  approversEntries,
+  approvalEntries,
   firedRuleIdSchema,
   MAX_RULES,
   pepgReasonSchema,
@@ -37,6 +37,7 @@ import {
 } from "../vocabulary/scalars.ts"
 import { EVALUATORS, LEDGER_BACKEND } from "../vocabulary/versions.ts"
 import { actSectionSchema } from "./act-section.ts"
+import { approvalsSectionSchema } from "./approvals.ts"
 import { DECLARED_SCHEMAS } from "./declared-sections.ts"
 import { endUserSectionSchema } from "./end-user.ts"
 import { CLOSING_SCHEMA, PERMIT_USE_SCHEMA } from "./permit-sections.ts"
@@ -61,8 +62,8 @@ export const budgetWindowSchema = v.strictObject({
 })
 export type BudgetWindow = Shape<typeof budgetWindowSchema>
 
-const neededApprovalSchema = v.strictObject({ rule_id: ruleIdSchema, ...approversEntries })
-/** Whose approval a rule requires: so many persons of any of these groups. */
+const neededApprovalSchema = v.strictObject({ rule_id: ruleIdSchema, ...approvalEntries })
+/** Whose approval a rule requires, as the rule has it. */
 export type NeededApproval = Shape<typeof neededApprovalSchema>
 
 /** One schema for each section that a record holds. */
@@ -92,6 +93,7 @@ export const SEALED_SCHEMAS = {
   }),
   end_user: endUserSectionSchema,
   act: actSectionSchema,
+  approvals: approvalsSectionSchema,
   policy_evaluation: section("vfa.policy_evaluation.v3", {
     envelope_id,
     policy_id: policyIdSchema,
@@ -102,7 +104,7 @@ export const SEALED_SCHEMAS = {
     fired_rule_id: firedRuleIdSchema,
     decision_reason_code: pepgReasonSchema,
     matched_rule_ids: v.pipe(v.array(ruleIdSchema), v.maxLength(MAX_RULES)),
-    /** Present exactly with APPROVAL_REQUIRED: whose approval each matched rule requires. */
+    /** Whose approval each matched rule requires; present exactly where rules that require one determined the decision. */
     needed: v.exactOptional(v.pipe(v.array(neededApprovalSchema), v.minLength(1), v.maxLength(MAX_RULES))),
     signature_library_hash: sha256Schema,
     signature_scan: signatureScanSchema,
@@ -112,6 +114,9 @@ export const SEALED_SCHEMAS = {
     /** Present exactly where an act table names the route. */
     act_hash: v.exactOptional(sha256Schema),
     end_user_hash: v.exactOptional(sha256Schema),
+    /** Both exactly where the run rests on a request for an approval. The request is named also where the approvals are withheld. */
+    approvals_hash: v.exactOptional(sha256Schema),
+    approval_request_hash: v.exactOptional(sha256Schema),
     /** What the policy was given and no other section has. */
     facts: v.strictObject({
       /** Declared as used; of an opening those that it reserves. */
@@ -179,6 +184,8 @@ export const sealedEntries = {
   end_user: opt(SEALED_SCHEMAS.end_user),
   /** Present exactly where the policy gate was reached and an act table of the policy names the route. */
   act: opt(SEALED_SCHEMAS.act),
+  /** Present exactly where the run ends a request for an approval, or closes a permit that one was given for. */
+  approvals: opt(SEALED_SCHEMAS.approvals),
   policy_evaluation: opt(SEALED_SCHEMAS.policy_evaluation),
   /** Both in every record of a close, and in no other. */
   permit: opt(SEALED_SCHEMAS.permit),

@@ -10,6 +10,12 @@ import {
   type AdminEventLeaf,
 } from "../artifacts/admin-event.ts"
 import type { Anchor, ChainLeaf } from "../artifacts/anchor.ts"
+import {
+  APPROVAL_REQUEST_LEAF_VERSION,
+  type ApprovalRequest,
+  type ApprovalRequestBody,
+  type ApprovalRequestLeaf,
+} from "../artifacts/approval-request.ts"
 import { OPENING_LEAF_VERSION, type Opening, type OpeningBody, type OpeningLeaf } from "../artifacts/opening.ts"
 import {
   PERMIT_END_LEAF_VERSION,
@@ -48,6 +54,27 @@ export const OPENING_FORM: ChainForm<OpeningBody, OpeningLeaf, Opening> = {
     ...place,
   }),
   document: (body, { leaf, entry }) => ({ ...body, opening_hash: leaf.opening_hash, leaf, entry }),
+}
+
+/** As an opening: each section enters by its hash. */
+export const APPROVAL_REQUEST_FORM: ChainForm<ApprovalRequestBody, ApprovalRequestLeaf, ApprovalRequest> = {
+  hash: request => {
+    const {
+      request_hash: _hash,
+      leaf: _leaf,
+      entry: _entry,
+      sections,
+      ...rest
+    }: ApprovalRequestBody & Partial<ApprovalRequest> = request
+    return digest({ ...rest, sections: sectionHashes(sections) })
+  },
+  leaf: (body, place) => ({
+    leaf_version: APPROVAL_REQUEST_LEAF_VERSION,
+    approval_id: body.approval_id,
+    request_hash: APPROVAL_REQUEST_FORM.hash(body),
+    ...place,
+  }),
+  document: (body, { leaf, entry }) => ({ ...body, request_hash: leaf.request_hash, leaf, entry }),
 }
 
 export const PERMIT_END_FORM: ChainForm<PermitEndBody, PermitEndLeaf, PermitEnd> = {

@@ -1,6 +1,7 @@
 /** Preimages of decisions: the policy evaluation, the allow token, the finding and the receipts. docs/formats.md section 3. */
 import { digest } from "@runseal/canonical"
 import type { ActSection } from "../artifacts/act-section.ts"
+import type { ShownApprovals } from "../artifacts/approvals.ts"
 import type { EfaSection } from "../artifacts/derived-sections.ts"
 import type { EndUserSection } from "../artifacts/end-user.ts"
 import type {
@@ -64,6 +65,7 @@ export type DecisionGrounds = {
   readonly finding?: McdFinding | undefined
   readonly act?: ActSection | undefined
   readonly end_user?: EndUserSection | undefined
+  readonly approvals?: ShownApprovals | undefined
   readonly facts: PolicyEvaluationSection["facts"]
   /** Present exactly where rules were asked. */
   readonly context_hash?: string | undefined
@@ -74,7 +76,7 @@ export const policyEvaluationSection = (
   run: DecidedRun,
   policy: EvaluatedPolicy,
   decision: PepgDecision,
-  { library_hash, finding, act, end_user, facts, context_hash }: DecisionGrounds,
+  { library_hash, finding, act, end_user, approvals, facts, context_hash }: DecisionGrounds,
 ): Unsealed<PolicyEvaluationSection> => ({
   kind: "vfa.policy_evaluation.v3",
   envelope_id: run.envelope.envelope_id,
@@ -87,6 +89,9 @@ export const policyEvaluationSection = (
   engine_version: policy.engine_version,
   ...(act === undefined ? {} : { act_hash: act.hash }),
   ...(end_user === undefined ? {} : { end_user_hash: end_user.hash }),
+  ...(approvals === undefined
+    ? {}
+    : { approvals_hash: approvals.hash, approval_request_hash: approvals.request_hash }),
   facts,
   ...(context_hash === undefined ? {} : { context_hash }),
   evaluation_clock: decisionClock(run),

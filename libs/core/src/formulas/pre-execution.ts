@@ -3,6 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import { digest, sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { ReadAct } from "../act/read-act.ts"
 import type { ShownAct } from "../artifacts/act-section.ts"
+import type { GivenApprovals, ShownApprovals } from "../artifacts/approvals.ts"
 import type { DeclaredName, DeclaredSections, Origin, ShownDeclared } from "../artifacts/declared-sections.ts"
 import { declaredKind } from "../artifacts/declared-sections.ts"
 import type { EndUser, EndUserSection, ShownEndUser } from "../artifacts/end-user.ts"
@@ -59,6 +60,17 @@ export const actSection = (
   unreadable: [...unreadable],
 })
 
+/** How a request for an approval ended, and who decided what. */
+export const approvalsSection = (
+  moment: Pick<Moment, "seed">,
+  { decisions, ...request }: GivenApprovals,
+): Unsealed<ShownApprovals> => ({
+  kind: "vfa.approvals.v1",
+  salt: sectionSalt(moment, "approvals"),
+  ...request,
+  decisions: [...decisions],
+})
+
 /** Names a token by its issuer and id (RFC 7519 section 4.1.7), without showing it. */
 export const tokenHash = (issuer: string, jti: string): string => digest({ kind: "vfa.end_user_token.v1", issuer, jti })
 
@@ -73,6 +85,12 @@ export function endUserSection(
   if (groups === undefined) return { ...section, groups_unreadable: true }
   return { ...section, groups: [...new Set(groups)].filter(group => named.has(group)).toSorted() }
 }
+
+/** The same person under another salt, for a run that goes on from a request. */
+export const resaltedEndUser = (
+  moment: Pick<Moment, "seed">,
+  { salt: _salt, hash: _hash, ...person }: ShownEndUser,
+): Unsealed<ShownEndUser> => ({ ...person, salt: sectionSalt(moment, "end_user") })
 
 /** One hash over the six declared sections. */
 export const declaredSectionsHash = (sections: DeclaredSections): string =>

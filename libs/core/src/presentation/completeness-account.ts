@@ -14,13 +14,13 @@ export const exportTitle = ({ service }: Completeness): string =>
 
 /** The facts of an export's statement. */
 export function statementRows({ tenant_id, leaf, entry }: ExportStatement): readonly AccountRow[] {
-  const { from, to, head_ordinal, export_clock, records, openings, ends, open_permits, events } = leaf
+  const { from, to, head_ordinal, export_clock, records, openings, ends, open_permits, events, requests = 0 } = leaf
   const permits =
-    openings + ends === 0
+    openings + ends + requests === 0
       ? events === undefined
         ? ""
         : ": admin events"
-      : `: ${countOf(records, "record")}, ${countOf(openings, "opening")} and ${countOf(ends, "end")} of permits`
+      : `: ${countOf(records, "record")}, ${countOf(openings, "opening")} and ${countOf(ends, "end")} of permits${requests === 0 ? "" : `, ${countOf(requests, "request")} for an approval`}`
   const time = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`to ${to}`])]
   return [
     { label: "tenant", value: tenant_id },
@@ -44,6 +44,7 @@ function pieceText(piece: ChainPiece | undefined): string {
 /** The checks that passed; none for an export that failed. */
 export function passedRows(found: Completeness): readonly AccountRow[] {
   const { verdict, statement, records, events, openings, ends, outside, open_permits, unreported_acts, carried } = found
+  const { requests, open_requests } = found
   if (verdict === COMPLETENESS_VERDICTS.failed || statement === undefined) return []
   const { leaf } = statement
   const piece = chainPiece(leaf)
@@ -64,6 +65,14 @@ export function passedRows(found: Completeness): readonly AccountRow[] {
           {
             label: "permits",
             value: `${countOf(openings, "opening")} and ${countOf(ends, "end")} verified; every close and end is of one opening; open: ${open_permits}; acts started and never reported: ${unreported_acts}${carried === 0 ? "" : `; from before the piece, for their closes: ${carried}`}`,
+          },
+        ]),
+    ...(requests === 0
+      ? []
+      : [
+          {
+            label: "approvals",
+            value: `${countOf(requests, "request")} verified; each that ended did so once, in an opening or a refused run of the same act; waiting: ${open_requests}`,
           },
         ]),
     {

@@ -1,6 +1,7 @@
 /** What the engine asks of a policy. How rules are evaluated is not here: the service and the verifiers share that in the package of policies. */
 import type { ActReader } from "../act/read-act.ts"
 import type { ActSection } from "../artifacts/act-section.ts"
+import type { ApprovalsSection } from "../artifacts/approvals.ts"
 import type { EndUserSection } from "../artifacts/end-user.ts"
 import type { EnvelopeSection, PayloadSection, PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
 import type { DeclaredSources } from "../derivation/v2/declared-view.ts"
@@ -14,6 +15,7 @@ export type DecidedSections = DeclaredSources & {
   readonly payload: PayloadSection
   readonly end_user?: EndUserSection
   readonly act?: ActSection
+  readonly approvals?: ApprovalsSection
 }
 
 /** What was given to the policy and no other section has. */

@@ -22,16 +22,26 @@ import { ccvGate } from "./gates/ccv.ts"
 import { type Budgets, chargeWindow, type MakeCharge, maccGate, reservationOf } from "./gates/macc.ts"
 import {
   closingGrounds,
+  type Grounds,
   type PepgContext,
   type PepgResult,
   payloadAsked,
   pepgGate,
   requestGrounds,
 } from "./gates/pepg.ts"
-import { closingTexts, requestTexts } from "./gates/scanned-texts.ts"
+import { closingTexts, requestTexts, type ScannedText } from "./gates/scanned-texts.ts"
 import { type Closing, type ClosingRun, closedInputs, closingRun, permitUse } from "./permits/closing-run.ts"
 import type { Reservation, SettledOpening, Settlement } from "./permits/pending.ts"
 import { type AskedPermit, openingDraft, termsOf } from "./permits/permit-terms.ts"
+import {
+  askedOf,
+  type EndedRequest,
+  type RequestDraft,
+  requestDraft,
+  requestedGrounds,
+  requestedRun,
+  requestedScan,
+} from "./permits/requested-run.ts"
 import { failRun, type Journal, openJournal, type ReceivedRun, receive, snapshotOf, stopRun } from "./received-run.ts"
 import { type RunStage, type StageResult, stageResult, stagesOf, valueOrThrow, type Watch } from "./stage-failure.ts"
 import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
@@ -63,7 +73,8 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
   const journal = openJournal(run.base)
   const { seal } = run.facts.texts
   try {
-    const reached = await toBudget(run, submission, undefined, journal, context)
+    const judged = requestJudged(submission, undefined, run, context)
+    const reached = await toBudget(run, submission, judged, journal, context)
     if ("outcome_kind" in reached) return reached
     const { envelope, allow_token } = reached
     const window = await chargeWindow(envelope, tokens, budgets, makeCharge)
@@ -87,6 +98,15 @@ export type PendingOpening = {
   readonly charge: Reservation
 }
 
+/** An opening that the policy leaves to persons. */
+export type PendingRequest = {
+  readonly tenant: Tenant
+  readonly run: ReceivedRun
+  readonly request: RequestDraft
+  /** The run that it is refused as where nobody is to be asked. */
+  readonly refused: Draft
+}
+
 /** A close with everything decided but its budget. */
 export type PendingClose = {
   readonly tenant: Tenant
@@ -100,25 +120,66 @@ export type PendingClose = {
 }
 
 /**
- * Takes the opening of a permit up to its budget. The draft is of a run that was refused, or failed, before that.
- * @returns what is decided once the tokens are reserved
+ * Takes the opening of a permit up to its budget. The draft is of a run that was refused, or failed, before that. What needs an approval is
+ * always to be redeemed, since one approval is one act: it is judged so, and asked for so.
+ * @returns what is decided once the tokens are reserved, or what persons decide
  */
 export async function openPermit(
   submission: Submission,
   asked: AskedPermit,
   moment: Moment,
   context: PermitContext,
-): Promise<PendingOpening | Draft> {
+): Promise<PendingOpening | PendingRequest | Draft> {
   const budgets = budgetsOf(submission, context)
-  const spending = { tokens: asked.reserve_tokens, run_limit: budgets.run_tokens, purpose: "reservation" } as const
-  const run = receive(submission, moment, spending, context)
+  const run = receive(submission, moment, reserving(asked, budgets), context)
+  const opened = await openRun(run, submission, { asked, budgets }, requestJudged(submission, asked, run, context), context)
+  if (!("outcome_kind" in opened)) return opened
+  const request = requestDraft(opened, asked)
+  if (request === undefined) return opened
+  if (!asked.redeem_required) return openPermit(submission, { ...asked, redeem_required: true }, moment, context)
+  return { tenant: run.facts.tenant, run, request, refused: opened }
+}
+
+/**
+ * Ends a request for an approval: takes the opening of its permit up to its budget where it was approved. The draft is of a run that was
+ * refused, or failed.
+ * @param budgets of the caller's key
+ * @param context its policy is that of the request; of a request that was not approved any: it is denied
+ */
+export async function openRequested(
+  ended: EndedRequest,
+  key: Pick<Submission, "budgets">,
+  moment: Moment,
+  context: PermitContext,
+): Promise<PendingOpening | Draft> {
+  const budgets = { ...context.budgets, ...key.budgets }
+  const asked = askedOf(ended.request)
+  const run = requestedRun(ended, moment, reserving(asked, budgets), context)
+  const { program_id, route_id, registry_record_hash } = ended.request.sections.envelope
+  const admitted = { program_id, route_id, registry_record_hash, tenant: ended.tenant }
+  const scan = requestedScan(ended.request, run, context)
+  const judged = async (): Promise<Judged> => ({ texts: scan.texts, grounds: requestedGrounds(ended, run) })
+  return openRun(run, admitted, { asked, budgets }, judged, scan.context)
+}
+
+const reserving = ({ reserve_tokens }: AskedPermit, { run_tokens }: Budgets) =>
+  ({ tokens: reserve_tokens, run_limit: run_tokens, purpose: "reservation" }) as const
+
+/** The opening of a permit, from its first stage up to its budget. */
+async function openRun(
+  run: ReceivedRun,
+  admitted: Admitted,
+  { asked, budgets }: { readonly asked: AskedPermit; readonly budgets: Budgets },
+  judged: () => Promise<Judged>,
+  context: PermitContext,
+): Promise<PendingOpening | Draft> {
   const journal = openJournal(run.base)
   const refused = (draft: Draft): Draft => {
     const { envelope } = draft.sections
     return envelope === undefined ? draft : { ...draft, refused_permit: termsOf(envelope, asked) }
   }
   try {
-    const reached = await toBudget(run, submission, asked, journal, context)
+    const reached = await toBudget(run, admitted, judged, journal, context)
     if ("outcome_kind" in reached) return refused(reached)
     const { envelope } = reached
     const charge = reservationOf(envelope, asked.reserve_tokens, budgets)
@@ -200,11 +261,27 @@ export function settleClose(
 /** A run that passed every gate up to its budgets. */
 type Reached = DecidedRun & DkecInputs & Executed
 
+/** What the first stage seals of a request. */
+type Admitted = Parameters<typeof dog>[0]
+/** What the policy gate is given: texts to search, and grounds to decide on. */
+type Judged = { readonly texts: readonly ScannedText[]; readonly grounds: Grounds }
+
+/** Of a request that was just received. @param asked present exactly for the opening of a permit */
+const requestJudged =
+  (submission: Submission, asked: AskedPermit | undefined, { base, facts }: ReceivedRun, context: PermitContext) =>
+  async (): Promise<Judged> => {
+    const texts = requestTexts(submission, base, context)
+    const sees = payloadAsked(context.policy, submission.route_id)
+    const seen = sees && (await context.readPayload(submission.payload, sees.table))
+    const grounds = requestGrounds(submission, { asked, seen }, facts.moment, context.policy, facts.texts.seal)
+    return { texts, grounds }
+  }
+
 /** Stages and gates of a request up to the budget of its tenant. The draft is of a run that a gate stopped. */
 async function toBudget(
   run: ReceivedRun,
-  submission: Submission,
-  asked: AskedPermit | undefined,
+  admitted: Admitted,
+  judged: () => Promise<Judged>,
   { done, ...journal }: Journal,
   context: PermitContext,
 ): Promise<Reached | Draft> {
@@ -214,15 +291,12 @@ async function toBudget(
   const stage = stagesOf(context.watch, facts.texts)
   const stop = (made: Stop, token?: AllowToken): Draft => stopRun(run, { done, ...journal }, made, token)
 
-  const { envelope } = done({ envelope: stage("DOG", () => seal(dog(submission, moment, base, context))) })
+  const { envelope } = done({ envelope: stage("DOG", () => seal(dog(admitted, moment, base, context))) })
   const { transport } = done({ transport: stage("DTL", () => seal(dtl(envelope))) })
 
   const gap = admissionGate({ envelope }, decided, context.policy, seal)
   if (gap !== undefined) return stop(gap)
-  const texts = requestTexts(submission, base, context)
-  const sees = payloadAsked(context.policy, submission.route_id)
-  const seen = sees && (await context.readPayload(submission.payload, sees.table))
-  const grounds = requestGrounds(submission, { asked, seen }, moment, context.policy, seal)
+  const { texts, grounds } = await judged()
   const pepg = await pepgGate({ envelope }, base, grounds, texts, context, seal)
   if ("stop" in pepg) return stop(pepg.stop)
   const { allow_token } = pepg.pass

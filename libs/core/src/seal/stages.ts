@@ -27,7 +27,7 @@ import type { BaseSections } from "./draft.ts"
 
 /** Stage 1, DOG: the envelope, the run's identity. */
 export function dog(
-  submission: Submission,
+  submission: Pick<Submission, "program_id" | "route_id" | "registry_record_hash" | "tenant" | "enforcement">,
   moment: Moment,
   base: BaseSections,
   {

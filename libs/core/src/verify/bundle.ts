@@ -88,8 +88,8 @@ function checkMembers({ sealed, findings }: ExaminedBundle): void {
   }
 }
 
-/** Sections of runs with an end user, of those whose route an act table names, and of those in which a signature matched. */
-const WHERE_THERE_IS_ONE: readonly string[] = ["end_user", "act", "mcd_finding"]
+/** Sections of runs with an end user, of those whose route an act table names, of those that were to be approved, and of those in which a signature matched. */
+const WHERE_THERE_IS_ONE: readonly string[] = ["end_user", "act", "approvals", "mcd_finding"]
 
 /** Checks that every section is held or named exactly when it belongs to the outcome. */
 function checkSectionPresence({ sealed, bundle, findings }: ExaminedBundle): void {
@@ -438,6 +438,7 @@ function limitationsOf(bundle: Bundle, trust: TrustedKeys | undefined): readonly
     ...(first !== undefined || complete ? logLimitations(anchors, trust).map(limitation) : []),
     limitation("declared_content"),
     ...(sections.end_user === undefined ? [] : [limitation("stated_end_user")]),
+    ...(sections.approvals === undefined ? [] : [limitation("stated_approvals")]),
     ...(sections.permit === undefined ? [] : [limitation("reported_act"), limitation("opening_before_act")]),
     ...(complete ? [limitation("chain_tail")] : []),
     ...(first !== undefined && !complete ? [limitation("run_facts_not_bound")] : []),

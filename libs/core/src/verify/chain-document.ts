@@ -4,14 +4,15 @@
  */
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import type { Anchor, ChainLeaf } from "../artifacts/anchor.ts"
+import type { ApprovalRequest } from "../artifacts/approval-request.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import type { PermitEnd } from "../artifacts/permit-end.ts"
-import type { BudgetWindow } from "../artifacts/sealed-sections.ts"
+import type { BudgetWindow, SealedSections } from "../artifacts/sealed-sections.ts"
 import type { MovementKind } from "../vocabulary/movement-kind.ts"
 
 /** The counts of an export statement's leaf. */
-export const COUNTS = ["records", "openings", "ends", "events"] as const
+export const COUNTS = ["records", "openings", "ends", "events", "requests"] as const
 
 export type ChainDocument = {
   /** Among which documents an export statement counts it. */
@@ -36,6 +37,8 @@ export type ChainDocument = {
   readonly budget?: { readonly run_limit: number | undefined; readonly window: BudgetWindow | undefined }
   /** What it moved in budget windows, in the order of the movements. */
   readonly movements: readonly ChainMovement[]
+  /** The request for an approval that it is. */
+  readonly asks?: ApprovalRequest
   /** What it does to permits. */
   readonly opens?: Opening
   readonly closes?: Bundle
@@ -44,7 +47,8 @@ export type ChainDocument = {
 
 /** What of a record or an opening was decided by a policy. */
 export type DecidedByPolicy = Pick<Bundle, "attestation_gap_receipt"> & {
-  readonly sections: Pick<Bundle["sections"], "envelope" | "policy_evaluation" | "mcd_finding" | "attested_context">
+  readonly sections: Pick<Bundle["sections"], "envelope" | "policy_evaluation" | "mcd_finding" | "attested_context"> &
+    Partial<SealedSections>
 }
 
 /** Which window of the chain's tenant. */

@@ -59,8 +59,12 @@ export type Completeness = {
   readonly ends: number
   /** Admin events, of the deployment's own chain. */
   readonly events: number
+  /** Requests for an approval, counted likewise. */
+  readonly requests: number
   /** Openings of the piece that nothing in it closes or ends. */
   readonly open_permits: number
+  /** Requests of the piece that nothing in it ends: their time is not over. */
+  readonly open_requests: number
   /** Permits of the piece that were redeemed, and ended without a close: acts that were started and never reported. */
   readonly unreported_acts: number
   /** Openings from before the piece, which records of it close. */
@@ -179,8 +183,9 @@ export function foldExport(
         ...(unvouched > 0 && unvouched === problems.count() ? { untrusted: true as const } : {}),
         ...(current === undefined ? {} : { statement: current.statement }),
         ...(current?.service === undefined ? {} : { service: current.service }),
-        ...(documents?.found() ?? { records: 0, openings: 0, ends: 0, events: 0 }),
+        ...(documents?.found() ?? { records: 0, openings: 0, ends: 0, events: 0, requests: 0 }),
         open_permits: documents?.open() ?? 0,
+        open_requests: documents?.waiting() ?? 0,
         unreported_acts: documents?.unreported() ?? 0,
         carried: documents?.carried() ?? 0,
         outside: documents?.outside() ?? 0,
@@ -196,7 +201,7 @@ export function foldExport(
 }
 
 const NO_CHAIN_DOCUMENT =
-  "this line is no document of a chain: no record, no opening or end of permits, and no admin event"
+  "this line is no document of a chain: no record, no request for an approval, no opening or end of permits, and no admin event"
 
 /** Holds the first `PROBLEMS_MAX` and counts all. */
 function boundedList(): {
@@ -250,7 +255,7 @@ function limitationsOf(codes: ReadonlySet<LimitationCode>, current: OpenExport |
   const long: readonly LimitationCode[] = isLong ? ["repeats_beyond"] : []
   const own: readonly LimitationCode[] = ["later_records", "second_chain", ...range, ...long]
   const answered: ReadonlySet<LimitationCode> = new Set([
-    ...(["chain_tail", "statement_alone", "open_permit"] as const),
+    ...(["chain_tail", "statement_alone", "open_permit", "open_request"] as const),
     ...(range.length === 0 ? (["ended_openings"] as const) : []),
     ...own,
   ])

@@ -5,11 +5,13 @@
 import { sha256Hex } from "@runseal/canonical"
 import { isValueOf } from "../act/act-value.ts"
 import { type ActSection, shownAct } from "../artifacts/act-section.ts"
+import { type ApprovalsSection, ENDED_REASONS, isEndedReason, shownApprovals } from "../artifacts/approvals.ts"
 import { isShown } from "../artifacts/declared-sections.ts"
 import { type EndUserSection, shownEndUser } from "../artifacts/end-user.ts"
 import type { McdFinding, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { GovernanceReviewSection, PayloadSection, PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
+import { approvalsSatisfy } from "../vocabulary/approvals-satisfy.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { categoryOf, MCD_REASON_CODE, MCD_SCOPES, PEPG_REASONS } from "../vocabulary/decision-codes.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
@@ -67,7 +69,8 @@ export function callerContradictions(sections: Sections, tenantId: string): read
   ].filter(isShown)
   const act = sections.act && shownAct(sections.act)
   const endUser = sections.end_user && shownEndUser(sections.end_user)
-  const salted = [...shown, ...[act, endUser].filter(section => section !== undefined)]
+  const approvals = sections.approvals && shownApprovals(sections.approvals)
+  const salted = [...shown, ...[act, endUser, approvals].filter(section => section !== undefined)]
   const salts = new Set(salted.map(({ salt }) => salt))
   const { request_substance: substance } = sections
   const caller = isShown(substance) ? substance.origin?.authentication : undefined
@@ -113,6 +116,56 @@ export function endUserContradictions(section: EndUserSection): readonly string[
   ])
 }
 
+/** Whether rules that require an approval determined the decision. After a request that ended without one, others may have. */
+const requiresApproval = (code: PepgReasonCode, needed: number): boolean =>
+  code === "APPROVAL_REQUIRED" ||
+  code === "RULE_APPROVED" ||
+  (needed > 0 && isEndedReason(code))
+
+/** What persons decided fits together: each once, in time, and to the outcome and the reason that the record gives. */
+export function approvalContradictions(
+  section: ApprovalsSection,
+  { decision_reason_code: code, needed = [] }: PolicyEvaluationSection,
+  decided_at: string,
+): readonly string[] {
+  const approvals = shownApprovals(section)
+  if (approvals === undefined) return []
+  const { outcome, decisions, requested_at, expires_at } = approvals
+  const times = decisions.map(each => each.decided_at)
+  const persons = decisions.map(({ person }) => person.subject)
+  const rejected = decisions.some(({ decision }) => decision === "reject")
+  const ended = outcome === "approved" ? undefined : ENDED_REASONS[outcome]
+  return brokenRules([
+    [requested_at < expires_at, "the request for an approval expired before it was made"],
+    [requested_at <= decided_at, "the request for an approval was made after the run"],
+    [new Set(persons).size === persons.length, "one person decided twice"],
+    [
+      times.every((time, at) => time >= (times[at - 1] ?? requested_at) && time < expires_at),
+      "a person decided before the request, after its end, or out of order",
+    ],
+    [decisions.every(({ groups }) => rises(groups)), "the groups of an approver are not in order, each once"],
+    [
+      decisions.every(({ proof, person, key_name }) =>
+        proof === "idp" ? person.issuer !== undefined && key_name === undefined : key_name !== undefined,
+      ),
+      "an approval is proven otherwise than its person is named",
+    ],
+    [(outcome === "rejected") === rejected, "a rejection and the outcome of the request do not agree"],
+    [outcome !== "approved" || decided_at < expires_at, "the request was collected after its end"],
+    [
+      (outcome !== "expired" && outcome !== "unused") || decided_at >= expires_at,
+      "the request expired before its time",
+    ],
+    [!isEndedReason(code) || code === ended, "the reason is that of another outcome of the request"],
+    [PEPG_REASONS[code].decision === "deny" || ended === undefined, "a request that was not approved is permitted"],
+    [code !== "RULE_APPROVED" || approvalsSatisfy(needed, decisions), "the rules require approvals that nobody gave"],
+    [
+      code !== "APPROVAL_REQUIRED" || !approvalsSatisfy(needed, decisions),
+      "the approvals that the rules require were given",
+    ],
+  ])
+}
+
 type Fired = { readonly fired_rule_id: string; readonly decision_reason_code: PepgReasonCode }
 
 /** A reason belongs to one decision, and to certain rules. */
@@ -132,7 +185,7 @@ export function evaluationContradictions(evaluation: PolicyEvaluationSection): r
     ...reasonRules(evaluation, decision),
     [rises(matched), "the matched rules are not sorted, or one is there twice"],
     [
-      isSameJson([...needed.map(({ rule_id }) => rule_id)], code === "APPROVAL_REQUIRED" ? [...matched] : []),
+      isSameJson([...needed.map(({ rule_id }) => rule_id)], requiresApproval(code, needed.length) ? [...matched] : []),
       "the approvals that are needed are not those of the rules that matched",
     ],
     [rises(scan.disabled), "the disabled signatures are not sorted, or one is there twice"],

@@ -3,6 +3,7 @@ import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import { shownAct } from "../artifacts/act-section.ts"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
+import { isEndedReason, shownApprovals } from "../artifacts/approvals.ts"
 import { CONTENT_NAMES, shown } from "../artifacts/declared-sections.ts"
 import { shownEndUser } from "../artifacts/end-user.ts"
 import type { McdFinding } from "../artifacts/sealed-artifacts.ts"
@@ -30,6 +31,7 @@ import { checkBudget } from "./budgets.ts"
 import { checkClose } from "./close.ts"
 import {
   actContradictions,
+  approvalContradictions,
   brokenRules,
   endUserContradictions,
   evaluationContradictions,
@@ -100,14 +102,18 @@ function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedDecisi
 /** Denies that come before any rule is asked. */
 const ASKS_NO_RULE: readonly PepgReasonCode[] = ["ACT_UNREADABLE", "END_USER_UNREADABLE", MCD_REASON_CODE]
 
+/** Reasons that only a run with approvals has. */
+const restsOnApprovals = (code: PepgReasonCode): boolean => code === "RULE_APPROVED" || isEndedReason(code)
+
 /** What the policy was given, against the sections that it was read from. */
 function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSection): readonly string[] {
-  const { act: section, end_user, budget_snapshot: budget, permit } = sections
+  const { act: section, end_user, approvals, budget_snapshot: budget, permit } = sections
   const { facts, decision_reason_code: reason, context_hash } = evaluation
   const act = section && shownAct(section)
   const substance = declaredView(sections, "request_substance")
   const isUnreadable = act !== undefined && act.unreadable.length > 0
   const person = end_user && shownEndUser(end_user)
+  const decided = approvals && shownApprovals(approvals)
   const terms = [facts.audience, facts.redeem_required, facts.valid_for_seconds]
   const given = terms.filter(term => term !== undefined).length
   // It is decided on the tokens that it reserves, also where it is refused.
@@ -115,9 +121,18 @@ function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSe
   return [
     ...(section === undefined ? [] : actContradictions(section)),
     ...(end_user === undefined ? [] : endUserContradictions(end_user)),
+    ...(approvals === undefined ? [] : approvalContradictions(approvals, evaluation, sections.envelope?.admission_clock ?? "")),
     ...brokenRules([
       [evaluation.act_hash === section?.hash, "the evaluation names another act"],
       [evaluation.end_user_hash === end_user?.hash, "the evaluation names another end user"],
+      [evaluation.approvals_hash === approvals?.hash, "the evaluation names other approvals"],
+      [
+        decided === undefined
+          ? (evaluation.approval_request_hash === undefined) === (approvals === undefined)
+          : evaluation.approval_request_hash === decided.request_hash,
+        "the evaluation names another request for an approval",
+      ],
+      [approvals !== undefined || !restsOnApprovals(reason), "the decision rests on approvals, and the record has none"],
       [section !== undefined || reason !== "ACT_UNREADABLE", "an act was unreadable, and the record has none"],
       [
         end_user !== undefined || reason !== "END_USER_UNREADABLE",

@@ -20,6 +20,7 @@ import { type ParsedText, parseDocument, type Unreadable, unreadable } from "./p
 import { RECEIPT } from "./receipt.ts"
 import type { Report } from "./report.ts"
 import { ADMIN_EVENT } from "./verify-admin-event.ts"
+import { APPROVAL_REQUEST } from "./verify-approval-request.ts"
 import { ATTESTATION } from "./verify-attestation.ts"
 import { EXPORT_STATEMENT } from "./verify-export-statement.ts"
 import { OPENING } from "./verify-opening.ts"
@@ -33,6 +34,7 @@ export const KINDS: readonly DocumentKind[] = [
   PERMIT_END,
   ADMIN_EVENT,
   OPENING,
+  APPROVAL_REQUEST,
   RECEIPT,
   ATTESTATION,
   RUN_STATEMENT,
@@ -122,5 +124,5 @@ function adviceFor(value: JsonObject): string {
     return "this is a list of runs, not a record: save the bundle of one from /runs/{id}/artifacts and verify that"
   if (value.ok === false)
     return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
-  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an opening, an end of permits, an admin event, an export statement or a run statement"
+  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an opening, a request for an approval, an end of permits, an admin event, an export statement or a run statement"
 }

@@ -1,5 +1,6 @@
 /** A short summary of a record, for people. Nothing is checked here; the report says what was. */
 import { shownAct } from "../artifacts/act-section.ts"
+import { shownApprovals } from "../artifacts/approvals.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import {
@@ -40,6 +41,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
     ...endUserLines(sections),
     ...actLines(sections),
+    ...approvalLines(sections),
     ...line("signature_match", signatureMatch(sections)),
     ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),
     ...permitSummary(bundle),
@@ -60,7 +62,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
 }
 
 /** The person behind the agent, by the identity provider's token. */
-function endUserLines({ end_user: section }: Pick<Sections, "end_user">): readonly EvidenceLine[] {
+export function endUserLines({ end_user: section }: Pick<Sections, "end_user">): readonly EvidenceLine[] {
   if (section === undefined) return []
   const person = shownEndUser(section)
   if (person === undefined) return line("end_user", "withheld")
@@ -72,8 +74,28 @@ function endUserLines({ end_user: section }: Pick<Sections, "end_user">): readon
   ]
 }
 
+/** How the request for an approval ended, and a line for each person that decided. */
+export function approvalLines({ approvals: section }: Pick<Sections, "approvals">): readonly EvidenceLine[] {
+  if (section === undefined) return []
+  const approvals = shownApprovals(section)
+  if (approvals === undefined) return line("approval", "withheld")
+  const { approval_id, outcome, requested_at, decisions } = approvals
+  return [
+    ...line("approval", `${approval_id}, ${outcome}`),
+    ...line("approval_requested_at", requested_at),
+    ...decisions.flatMap(({ decision, person, key_name, proof, groups, decided_at }) =>
+      line(
+        decision === "approve" ? "approved_by" : "rejected_by",
+        `${person.subject} of ${groups.join(", ")} at ${decided_at}, proven by ${
+          proof === "idp" ? `a sign-in at ${person.issuer}` : `the API key ${key_name}, which its operator gave to that person`
+        }`,
+      ),
+    ),
+  ]
+}
+
 /** What was read of the payload: a line for the act, and one for each value. */
-function actLines({ act: section }: Pick<Sections, "act">): readonly EvidenceLine[] {
+export function actLines({ act: section }: Pick<Sections, "act">): readonly EvidenceLine[] {
   if (section === undefined) return []
   const act = shownAct(section)
   if (act === undefined) return line("act_table", "withheld")

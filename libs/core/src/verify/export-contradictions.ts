@@ -6,12 +6,14 @@
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
+import { isEndedReason } from "../artifacts/approvals.ts"
 import { shown } from "../artifacts/declared-sections.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import { missingAttestedFields } from "../vocabulary/attested-presence.ts"
 import { ATTESTED_FIELDS } from "../vocabulary/decision-codes.ts"
 import type { ChainDocument, DecidedByPolicy } from "./chain-document.ts"
+import { createApprovalCheck } from "./export-approvals.ts"
 import { createIdentifierCheck } from "./export-identifiers.ts"
 import { type Compared, createPermitCheck, type PermitCheck } from "./export-permits.ts"
 import { createWindowCheck, type WindowAccount } from "./export-windows.ts"
@@ -21,11 +23,13 @@ type Comparison = {
   readonly take: (document: ChainDocument, ordinal: number, name: string) => Compared
   /** Takes an opening from before the piece, which a record of the piece closes. */
   readonly carry: (document: ChainDocument, opening: Opening, name: string) => readonly string[]
-  /** What only the end shows: whole sentences. @param whole whether every document of the chain was taken */
-  readonly end: (whole: boolean) => readonly string[]
+  /** What only the end shows: whole sentences. @param whole whether every document of the chain was taken. @param toEnd whether all to its end */
+  readonly end: (whole: boolean, toEnd: boolean) => readonly string[]
   readonly windows: () => readonly WindowAccount[]
   /** Openings of the piece that nothing has closed or ended. */
   readonly open: () => number
+  /** Requests for an approval of the piece that nothing has ended. */
+  readonly waiting: () => number
 }
 
 /**
@@ -34,13 +38,14 @@ type Comparison = {
  * @param lists whether movements of budget windows are listed
  */
 export function compareDocuments(
-  statement: Pick<ExportStatement, "entry" | "windows">,
+  statement: Pick<ExportStatement, "entry" | "windows" | "leaf">,
   first: number,
   lists: boolean,
 ): Comparison {
   const order = createOrderCheck(statement)
   const identifiers = createIdentifierCheck()
   const permits = createPermitCheck(first === 1)
+  const approvals = createApprovalCheck(first === 1)
   const windows = createWindowCheck(statement.windows, lists)
   const policies = createPolicyCheck()
   const settings = new Map<string, number | string>()
@@ -54,6 +59,7 @@ export function compareDocuments(
         problems: [
           ...order(document, name),
           ...linked.problems,
+          ...approvals.take(document),
           ...(linked.known ? [] : identifiers(document, place, nameOf)),
           ...windows.take(document, name),
           ...policies(document, name),
@@ -69,7 +75,8 @@ export function compareDocuments(
       ...windows.take(document, name),
       ...policies(document, name),
     ],
-    end: whole => [
+    end: (whole, toEnd) => [
+      ...(toEnd ? approvals.overdue(statement.leaf.export_clock) : []),
       ...windows.end(whole),
       ...permits
         .unused()
@@ -77,6 +84,7 @@ export function compareDocuments(
     ],
     windows: windows.accounts,
     open: permits.left,
+    waiting: approvals.left,
   }
 }
 
@@ -311,10 +319,12 @@ function requiredFacts({ sections, attestation_gap_receipt: gap }: DecidedByPoli
 /** Rules that determined a decision all have its effect. */
 function effectFacts({ sections: { policy_evaluation: evaluation } }: DecidedByPolicy): readonly Fact[] {
   if (evaluation === undefined) return []
-  const { policy_hash: hash, decision, matched_rule_ids: matched } = evaluation
+  const { policy_hash: hash, decision, matched_rule_ids: matched, decision_reason_code: code, needed = [] } = evaluation
+  // After a request that ended without its approval a rule that allows does not.
+  const allowed = isEndedReason(code) ? "allow" : decision
   return matched.map(rule => ({
     about: `${hash} effect of ${rule}`,
-    value: decision,
+    value: needed.some(({ rule_id }) => rule_id === rule) ? "require_approval" : allowed,
     contradicts: earlier => `gives the rule ${rule} of the policy ${hash} another effect than ${earlier}`,
   }))
 }

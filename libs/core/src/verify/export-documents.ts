@@ -28,6 +28,8 @@ export type DocumentsFold = {
   readonly carried: () => number
   /** Openings of the piece that nothing in it closes or ends. */
   readonly open: () => number
+  /** Requests for an approval of the piece that nothing has ended. */
+  readonly waiting: () => number
   /** Permits that were redeemed, and ended without a close: acts that were started and never reported. */
   readonly unreported: () => number
   readonly windows: () => readonly WindowAccount[]
@@ -48,7 +50,7 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
   const gaps = ordinalGaps()
   const comparison = compareDocuments(statement, piece?.first_ordinal ?? 1, lists)
   const carried = foldCarried(comparison)
-  const counts = { records: 0, openings: 0, ends: 0, events: 0 }
+  const counts = { records: 0, openings: 0, ends: 0, events: 0, requests: 0 }
   let next = piece?.first_ordinal ?? 1
   let before: LastDocument | undefined
   let outside = 0
@@ -109,12 +111,14 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
       // What is missing is reported already, and everything else follows from it.
       const whole = lacks.length === 0 && isWholeChain(statement.leaf)
       const counted = lacks.length > 0 ? [] : countProblems(statement, counts, comparison.open())
-      return [...lacks, ...[...counted, ...comparison.end(whole)].map(sentence => ({ sentence }))]
+      const toEnd = lacks.length === 0 && (piece === undefined || last === statement.leaf.head_ordinal)
+      return [...lacks, ...[...counted, ...comparison.end(whole, toEnd)].map(sentence => ({ sentence }))]
     },
     found: () => ({ ...counts }),
     outside: () => outside,
     carried: carried.count,
     open: comparison.open,
+    waiting: comparison.waiting,
     unreported: () => unreported,
     windows: comparison.windows,
   }

@@ -111,9 +111,9 @@ function decidedBy({
   policy_evaluation: evaluation,
 }: Pick<Bundle["sections"], "policy_evaluation">): string | undefined {
   if (evaluation === undefined) return undefined
-  const { policy_hash, act_hash, facts } = evaluation
+  const { policy_hash, act_hash, approvals_hash, facts } = evaluation
   const { audience, redeem_required, valid_for_seconds } = facts
-  return JSON.stringify([policy_hash, act_hash, audience, redeem_required, valid_for_seconds])
+  return JSON.stringify([policy_hash, act_hash, approvals_hash, audience, redeem_required, valid_for_seconds])
 }
 
 /** What the record of a close has from its opening: the request as it was received and admitted. */

@@ -37,6 +37,7 @@ export const VERDICTS = {
   attestation: "ATTESTATION VERIFIED AND ANCHORED",
   export_statement: "EXPORT STATEMENT VERIFIED AND ANCHORED",
   opening: "OPENING VERIFIED AND ANCHORED",
+  approval_request: "APPROVAL REQUEST VERIFIED AND ANCHORED",
   permit_end: "PERMIT END VERIFIED AND ANCHORED",
   admin_event: "ADMIN EVENT VERIFIED AND ANCHORED",
   receipt_unanchored: "RECEIPT SELF-CONSISTENT ONLY, NOT ANCHORED",
@@ -82,6 +83,15 @@ export const LIMITATIONS = {
   stated_end_user: {
     sentence:
       "Who the end user is, is the service's word: it states what it read in a token of the identity provider, and no record holds the token.",
+    strict: false,
+  },
+  stated_approvals: {
+    sentence:
+      "Who approved is the service's word: it states who was signed in at the identity provider, or whose API key decided. The acts of these persons are in the chain of the deployment.",
+    strict: false,
+  },
+  open_request: {
+    sentence: "Nothing here shows what the request came to: the export of the whole chain does.",
     strict: false,
   },
   reported_act: {

@@ -23,7 +23,7 @@ import type { ChainDocument } from "./chain-document.ts"
 import { brokenRules, type Rule } from "./contradictions.ts"
 import { checkPolicyDecision } from "./decisions.ts"
 import { type EvidenceLine, line } from "./evidence-line.ts"
-import { declaredStates, signatureMatch } from "./evidence-summary.ts"
+import { approvalLines, declaredStates, signatureMatch } from "./evidence-summary.ts"
 import { collectFindings, conclude, type PassedChecks } from "./examination.ts"
 import { kindOf } from "./kind.ts"
 import { checkHeldSections, checkRequest, intactSections } from "./links.ts"
@@ -179,10 +179,11 @@ const passedOpening = ({ entry, sections }: Opening, withheld: readonly string[]
   }
 }
 
-const limitationsOf = ({ sections: { envelope, end_user } }: Opening, isWithheld: boolean): readonly Limitation[] => [
+const limitationsOf = ({ sections: { envelope, end_user, approvals } }: Opening, isWithheld: boolean): readonly Limitation[] => [
   limitation("operator_log"),
   limitation("declared_content"),
   ...(end_user === undefined ? [] : [limitation("stated_end_user")]),
+  ...(approvals === undefined ? [] : [limitation("stated_approvals")]),
   limitation("open_permit"),
   limitation("opening_before_act"),
   limitation("software_attestation"),
@@ -231,6 +232,7 @@ function evidenceOf({ sections, reservation, leaf, entry, ...opening }: Opening)
     ...line("payload_hash", payload.payload_hash),
     ...line("policy_rule", policy_evaluation.fired_rule_id),
     ...line("signature_match", signatureMatch({ policy_evaluation, ...(mcd_finding && { mcd_finding }) })),
+    ...approvalLines(sections),
     ...line("reserved_tokens", reservation.tokens),
     ...line("window_total_after", reservation.total_after),
     ...line("declared_sections", declaredStates(sections)),

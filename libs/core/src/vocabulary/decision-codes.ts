@@ -3,13 +3,18 @@
  * service is held to this table when it loads a policy or a library, and the verifier holds every record to it.
  */
 import * as v from "valibot"
-import { lineSchema } from "./scalars.ts"
+import { lineSchema, type Shape } from "./scalars.ts"
 
 /** Every `decision_reason_code` that a policy can give. */
 export const POLICY_REASON_CODES = [
   "RULE_ALLOWED",
   "RULE_DENIED",
+  "RULE_APPROVED",
   "APPROVAL_REQUIRED",
+  "APPROVAL_REJECTED",
+  "APPROVAL_EXPIRED",
+  "APPROVAL_UNUSED",
+  "APPROVAL_WITHDRAWN",
   "DEFAULT_DENY",
   "ACT_UNREADABLE",
   "END_USER_UNREADABLE",
@@ -55,19 +60,36 @@ export const pepgReasonSchema: v.GenericSchema<unknown, PepgReasonCode> = v.pick
 
 /** Longest name of a group of approvers, in UTF-16 units, and most groups of one rule. */
 const APPROVER_GROUP_MAX_LENGTH = 512
-const APPROVER_GROUPS_MAX = 16
+export const APPROVER_GROUPS_MAX = 16
 /** Most persons that one rule may ask for. */
 export const APPROVERS_MAX = 8
+/** A group of approvers, as the identity provider names it. */
+export const approverGroupSchema = lineSchema(APPROVER_GROUP_MAX_LENGTH)
 
-/** Who has to approve: so many persons, each of any of these groups. */
-export const approversEntries = {
+/** How an approval may have to be proven: by any means, by a sign-in at the identity provider, or by a passkey. */
+const APPROVAL_PROOFS = ["any", "idp", "passkey"] as const
+
+/** Bounds of the time in which an act may be approved, in seconds. */
+const APPROVAL_SECONDS_MIN = 60
+const APPROVAL_SECONDS_MAX = 604_800
+
+/** Whose approval a rule requires: so many persons, each of any of these groups. */
+export const approvalEntries = {
   by: v.pipe(
-    v.array(lineSchema(APPROVER_GROUP_MAX_LENGTH)),
+    v.array(approverGroupSchema),
     v.minLength(1, "must name a group"),
     v.maxLength(APPROVER_GROUPS_MAX, `must name at most ${APPROVER_GROUPS_MAX} groups`),
   ),
   count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(APPROVERS_MAX)),
+  /** For how long it may be approved, from when it is asked for. */
+  within_seconds: v.pipe(v.number(), v.integer(), v.minValue(APPROVAL_SECONDS_MIN), v.maxValue(APPROVAL_SECONDS_MAX)),
+  /** `any` when absent. */
+  proof: v.exactOptional(v.picklist(APPROVAL_PROOFS)),
+  /** Whether there has to be an end user, whom no approver may be; `required` when absent. */
+  end_user: v.exactOptional(v.picklist(["required", "optional"])),
 }
+const approvalShape = v.strictObject(approvalEntries)
+export type RuleApproval = Shape<typeof approvalShape>
 
 /** How an operator names a policy: one line of text each. */
 export const policyIdSchema: v.GenericSchema<string> = lineSchema(64)
@@ -86,7 +108,12 @@ type ReasonRow = {
 export const PEPG_REASONS: Readonly<Record<PepgReasonCode, ReasonRow>> = {
   RULE_ALLOWED: { decision: "allow", fires: isRuleId, determined: true },
   RULE_DENIED: { decision: "deny", fires: isRuleId, determined: true },
+  RULE_APPROVED: { decision: "allow", fires: isRuleId, determined: true },
   APPROVAL_REQUIRED: { decision: "deny", fires: isRuleId, determined: true },
+  APPROVAL_REJECTED: { decision: "deny", fires: isRuleId, determined: true },
+  APPROVAL_EXPIRED: { decision: "deny", fires: isRuleId, determined: true },
+  APPROVAL_UNUSED: { decision: "deny", fires: isRuleId, determined: true },
+  APPROVAL_WITHDRAWN: { decision: "deny", fires: isRuleId, determined: true },
   DEFAULT_DENY: { decision: "deny", fires: id => id === DEFAULT_DENY_RULE_ID, determined: false },
   ACT_UNREADABLE: { decision: "deny", fires: id => id === ENGINE_RULE_ID, determined: false },
   END_USER_UNREADABLE: { decision: "deny", fires: id => id === ENGINE_RULE_ID, determined: false },

@@ -7,11 +7,12 @@ import { type ActTable, actNameSchema, actTableSchema, MAX_ACT_TABLES, routesSch
 import {
   ATTESTED_FIELDS,
   type AttestedField,
-  approversEntries,
+  approvalEntries,
   MAX_RULES,
   policyIdSchema,
   policyNameSchema,
   profileTagSchema,
+  type RuleApproval,
   ruleIdSchema,
 } from "../vocabulary/decision-codes.ts"
 import { lineSchema } from "../vocabulary/scalars.ts"
@@ -19,25 +20,14 @@ import { lineSchema } from "../vocabulary/scalars.ts"
 /** Code units of one `when` expression. */
 export const MAX_CONDITION_LENGTH = 8192
 const MAX_DESCRIPTION_LENGTH = 1000
-const APPROVAL_PROOFS = ["any", "idp", "passkey"] as const
-
-/** Bounds of the time in which an act may be approved, in seconds. */
-const APPROVAL_SECONDS_MIN = 60
-const APPROVAL_SECONDS_MAX = 604_800
 
 const approvalSchema = v.strictObject({
-  ...approversEntries,
+  ...approvalEntries,
   by: v.pipe(
-    approversEntries.by,
+    approvalEntries.by,
     v.check(groups => distinct(groups), "must not repeat a group"),
     v.metadata({ uniqueItems: true }),
   ),
-  /** For how long it may be approved, from when it is asked for. */
-  within_seconds: v.pipe(v.number(), v.integer(), v.minValue(APPROVAL_SECONDS_MIN), v.maxValue(APPROVAL_SECONDS_MAX)),
-  /** How an approval has to be proven: by any means, by a sign-in at the identity provider, or by a passkey. */
-  proof: v.exactOptional(v.picklist(APPROVAL_PROOFS)),
-  /** Whether there has to be an end user, whom no approver may be; `required` when absent. */
-  end_user: v.exactOptional(v.picklist(["required", "optional"])),
 })
 
 const ruleSchema = v.strictObject({
@@ -106,22 +96,11 @@ export const policyDocumentSchema = v.pipe(
   ),
 )
 
-/** Whose approval a rule requires. */
-export type Approval = {
-  /** Any of these groups. */
-  readonly by: readonly string[]
-  /** How many persons. */
-  readonly count: number
-  readonly within_seconds: number
-  readonly proof?: (typeof APPROVAL_PROOFS)[number]
-  readonly end_user?: "required" | "optional"
-}
-
 /** One rule: with `when` absent it matches every run. `when` is a Cedar expression over `context`. */
 export interface PolicyRule {
   readonly id: string
   readonly effect: "allow" | "deny" | "require_approval"
-  readonly approval?: Approval
+  readonly approval?: RuleApproval
   readonly act?: string
   readonly routes?: readonly string[]
   readonly description?: string

@@ -40,16 +40,21 @@ export async function findSpan(
 }
 
 /** Documents of a piece that are no records. */
-export type PieceCounts = { readonly openings: number; readonly ends: number; readonly events: number }
+export type PieceCounts = {
+  readonly openings: number
+  readonly ends: number
+  readonly events: number
+  readonly requests: number
+}
 
-/** How many openings, ends and admin events are in a piece: the other documents are records. */
+/** How many openings, ends, admin events and requests for an approval are in a piece: the other documents are records. */
 export function countPiece(source: Source, owner: number, { first, last }: OrdinalSpan): Promise<PieceCounts> {
   return source.read(async ({ sql }) => {
     const rows = await sql<{ kind: string; count: number }[]>`
       select kind, count(*) as count from document
       where owner = ${owner} and kind <> 'bundle' and chain_ordinal >= ${first} and chain_ordinal <= ${last} group by kind`
     const countOf = (kind: string): number => rows.find(row => row.kind === kind)?.count ?? 0
-    return { openings: countOf("opening"), ends: countOf("permit_end"), events: countOf("admin_event") }
+    return { openings: countOf("opening"), ends: countOf("permit_end"), events: countOf("admin_event"), requests: countOf("approval_request") }
   })
 }
 

@@ -26,7 +26,7 @@ const RECEIVED: readonly SectionName[] = ["payload", ...DECLARED_NAMES, "end_use
 const PRODUCTS: Products = {
   DOG: [...RECEIVED, "envelope"],
   DTL: ["transport"],
-  PEPG: ["act", "policy_evaluation", "mcd_finding", "allow_token"],
+  PEPG: ["act", "approvals", "policy_evaluation", "mcd_finding", "allow_token"],
   DKEC: ["epa", "leakage_bundle", "efa"],
   MACC: ["budget_snapshot"],
   AIVP_T4: ["governance_review"],
@@ -53,7 +53,7 @@ const OF_CLOSE: readonly SectionName[] = ["permit", "closing", "envelope", "budg
 
 /**
  * Names of the sections that a run may have before a step: those of the request and those of the steps before, up to the gate that
- * stopped the run where one did. `end_user`, and from PEPG on `act` and `mcd_finding`, are among them, although a record has them only where
+ * stopped the run where one did. `end_user`, and from PEPG on `act`, `approvals` and `mcd_finding`, are among them, although a record has them only where
  * there was one.
  */
 export function sectionsUntil(next: TranscriptStep, isClose: boolean, stoppedBy?: Gate): readonly SectionName[] {

@@ -2,6 +2,7 @@
 import type { ActTable } from "../../act/act-table.ts"
 import type { ReadAct } from "../../act/read-act.ts"
 import type { ActSection } from "../../artifacts/act-section.ts"
+import { type ShownApprovals, shownApprovals } from "../../artifacts/approvals.ts"
 import type { Opening } from "../../artifacts/opening.ts"
 import type { AllowToken, McdFinding } from "../../artifacts/sealed-artifacts.ts"
 import type { Sections } from "../../artifacts/sections.ts"
@@ -36,7 +37,7 @@ export type PepgContext = {
 
 export type PepgPass = {
   /** The finding is one that was observed. */
-  readonly sections: Pick<Sections, "act" | "mcd_finding"> & Required<Pick<Sections, "policy_evaluation">>
+  readonly sections: Pick<Sections, "act" | "approvals" | "mcd_finding"> & Required<Pick<Sections, "policy_evaluation">>
   readonly allow_token: AllowToken
 }
 export type PepgResult = { readonly pass: PepgPass } | { readonly stop: Stop }
@@ -66,7 +67,12 @@ const matched = (finding: McdFinding): PepgDecision => ({
 })
 
 /** What a run is decided on beside its other sections. */
-type Grounds = { readonly act?: ActSection; readonly facts: DecisionFacts }
+export type Grounds = {
+  readonly act?: ActSection
+  /** Of a run that ends a request for an approval, and of the close of a permit that one was given for. */
+  readonly approvals?: ShownApprovals
+  readonly facts: DecisionFacts
+}
 
 /** The terms of a permit, as rules read them. */
 const termsOf = ({ audience, redeem_required, valid_for_seconds }: AskedPermit) => ({
@@ -112,16 +118,20 @@ export function requestGrounds(
 }
 
 /** What a close is decided on: as its opening was, but for the tokens that were used. */
-export const closingGrounds = ({ sections }: Pick<Opening, "sections">, tokens: number): Grounds => ({
-  ...(sections.act === undefined ? {} : { act: sections.act }),
-  facts: { ...sections.policy_evaluation.facts, tokens },
-})
+export function closingGrounds({ sections }: Pick<Opening, "sections">, tokens: number): Grounds {
+  const approvals = sections.approvals && shownApprovals(sections.approvals)
+  return {
+    ...(sections.act === undefined ? {} : { act: sections.act }),
+    ...(approvals === undefined ? {} : { approvals }),
+    facts: { ...sections.policy_evaluation.facts, tokens },
+  }
+}
 
 /** @param texts that are searched for signatures */
 export async function pepgGate(
   run: DecidedRun,
-  sections: Omit<DecidedSections, "envelope" | "act">,
-  { act, facts }: Grounds,
+  sections: Omit<DecidedSections, "envelope" | "act" | "approvals">,
+  { act, approvals, facts }: Grounds,
   texts: readonly ScannedText[],
   context: PepgContext,
   seal: Seal,
@@ -129,7 +139,7 @@ export async function pepgGate(
   const { policy, library } = context
   const found = await find(run, texts, context)
   const finding = found && seal(found)
-  const acted = act === undefined ? {} : { act }
+  const acted = { ...(act === undefined ? {} : { act }), ...(approvals === undefined ? {} : { approvals }) }
   const { decision, context_hash }: { readonly decision: PepgDecision; readonly context_hash?: string } =
     finding === undefined || policy.signature_scan.mode === "observe"
       ? policy.decide({ ...sections, ...acted, envelope: run.envelope }, facts)
@@ -139,6 +149,7 @@ export async function pepgGate(
     finding,
     act,
     end_user: sections.end_user,
+    approvals,
     facts,
     context_hash,
   }

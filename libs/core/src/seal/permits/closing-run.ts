@@ -59,7 +59,14 @@ export function closingRun(
   { monotonicMs }: Pick<Watch, "monotonicMs">,
 ): ClosingRun {
   const texts = writtenTexts()
-  const { envelope, act: _act, policy_evaluation: _evaluation, mcd_finding: _finding, ...received } = opening.sections
+  const {
+    envelope,
+    act: _act,
+    approvals: _approvals,
+    policy_evaluation: _evaluation,
+    mcd_finding: _finding,
+    ...received
+  } = opening.sections
   const { declared: added, ai_output_text, ...ended } = act
   const { program_id, route_id, registry_record_hash, execution_region, run_nonce: nonce } = envelope
   const closing = texts.seal(closingSection({ seed }, isEmpty(added) ? undefined : added))

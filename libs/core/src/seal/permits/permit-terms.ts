@@ -57,11 +57,17 @@ export function openingDraft(
 }
 
 /** The sections of an opening: what was asked, and what the policy decided of it. What follows from these is derived at the close. */
-function openingSections(sections: Sections): OpeningSections {
+const openingSections = (sections: Sections): OpeningSections => ({
+  ...requestSections(sections),
+  ...(sections.approvals === undefined ? {} : { approvals: sections.approvals }),
+})
+
+/** The same without what persons decided. @throws Error for a run that did not come to the policy gate */
+export function requestSections(sections: Sections): Omit<OpeningSections, "approvals"> {
   const { payload, system_provenance, envelope, end_user, act, policy_evaluation, mcd_finding } = sections
   const { attested_context, request_substance, authorization_chain } = sections
   const { regulatory_scaffolding, causal_graph, reproducibility_context } = sections
-  if (envelope === undefined || policy_evaluation === undefined) throw new Error("an opening passed the policy gate")
+  if (envelope === undefined || policy_evaluation === undefined) throw new Error("what a permit is asked for with came to the policy gate")
   return {
     payload,
     attested_context,

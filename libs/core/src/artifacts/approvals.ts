@@ -1,0 +1,94 @@
+/**
+ * What persons decided of a request for an approval, and how the request ended: in the opening of a permit, or in a refused run. It can be
+ * withheld as the declared sections can; no kernel reads it. docs/formats.md section 2.8.
+ */
+import * as v from "valibot"
+import {
+  APPROVER_GROUPS_MAX,
+  approverGroupSchema,
+  type PepgReasonCode,
+  type PolicyReasonCode,
+} from "../vocabulary/decision-codes.ts"
+import { clockSchema, lineSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import { endUserTextSchema } from "./end-user.ts"
+
+/** `apr-` and 32 hex digits. */
+export const approvalIdSchema = v.pipe(v.string(), v.regex(/^apr-[0-9a-f]{32}$/, "must be apr- and 32 hex digits"))
+
+/** How a request can end: approved by enough persons and collected, or one of the four ways in which nothing is permitted. */
+export const APPROVAL_OUTCOMES = ["approved", "rejected", "expired", "unused", "withdrawn"] as const
+export type ApprovalOutcome = (typeof APPROVAL_OUTCOMES)[number]
+
+/** Reason of a refusal after a request that ended without its approval. */
+export const ENDED_REASONS = {
+  rejected: "APPROVAL_REJECTED",
+  expired: "APPROVAL_EXPIRED",
+  unused: "APPROVAL_UNUSED",
+  withdrawn: "APPROVAL_WITHDRAWN",
+} as const satisfies Record<Exclude<ApprovalOutcome, "approved">, PolicyReasonCode>
+const ENDED: readonly string[] = Object.values(ENDED_REASONS)
+export const isEndedReason = (code: PepgReasonCode): boolean => ENDED.includes(code)
+
+/** Most persons whose decisions one request holds. */
+export const APPROVAL_DECISIONS_MAX = 64
+/** Longest name of a person or of the key that decided for it, in UTF-16 units. */
+const APPROVER_NAME_MAX_LENGTH = 255
+
+const APPROVALS_KIND = "vfa.approvals.v1"
+const kind = v.literal(APPROVALS_KIND)
+
+export const approvalDecisionSchema = v.strictObject({
+  decision: v.picklist(["approve", "reject"]),
+  person: v.strictObject({
+    /** The identity provider; absent where an operator's key names the person. */
+    issuer: v.exactOptional(endUserTextSchema),
+    subject: endUserTextSchema,
+    /** As the identity provider gave it; for people. */
+    name: v.exactOptional(lineSchema(APPROVER_NAME_MAX_LENGTH)),
+  }),
+  /** The API key that decided for the person: its operator's word. */
+  key_name: v.exactOptional(lineSchema(APPROVER_NAME_MAX_LENGTH)),
+  /** Of the groups that the rules name those that the person had, sorted. */
+  groups: v.pipe(v.array(approverGroupSchema), v.maxLength(APPROVER_GROUPS_MAX)),
+  /** `idp`: a sign-in at the identity provider. `key`: an API key. */
+  proof: v.picklist(["idp", "key"]),
+  decided_at: clockSchema,
+  /** HMAC-SHA-256 of the comment under a salt that is deleted with it. */
+  comment_hash: v.exactOptional(sha256Schema),
+})
+/** What one person decided. */
+export type ApprovalDecision = Shape<typeof approvalDecisionSchema>
+
+const contentEntries = {
+  approval_id: approvalIdSchema,
+  /** Of the sealed request: what the persons decided on. */
+  request_hash: sha256Schema,
+  requested_at: clockSchema,
+  expires_at: clockSchema,
+  outcome: v.picklist(APPROVAL_OUTCOMES),
+  /** One a person, in the order in which they were made. */
+  decisions: v.pipe(v.array(approvalDecisionSchema), v.maxLength(APPROVAL_DECISIONS_MAX)),
+}
+const contentSchema = v.strictObject(contentEntries)
+/** What the section holds beside kind, salt and hash. */
+export type GivenApprovals = Shape<typeof contentSchema>
+
+const shownApprovalsSchema = v.strictObject({
+  kind,
+  /** Keeps withheld persons from being guessed from the hash: 64 hex, derived from a seed that is never shown. */
+  salt: sha256Schema,
+  ...contentEntries,
+  hash: sha256Schema,
+})
+const withheldApprovalsSchema = v.strictObject({ kind, withheld: v.literal(true), hash: sha256Schema })
+
+export type ShownApprovals = Shape<typeof shownApprovalsSchema>
+export type ApprovalsSection = ShownApprovals | Shape<typeof withheldApprovalsSchema>
+export const approvalsSectionSchema: v.GenericSchema<unknown, ApprovalsSection> = v.union([
+  shownApprovalsSchema,
+  withheldApprovalsSchema,
+])
+
+/** The section's shown form; undefined when it is withheld. */
+export const shownApprovals = (section: ApprovalsSection): ShownApprovals | undefined =>
+  "withheld" in section ? undefined : section

@@ -1,0 +1,55 @@
+/**
+ * Whether the approvals that persons gave are those that rules require. Service and verifiers call this one function.
+ * docs/policy-and-review.md, "Rules that require an approval".
+ */
+
+/** What a rule requires, as far as it is counted. */
+export type RequiredApproval = {
+  /** A person of any of these groups. */
+  readonly by: readonly string[]
+  readonly count: number
+  readonly proof?: string | undefined
+}
+
+/** What a person decided, as far as it is counted. */
+export type CountedDecision = {
+  readonly decision: "approve" | "reject"
+  readonly person: { readonly subject: string }
+  readonly groups: readonly string[]
+  readonly proof: string
+}
+
+/** Whether a decision is an approval that counts for a rule. */
+const countsFor = ({ by, proof = "any" }: RequiredApproval, decision: CountedDecision): boolean =>
+  (proof === "any" || proof === decision.proof) && decision.groups.some(group => by.includes(group))
+
+/**
+ * Whether each rule has its number of persons. A person counts once, and for one rule alone: the persons are given to rules so that all have
+ * enough, where that is possible (augmenting paths). A rejection satisfies nothing.
+ * @param needed a rule each, at most `MAX_RULES` with at most `APPROVERS_MAX` persons each
+ */
+export function approvalsSatisfy(
+  needed: readonly RequiredApproval[],
+  decisions: readonly CountedDecision[],
+): boolean {
+  if (decisions.some(({ decision }) => decision === "reject")) return false
+  const persons = [...new Map(decisions.map(each => [each.person.subject, each])).values()]
+  const places = needed.flatMap(rule => Array.from({ length: rule.count }, () => rule))
+  if (places.length > persons.length) return false
+  /** Whom each place has, by its position. */
+  const held = new Map<number, CountedDecision>()
+  const fill = (place: number, tried: Set<CountedDecision>): boolean => {
+    const rule = places[place]
+    for (const person of persons) {
+      if (rule === undefined || tried.has(person) || !countsFor(rule, person)) continue
+      tried.add(person)
+      const other = [...held].find(([, holder]) => holder === person)?.[0]
+      if (other === undefined || fill(other, tried)) {
+        held.set(place, person)
+        return true
+      }
+    }
+    return false
+  }
+  return places.every((_, place) => fill(place, new Set()))
+}
