@@ -93,7 +93,8 @@ export function openPermits({
       if (signOpening === undefined) throw permitsOff()
       const context = pipeline()
       const work = async (noteFailure: NoteFailure): Promise<OpenedPermit> => {
-        const pending = await openPermit(submission, asked, mint(), context)
+        const opened = await openPermit(submission, asked, mint(), context)
+        const pending = "request" in opened ? opened.refused : opened
         if ("outcome_kind" in pending) noteFailure(pending)
         if ("outcome_kind" in pending) return { refused: await sealer.seal(pending, claim) }
         return sealer.openPermit(pending, claim).catch(refusedAs("reserve_tokens"))

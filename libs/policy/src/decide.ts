@@ -152,12 +152,7 @@ const TEMPERATURE = "declared.attested.model_temperature"
  * @param act present exactly where the policy has an act table for the route
  * @param given of a run that ends a request for an approval
  */
-export function evaluatePolicy(
-  policy: CompiledPolicy,
-  facts: PolicyFacts,
-  act?: JudgedAct,
-  given?: Given,
-): Evaluated {
+export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?: JudgedAct, given?: Given): Evaluated {
   if (act !== undefined && act.unreadable.length > 0) return { decision: unreadable("ACT_UNREADABLE") }
   if (policy.named_groups !== undefined && facts.end_user?.groups_unreadable)
     return { decision: unreadable("END_USER_UNREADABLE") }

@@ -4,7 +4,14 @@
  */
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
-import { clockSchema, countSchema, lineSchema, type Shape, sha256Schema, tenantIdSchema } from "../vocabulary/scalars.ts"
+import {
+  clockSchema,
+  countSchema,
+  lineSchema,
+  type Shape,
+  sha256Schema,
+  tenantIdSchema,
+} from "../vocabulary/scalars.ts"
 import { chainPlace } from "./anchor.ts"
 import { approvalIdSchema } from "./approvals.ts"
 import { AUDIENCE_MAX_LENGTH, requestSectionEntries } from "./opening.ts"

@@ -135,7 +135,8 @@ const DENIALS: Readonly<Record<PepgReasonCode, (explained: Explanation, rule: st
     [`rule ${rule} of the policy requires an approval, and too few persons gave it in time`, ...listed(needed)].join(
       ": ",
     ),
-  APPROVAL_UNUSED: (_, rule) => `the act was approved as rule ${rule} of the policy requires, and nobody collected its permit`,
+  APPROVAL_UNUSED: (_, rule) =>
+    `the act was approved as rule ${rule} of the policy requires, and nobody collected its permit`,
   APPROVAL_WITHDRAWN: (_, rule) =>
     `rule ${rule} of the policy requires an approval, and who asked for it withdrew the request`,
   DEFAULT_DENY: () => "no rule of the policy allows it",

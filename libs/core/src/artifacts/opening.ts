@@ -40,7 +40,8 @@ export const REDEEMED_VALID_SECONDS_MAX = 86_400
 export const CLOSE_SECONDS_MIN = 120
 export const CLOSE_SECONDS_MAX = 86_400
 
-const { payload, system_provenance, envelope, end_user, act, approvals, policy_evaluation, mcd_finding } = SEALED_SCHEMAS
+const { payload, system_provenance, envelope, end_user, act, approvals, policy_evaluation, mcd_finding } =
+  SEALED_SCHEMAS
 const { attested_context, request_substance, authorization_chain } = SEALED_SCHEMAS
 const { regulatory_scaffolding, causal_graph, reproducibility_context } = SEALED_SCHEMAS
 

@@ -89,9 +89,7 @@ export const policyEvaluationSection = (
   engine_version: policy.engine_version,
   ...(act === undefined ? {} : { act_hash: act.hash }),
   ...(end_user === undefined ? {} : { end_user_hash: end_user.hash }),
-  ...(approvals === undefined
-    ? {}
-    : { approvals_hash: approvals.hash, approval_request_hash: approvals.request_hash }),
+  ...(approvals === undefined ? {} : { approvals_hash: approvals.hash, approval_request_hash: approvals.request_hash }),
   facts,
   ...(context_hash === undefined ? {} : { context_hash }),
   evaluation_clock: decisionClock(run),

@@ -55,7 +55,10 @@ export const approvalId = (envelopeHash: string): string =>
   `apr-${short(digest({ kind: "vfa.approval_id.v1", envelope_hash: envelopeHash }), 32)}`
 
 /** Salt of a section that can be withheld: HMAC-SHA-256 of its name under the disclosure seed. */
-export function sectionSalt(moment: Pick<Moment, "seed">, name: DeclaredName | "act" | "end_user" | "approvals"): string {
+export function sectionSalt(
+  moment: Pick<Moment, "seed">,
+  name: DeclaredName | "act" | "end_user" | "approvals",
+): string {
   const seed = decodeHex(moment.seed)
   if (seed === undefined) throw new RangeError("the disclosure seed is 64 lowercase hex digits")
   return hmacSha256Hex(seed, name)

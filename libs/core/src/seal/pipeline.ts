@@ -132,7 +132,13 @@ export async function openPermit(
 ): Promise<PendingOpening | PendingRequest | Draft> {
   const budgets = budgetsOf(submission, context)
   const run = receive(submission, moment, reserving(asked, budgets), context)
-  const opened = await openRun(run, submission, { asked, budgets }, requestJudged(submission, asked, run, context), context)
+  const opened = await openRun(
+    run,
+    submission,
+    { asked, budgets },
+    requestJudged(submission, asked, run, context),
+    context,
+  )
   if (!("outcome_kind" in opened)) return opened
   const request = requestDraft(opened, asked)
   if (request === undefined) return opened

@@ -118,9 +118,7 @@ export function endUserContradictions(section: EndUserSection): readonly string[
 
 /** Whether rules that require an approval determined the decision. After a request that ended without one, others may have. */
 const requiresApproval = (code: PepgReasonCode, needed: number): boolean =>
-  code === "APPROVAL_REQUIRED" ||
-  code === "RULE_APPROVED" ||
-  (needed > 0 && isEndedReason(code))
+  code === "APPROVAL_REQUIRED" || code === "RULE_APPROVED" || (needed > 0 && isEndedReason(code))
 
 /** What persons decided fits together: each once, in time, and to the outcome and the reason that the record gives. */
 export function approvalContradictions(

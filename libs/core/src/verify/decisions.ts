@@ -1,9 +1,9 @@
 /** Tokens, receipts, the finding, budgets and the review, each against the sections that it follows from. docs/formats.md section 16, check 3. */
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import { shownAct } from "../artifacts/act-section.ts"
+import { isEndedReason, shownApprovals } from "../artifacts/approvals.ts"
 import type { BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
-import { isEndedReason, shownApprovals } from "../artifacts/approvals.ts"
 import { CONTENT_NAMES, shown } from "../artifacts/declared-sections.ts"
 import { shownEndUser } from "../artifacts/end-user.ts"
 import type { McdFinding } from "../artifacts/sealed-artifacts.ts"
@@ -121,7 +121,9 @@ function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSe
   return [
     ...(section === undefined ? [] : actContradictions(section)),
     ...(end_user === undefined ? [] : endUserContradictions(end_user)),
-    ...(approvals === undefined ? [] : approvalContradictions(approvals, evaluation, sections.envelope?.admission_clock ?? "")),
+    ...(approvals === undefined
+      ? []
+      : approvalContradictions(approvals, evaluation, sections.envelope?.admission_clock ?? "")),
     ...brokenRules([
       [evaluation.act_hash === section?.hash, "the evaluation names another act"],
       [evaluation.end_user_hash === end_user?.hash, "the evaluation names another end user"],
@@ -132,7 +134,10 @@ function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSe
           : evaluation.approval_request_hash === decided.request_hash,
         "the evaluation names another request for an approval",
       ],
-      [approvals !== undefined || !restsOnApprovals(reason), "the decision rests on approvals, and the record has none"],
+      [
+        approvals !== undefined || !restsOnApprovals(reason),
+        "the decision rests on approvals, and the record has none",
+      ],
       [section !== undefined || reason !== "ACT_UNREADABLE", "an act was unreadable, and the record has none"],
       [
         end_user !== undefined || reason !== "END_USER_UNREADABLE",

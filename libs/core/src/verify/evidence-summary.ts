@@ -87,7 +87,9 @@ export function approvalLines({ approvals: section }: Pick<Sections, "approvals"
       line(
         decision === "approve" ? "approved_by" : "rejected_by",
         `${person.subject} of ${groups.join(", ")} at ${decided_at}, proven by ${
-          proof === "idp" ? `a sign-in at ${person.issuer}` : `the API key ${key_name}, which its operator gave to that person`
+          proof === "idp"
+            ? `a sign-in at ${person.issuer}`
+            : `the API key ${key_name}, which its operator gave to that person`
         }`,
       ),
     ),

@@ -122,7 +122,9 @@ function isSameContent<Section extends object>(
   return first === undefined || second === undefined || isSame(first, second)
 }
 
-function contentOf(shownSection: (object & { readonly salt: string; readonly hash: string }) | undefined): JsonValue | undefined {
+function contentOf(
+  shownSection: (object & { readonly salt: string; readonly hash: string }) | undefined,
+): JsonValue | undefined {
   if (shownSection === undefined) return undefined
   const { salt: _salt, hash: _hash, ...content } = shownSection
   const value: unknown = content

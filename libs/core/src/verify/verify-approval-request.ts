@@ -60,11 +60,7 @@ function requestInChain(request: ApprovalRequest): ChainDocument {
 }
 
 /** Verifies a request whose shape is known to be right, against keys from outside it. Never throws. */
-function verifyApprovalRequest(
-  request: ApprovalRequest,
-  trusts: readonly TrustedKeys[],
-  known?: KnownTexts,
-): Report {
+function verifyApprovalRequest(request: ApprovalRequest, trusts: readonly TrustedKeys[], known?: KnownTexts): Report {
   const { sections, leaf, entry } = request
   const { envelope } = sections
   const findings = collectFindings()
@@ -100,12 +96,15 @@ function verifyApprovalRequest(
 }
 
 const withheldOf = ({ sections }: ApprovalRequest) =>
-  WITHHOLDABLE_NAMES.filter(
-    name => name !== "closing" && name !== "approvals" && "withheld" in (sections[name] ?? {}),
-  )
+  WITHHOLDABLE_NAMES.filter(name => name !== "closing" && name !== "approvals" && "withheld" in (sections[name] ?? {}))
 
 /** The terms are whole seconds within the bounds of a request, and it ends when the shortest time of the rules is over. */
-function timeRules({ sections, expires_at, valid_for_seconds, close_within_seconds }: ApprovalRequest): readonly Rule[] {
+function timeRules({
+  sections,
+  expires_at,
+  valid_for_seconds,
+  close_within_seconds,
+}: ApprovalRequest): readonly Rule[] {
   const { envelope, policy_evaluation } = sections
   const shortest = Math.min(...(policy_evaluation.needed ?? []).map(({ within_seconds }) => within_seconds))
   const time = ((clockMillis(expires_at) ?? 0) - (clockMillis(envelope.admission_clock) ?? 0)) / 1000

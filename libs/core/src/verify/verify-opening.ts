@@ -179,7 +179,10 @@ const passedOpening = ({ entry, sections }: Opening, withheld: readonly string[]
   }
 }
 
-const limitationsOf = ({ sections: { envelope, end_user, approvals } }: Opening, isWithheld: boolean): readonly Limitation[] => [
+const limitationsOf = (
+  { sections: { envelope, end_user, approvals } }: Opening,
+  isWithheld: boolean,
+): readonly Limitation[] => [
   limitation("operator_log"),
   limitation("declared_content"),
   ...(end_user === undefined ? [] : [limitation("stated_end_user")]),

@@ -28,10 +28,7 @@ const countsFor = ({ by, proof = "any" }: RequiredApproval, decision: CountedDec
  * enough, where that is possible (augmenting paths). A rejection satisfies nothing.
  * @param needed a rule each, at most `MAX_RULES` with at most `APPROVERS_MAX` persons each
  */
-export function approvalsSatisfy(
-  needed: readonly RequiredApproval[],
-  decisions: readonly CountedDecision[],
-): boolean {
+export function approvalsSatisfy(needed: readonly RequiredApproval[], decisions: readonly CountedDecision[]): boolean {
   if (decisions.some(({ decision }) => decision === "reject")) return false
   const persons = [...new Map(decisions.map(each => [each.person.subject, each])).values()]
   const places = needed.flatMap(rule => Array.from({ length: rule.count }, () => rule))

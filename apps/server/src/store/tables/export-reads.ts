@@ -54,7 +54,12 @@ export function countPiece(source: Source, owner: number, { first, last }: Ordin
       select kind, count(*) as count from document
       where owner = ${owner} and kind <> 'bundle' and chain_ordinal >= ${first} and chain_ordinal <= ${last} group by kind`
     const countOf = (kind: string): number => rows.find(row => row.kind === kind)?.count ?? 0
-    return { openings: countOf("opening"), ends: countOf("permit_end"), events: countOf("admin_event"), requests: countOf("approval_request") }
+    return {
+      openings: countOf("opening"),
+      ends: countOf("permit_end"),
+      events: countOf("admin_event"),
+      requests: countOf("approval_request"),
+    }
   })
 }
 

@@ -67,7 +67,8 @@ export function requestSections(sections: Sections): Omit<OpeningSections, "appr
   const { payload, system_provenance, envelope, end_user, act, policy_evaluation, mcd_finding } = sections
   const { attested_context, request_substance, authorization_chain } = sections
   const { regulatory_scaffolding, causal_graph, reproducibility_context } = sections
-  if (envelope === undefined || policy_evaluation === undefined) throw new Error("what a permit is asked for with came to the policy gate")
+  if (envelope === undefined || policy_evaluation === undefined)
+    throw new Error("what a permit is asked for with came to the policy gate")
   return {
     payload,
     attested_context,
