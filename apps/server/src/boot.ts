@@ -38,7 +38,7 @@ import { openOutsideLog } from "./outbound/outbox/outside-log.ts"
 import { openCosigner } from "./outbound/witnessing/cosigner.ts"
 import { budgetsOf, callersOf, type Prepared, pipelineOf } from "./pipeline-settings.ts"
 import { compileSignatureLibrary, type SignatureLibrary } from "./policy/signature-library.ts"
-import { openPolicies, requireApprovals } from "./policy-service.ts"
+import { openPolicies, type Policies, requireApprovals } from "./policy-service.ts"
 import { openRenderer, type Renderer } from "./report/renderer.ts"
 import { createReviewer, ReviewConfigError } from "./review/create-reviewer.ts"
 import { openDocumentCheck } from "./sealing/document-check.ts"
@@ -158,8 +158,13 @@ async function openEndUsers(
 function openSessionsOf(
   { guarded, config: { signIn }, nowMs }: OverHeads,
   { originSecret: secret }: Deployment["keys"],
+  policies: Pick<Policies, "inForce">,
 ) {
-  const signIns = signIn && openSignIns(signIn, openPeopleProvider(signIn, nowMs), { secret, nowMs })
+  const approves = (group: string): boolean => {
+    const approvals = [...policies.inForce().compiled.approvals.values()]
+    return approvals.some(({ by }) => by.includes(group))
+  }
+  const signIns = signIn && openSignIns(signIn, openPeopleProvider(signIn, nowMs), { secret, nowMs, approves })
   return { signIns, sessions: openSessions(guarded, nowMs, signIns?.roleOf ?? (() => undefined)) }
 }
 
@@ -286,7 +291,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     ...access,
     endUsers,
     rememberStored: () => heads.rememberStored(db),
-    ...openSessionsOf(parts, keys),
+    ...openSessionsOf(parts, keys, policies),
     ...callersOf(config),
     ...execution,
     policies,

@@ -152,15 +152,14 @@ eachDatabase("locked mode", openDatabase => {
       expect(await response.text()).toBe("")
       return response.status
     }
-    for (const asker of ["owner", "other", "admin", "auditor", "owners_auditor"] as const)
-      expect(await head(known[asker]), asker).toBe(row.statuses[asker])
+    for (const asker of KEYS) expect(await head(known[asker]), asker).toBe(row.statuses[asker])
     for (const asker of PEOPLE)
       expect((await known[asker].send("HEAD", row.path(subjects))).status, asker).toBe(row.statuses[asker])
     for (const [what, holder] of nobodies) expect(await head(holder), what).toBe(row.statuses.nobody)
   })
 })
 
-const KEYS = ["owner", "other", "admin", "other_admin", "auditor", "owners_auditor"] as const
+const KEYS = ["owner", "other", "admin", "other_admin", "auditor", "owners_auditor", "approver_key"] as const
 const PEOPLE = ["person_admin", "person_auditor", "approver"] as const
 
 const ROLES = new Map(PERSON_ROLES.map(role => [`${role}s`, role]))
@@ -193,6 +192,7 @@ async function madeKeys(service: TestService) {
     other_admin: await mint(service, { ...ADMIN, name: "other-admin" }, first),
     auditor: await mint(service, auditor, first),
     owners_auditor: await mint(service, { ...auditor, reads: [owner.id] }, first),
+    approver_key: await mint(service, { name: "mia", scope: "approver", person: "mia", groups: ["treasury"] }, first),
   }
 }
 

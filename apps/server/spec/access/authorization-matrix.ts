@@ -22,6 +22,8 @@ export type Asker =
   | "auditor"
   /** An auditor of the owner's key alone. */
   | "owners_auditor"
+  /** The key of an approver. */
+  | "approver_key"
   /** People who signed in with the identity provider. */
   | "person_admin"
   | "person_auditor"
@@ -69,14 +71,15 @@ const everybody = (status: number): Row["statuses"] => ({
   other_admin: status,
   auditor: status,
   owners_auditor: status,
+  approver_key: status,
   person_admin: status,
   person_auditor: status,
   approver: status,
 })
 /** What auditors get where they may nothing. */
-const NO_AUDITOR = { auditor: 403, owners_auditor: 403, person_auditor: 403, approver: 403 }
-/** What people get of what is about runs of one's own: they have none. */
-const NO_PERSON = { person_admin: 403, person_auditor: 403, approver: 403 }
+const NO_AUDITOR = { auditor: 403, owners_auditor: 403, approver_key: 403, person_auditor: 403, approver: 403 }
+/** What people get of what is about runs of one's own: they have none, and neither has the key of an approver. */
+const NO_PERSON = { approver_key: 403, person_admin: 403, person_auditor: 403, approver: 403 }
 /** Answered to anybody. */
 const open = (asked: Request, status = 200): Row => ({ ...asked, statuses: everybody(status) })
 /** Answered to every caller with a key, with his own runs. */
@@ -107,7 +110,15 @@ const administrative = (
 /** Read by admin keys and auditors, of whatever key they read. */
 const read = (asked: Request, status = 200, owners_auditor = status): Row => ({
   ...asked,
-  statuses: { ...everybody(status), nobody: 401, owner: 403, other: 403, owners_auditor, approver: 403 },
+  statuses: {
+    ...everybody(status),
+    nobody: 401,
+    owner: 403,
+    other: 403,
+    owners_auditor,
+    approver_key: 403,
+    approver: 403,
+  },
 })
 /** The same, of what is about all keys. */
 const readOfAll = (asked: Request): Row => read(asked, 200, 403)

@@ -118,7 +118,7 @@ test.each<[what: string, change: (given: Members) => object]>([
   ["a subject of two lines", given => ({ ...given, sub: "grace\nada" })],
   ["a subject that is too long", given => ({ ...given, sub: "g".repeat(256) })],
   ["a list of groups that is none", given => ({ ...given, groups: [{ name: "ops" }] })],
-  ["more groups than are read", given => ({ ...given, groups: Array(1001).fill("ops") })],
+  ["more groups than are read", given => ({ ...given, groups: Array(65).fill("ops") })],
   ["groups in another place", given => ({ ...given, groups: undefined, _claim_names: { groups: "src1" } })],
 ])("a token with %s names nobody", async (_what, change) => {
   give(change)

@@ -137,4 +137,56 @@ eachDatabase("keys that live", open => {
       expect(listAt((await auditor.get("/admin/usage")).body, "keys")).toHaveLength(1)
     })
   })
+
+  describe("keys and persons", () => {
+    const mia = { name: "mia", scope: "approver", person: "mia", groups: ["treasury"] }
+
+    test("an approver's key has a person and groups, and is answered nothing but approvals and its session", async () => {
+      const approver = await mint(service(), mia, admin)
+      expect(await keyOf(approver.id)).toMatchObject({ scope: "approver", person: "mia", groups: ["treasury"] })
+      expect((await approver.get("/session")).body).toMatchObject({ scope: "approver", key_id: approver.id })
+      for (const path of ["/runs", "/permits", "/admin/runs", "/admin/keys"])
+        expectRefused(await approver.get(path), 403, "approver_key")
+      expectRefused(await approver.execute(request()), 403, "approver_key")
+    })
+
+    test("its groups can be changed, its person cannot; a key that asks names the persons who may not approve", async () => {
+      const approver = await mint(service(), mia, admin)
+      const changed = await admin.send("PATCH", `/admin/keys/${approver.id}`, { groups: ["board"], person: "ben" })
+      expect(changed.body).toMatchObject({ person: "mia", groups: ["board"], ignored: ["person"] })
+      const asking = await mint(service(), { ...CUSTOMER, persons: ["mia"] }, admin)
+      expect(await keyOf(asking.id)).toMatchObject({ persons: ["mia"] })
+      await admin.send("PATCH", `/admin/keys/${asking.id}`, { persons: null })
+      expect(await keyOf(asking.id)).not.toHaveProperty("persons")
+    })
+
+    test("the admin events say whose key it is, what changed, and nothing of persons for other keys", async () => {
+      const approver = await mint(service(), mia, admin)
+      await admin.send("PATCH", `/admin/keys/${approver.id}`, { groups: ["board"] })
+      const other = await mint(service(), CUSTOMER, admin)
+      const events = listAt((await admin.get("/admin/audit?subject_kind=key&limit=3")).body, "events")
+      expect(events).toMatchObject([
+        { action: "key.create", subject: { id: `${other.id}` } },
+        { action: "key.change", before: { groups: ["treasury"] }, after: { groups: ["board"] } },
+        { action: "key.create", after: { scope: "approver", person: "mia", groups: ["treasury"] } },
+      ])
+      expect(objectAt(objectAt(events[0]), "after")).not.toHaveProperty("person")
+    })
+
+    test.each([
+      ["an approver without a person", { ...mia, person: null }, "person"],
+      ["an approver without groups", { ...mia, groups: null }, "groups"],
+      ["an approver in no group", { ...mia, groups: [] }, "groups"],
+      ["a person of another key", { ...CUSTOMER, person: "mia" }, "person"],
+      ["groups of another key", { ...CUSTOMER, groups: ["treasury"] }, "groups"],
+      ["persons of a key that asks for nothing", { ...mia, persons: ["ben"] }, "persons"],
+      ["a person of two lines", { ...mia, person: "mia\nben" }, "person"],
+      ["more groups than a key has", { ...mia, groups: Array.from({ length: 17 }, (_, at) => `g${at}`) }, "groups"],
+      ["groups that no event can hold", { ...mia, groups: Array(9).fill("g".repeat(512)) }, "groups"],
+    ])("%s is refused", async (_what, body, field) => {
+      const answer = await admin.post("/admin/keys", body)
+      expectRefused(answer, 400, "invalid_field")
+      expect(answer.text).toContain(field)
+    })
+  })
 })

@@ -197,13 +197,15 @@ describe("groups of a token", () => {
     const allowed = await answered({ groups: ["treasury", "secret-project"] })
     expect((await endUserOf(service, allowed)).groups).toEqual(["treasury"])
     expect((await answered({ groups: ["secret-project"] })).status).toBe(422)
+    // As a list of it, which some providers write so.
+    expect((await answered({ groups: "treasury" })).status).toBe(200)
     for (const claims of [
       {},
       { groups: null },
       { groups: ["treasury"], _claim_names: { groups: "src1" } },
       { groups: ["treasury"], hasgroups: true },
       { groups: ["treasury", ...Array.from({ length: 64 }, (_, index) => `g-${index}`)] },
-      { groups: "treasury" },
+      { groups: [{ name: "treasury" }] },
     ]) {
       const answer = await answered(claims)
       expect({ status: answer.status, reason: at(answer.body, "explanation", "reason") }).toEqual({

@@ -1,4 +1,5 @@
 /** The options of the identity provider: who signs people in, and whose access tokens requests carry. docs/identity.md. */
+import { ISSUER_MAX_LENGTH } from "@runseal/core/artifacts/admin-event"
 import { END_USER_TEXT_MAX_LENGTH } from "@runseal/core/artifacts/end-user"
 import * as v from "valibot"
 import { operatorUrl } from "./operator-url.ts"
@@ -14,8 +15,8 @@ const END_USER = ["optional", "required"] as const
 
 /** The text as it was given: an issuer is compared by its characters (docs/identity.md), a final slash included. */
 const ISSUER = readBy(
-  text => (operatorUrl(text) === undefined || text.length > END_USER_TEXT_MAX_LENGTH ? undefined : text),
-  `an https address (http on this machine only) of at most ${END_USER_TEXT_MAX_LENGTH} characters, without credentials, query and fragment`,
+  text => (operatorUrl(text) === undefined || text.length > ISSUER_MAX_LENGTH ? undefined : text),
+  `an https address (http on this machine only) of at most ${ISSUER_MAX_LENGTH} characters, without credentials, query and fragment`,
 )
 
 const AUDIENCE = word(

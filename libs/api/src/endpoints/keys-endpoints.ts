@@ -178,7 +178,19 @@ export const KEY_ENDPOINTS = /* @__PURE__ */ described("Keys and publication", K
   mint_key: {
     summary: "Mint a key",
     description: "In open mode the first key is minted without a key; from then on the deployment is locked.",
-    body: { example: { name: "ci", tier: "trial" } },
+    body: {
+      examples: {
+        customer: { summary: "a key that makes runs", value: { name: "ci", tier: "trial" } },
+        auditor: {
+          summary: "a key that reads the runs of key 2, and shares them",
+          value: { name: "audit 2026", scope: "auditor", reads: [2], share: true },
+        },
+        approver: {
+          summary: "a key with which a person approves",
+          value: { name: "mia", scope: "approver", person: "mia@example.com", groups: ["treasury"] },
+        },
+      },
+    },
     answers: { 201: "The key. Its secret is shown here and nowhere else." },
   },
   list_keys: { summary: "Every key, without secrets", answers: { 200: "The keys, oldest first." } },

@@ -4,8 +4,9 @@
  */
 import * as v from "valibot"
 import { clockSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import { ISSUER_MAX_LENGTH } from "./admin-event.ts"
 
-/** Longest issuer, subject, audience, client or group of an end user, in UTF-16 units. */
+/** Longest subject, audience, client or group of an end user, in UTF-16 units. */
 export const END_USER_TEXT_MAX_LENGTH = 512
 /** Most groups that a token may name: a person in more of them is one whose groups cannot be read. */
 export const END_USER_MAX_GROUPS = 64
@@ -34,11 +35,13 @@ const kind = v.literal(END_USER_KIND)
 
 export const endUserTextSchema = v.pipe(v.string(), v.nonEmpty(), v.maxLength(END_USER_TEXT_MAX_LENGTH))
 
+const issuerSchema = v.pipe(v.string(), v.nonEmpty(), v.maxLength(ISSUER_MAX_LENGTH))
+
 const shownEndUserSchema = v.strictObject({
   kind,
   /** Keeps a withheld person from being guessed from the hash: 64 hex, derived from a seed that is never shown. */
   salt: sha256Schema,
-  issuer: endUserTextSchema,
+  issuer: issuerSchema,
   subject: endUserTextSchema,
   audience: endUserTextSchema,
   client: v.exactOptional(endUserTextSchema),

@@ -59,6 +59,10 @@ export const ERROR_CODES = {
   },
   role_missing: { status: 403, meaning: "The person has signed in, and none of its groups has a role here." },
   read_only_key: { status: 403, meaning: "The key is an auditor's: it reads and verifies, and does nothing." },
+  approver_key: {
+    status: 403,
+    meaning: "The key is an approver's: it sees approvals and decides on them, and nothing else.",
+  },
   observe_not_allowed: {
     status: 403,
     meaning:

@@ -1,7 +1,8 @@
 /** API keys and publications on the wire. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import * as v from "valibot"
-import { actorSchema } from "../artifacts/admin-event.ts"
-import { clockSchema, countSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
+import { actorSchema, SUBJECT_MAX_LENGTH } from "../artifacts/admin-event.ts"
+import { approverGroupSchema } from "../vocabulary/decision-codes.ts"
+import { clockSchema, countSchema, lineSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
 import { ignoredSchema } from "./ignored-members.ts"
 
 /** The header that a key is sent in. */
@@ -42,8 +43,11 @@ export const adminNameSchema: v.GenericSchema<string> = v.pipe(
   v.check(name => !name.startsWith(CUSTOMER_NAME_PREFIX), `must not begin with ${CUSTOMER_NAME_PREFIX}`),
 )
 
-/** `auditor`: reads, of all callers or of named keys, and does nothing. */
-export const KEY_SCOPES = ["admin", "customer", "auditor"] as const
+/**
+ * `auditor`: reads, of all callers or of named keys, and does nothing. `approver`: of a person, who sees the requests for an approval of its groups
+ * and decides on them, and nothing else.
+ */
+export const KEY_SCOPES = ["admin", "customer", "auditor", "approver"] as const
 export type KeyScope = (typeof KEY_SCOPES)[number]
 export const KEY_TIERS = ["trial", "production"] as const
 export type KeyTier = (typeof KEY_TIERS)[number]
@@ -56,6 +60,10 @@ const okSchema = v.literal(true)
 const KEY_NOTES_MAX_LENGTH = 2000
 /** Most keys that one auditor reads by name. */
 export const AUDITED_KEYS_MAX = 100
+/** Most groups of an approver's key, and most persons that an asking key names. */
+export const KEY_PERSONS_MAX = 16
+/** Longest list of them, in UTF-16 units of its JSON text: an admin event holds it. */
+const KEY_PERSONS_MAX_LENGTH = 4096
 /** Longest time for which a replaced secret still works, in seconds: a week. */
 export const OVERLAP_SECONDS_MAX = 604_800
 /** Most requests a minute that a key may be given. */
@@ -81,6 +89,19 @@ export const readsSchema = v.pipe(
   v.maxLength(AUDITED_KEYS_MAX, `must name at most ${AUDITED_KEYS_MAX} keys`),
 )
 
+const personSchema = lineSchema(SUBJECT_MAX_LENGTH)
+const namesSchema = (one: v.GenericSchema<string>) =>
+  v.pipe(
+    v.array(one),
+    v.minLength(1, "must name one"),
+    v.maxLength(KEY_PERSONS_MAX, `must name at most ${KEY_PERSONS_MAX}`),
+    v.check(
+      names => JSON.stringify(names).length <= KEY_PERSONS_MAX_LENGTH,
+      `must have at most ${KEY_PERSONS_MAX_LENGTH} characters as JSON`,
+    ),
+    v.description(`At most ${KEY_PERSONS_MAX_LENGTH} UTF-16 units as JSON.`),
+  )
+
 /** What a key has besides its name, scope and tier. Absent: none, or what the deployment gives every key. */
 const settings = {
   /** For operators; in no record. */
@@ -99,16 +120,26 @@ const settings = {
   share: v.boolean(),
   /** Whether it may ask for runs and permits that are only observed. */
   observe: v.boolean(),
+  /** Of an approver: its groups, by the operator's word. A rule names groups, and counts the persons that have one of them. */
+  groups: namesSchema(approverGroupSchema),
+  /** Of a key that asks: subjects of the persons who may not approve what it asks for, such as those who operate the agent. */
+  persons: namesSchema(personSchema),
 }
 
 const orNull = <const S extends v.GenericSchema>(schema: S) => v.exactOptional(v.nullable(schema))
+
+const OF_APPROVERS = "is needed for a key of scope approver, and is of no other"
+/** Whether a key of this scope has runs and permits of its own. */
+export const asks = (scope: KeyScope | undefined): boolean => scope !== "auditor" && scope !== "approver"
 
 /** The body of `POST /admin/keys`. Unknown members are ignored, and the answer names them. */
 export const mintKeyRequestSchema = v.pipe(
   v.object({
     name: keyNameSchema,
     /** Absent for a customer key. */
-    scope: v.exactOptional(v.picklist(["admin", "auditor"], "must be admin or auditor, or absent for a customer key")),
+    scope: v.exactOptional(
+      v.picklist(["admin", "auditor", "approver"], "must be admin, auditor or approver, or absent for a customer key"),
+    ),
     /** Must be true with scope `admin`. */
     confirm_admin_scope: v.exactOptional(v.boolean()),
     /** Absent: `trial` for a customer key, `production` for an admin key. */
@@ -121,14 +152,30 @@ export const mintKeyRequestSchema = v.pipe(
     reads: v.exactOptional(settings.reads),
     share: v.exactOptional(settings.share),
     observe: v.exactOptional(settings.observe),
+    /** Of an approver: the subject of the person whose key it is, by the operator's word. The same person counts once, also signed in. */
+    person: v.exactOptional(personSchema),
+    groups: v.exactOptional(settings.groups),
+    persons: v.exactOptional(settings.persons),
   }),
   v.forward(
     v.check(({ scope, share }) => scope === "auditor" || share === undefined, "is only of a key of scope auditor"),
     ["share"],
   ),
   v.forward(
-    v.check(({ scope, observe }) => scope !== "auditor" || observe !== true, "is of no key of scope auditor"),
+    v.check(({ scope, observe }) => asks(scope) || observe !== true, "is of no key of scope auditor or approver"),
     ["observe"],
+  ),
+  v.forward(
+    v.check(({ scope, person }) => (scope === "approver") === (person !== undefined), OF_APPROVERS),
+    ["person"],
+  ),
+  v.forward(
+    v.check(({ scope, groups }) => (scope === "approver") === (groups !== undefined), OF_APPROVERS),
+    ["groups"],
+  ),
+  v.forward(
+    v.check(({ scope, persons }) => asks(scope) || persons === undefined, "is of no key of scope auditor or approver"),
+    ["persons"],
   ),
   v.forward(
     v.check(({ scope, reads }) => scope === "auditor" || reads === undefined, "is only of a key of scope auditor"),
@@ -152,7 +199,7 @@ export const mintKeyRequestSchema = v.pipe(
     if: { properties: { scope: { const: "admin" } }, required: ["scope"] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { properties: { confirm_admin_scope: { const: true } }, required: ["confirm_admin_scope"] },
-    description: `The name of an admin key or auditor must not begin with ${CUSTOMER_NAME_PREFIX}.`,
+    description: `The name of a key with a scope must not begin with ${CUSTOMER_NAME_PREFIX}. An approver has person and groups, and no other key has.`,
   }),
 )
 export type MintKeyRequest = Shape<typeof mintKeyRequestSchema>
@@ -200,6 +247,11 @@ export const listedKeySchema = v.strictObject({
   share: v.exactOptional(v.literal(true)),
   /** Absent: it may not ask for what is only observed, where the deployment goes by keys. */
   observe: v.exactOptional(v.literal(true)),
+  /** Of an approver: whose key it is, and the groups of that person. */
+  person: v.exactOptional(textSchema),
+  groups: v.exactOptional(v.array(textSchema)),
+  /** Subjects of the persons who may not approve what it asks for. */
+  persons: v.exactOptional(v.array(textSchema)),
   /** Of the key that reads the runs of open mode: since when, and which admin key gave them. */
   claim: v.exactOptional(v.strictObject({ claimed_at: clockSchema, claimed_by: ordinalSchema })),
 })
@@ -225,6 +277,9 @@ export const changeKeyRequestSchema = v.object({
   reads: orNull(settings.reads),
   share: orNull(settings.share),
   observe: orNull(settings.observe),
+  /** Of an approver, which has at least one. */
+  groups: v.exactOptional(settings.groups),
+  persons: orNull(settings.persons),
 })
 export type ChangeKeyRequest = Shape<typeof changeKeyRequestSchema>
 

@@ -42,7 +42,7 @@ export const sessionPersonSchema = v.strictObject({
   /** The identity provider, and whom it names so. */
   issuer: lineSchema(ISSUER_MAX_LENGTH),
   subject: lineSchema(SUBJECT_MAX_LENGTH),
-  /** Those that have a role here, as of the sign-in. */
+  /** Those that have a role here or that a rule names as approvers, as of the sign-in. */
   groups: v.array(nonEmptySchema),
   signed_in_at: clockSchema,
 })
@@ -52,7 +52,7 @@ export const sessionAnswerSchema = v.strictObject({
   /** Id of the calling key; 0 for the anonymous caller of open mode. Absent for a person. */
   key_id: v.exactOptional(countSchema),
   name: nonEmptySchema,
-  scope: v.picklist([...KEY_SCOPES, "approver", "anonymous"]),
+  scope: v.picklist([...KEY_SCOPES, "anonymous"]),
   /** Absent for a key. */
   person: v.exactOptional(sessionPersonSchema),
   /** The keys that an auditor reads; absent: all, or it is none. */

@@ -290,7 +290,7 @@ class KeyClaim(Answer):
 class ListedKey(Answer):
     id: int
     name: str
-    scope: Literal["admin", "customer", "auditor"] | str
+    scope: Literal["admin", "customer", "auditor", "approver"] | str
     tier: Literal["trial", "production"] | str
     created_at: str
     last_used_at: str | None
@@ -309,6 +309,9 @@ class ListedKey(Answer):
     reads: list[int] | None = None
     share: bool | None = None
     observe: bool | None = None
+    person: str | None = None
+    groups: list[str] | None = None
+    persons: list[str] | None = None
     claim: KeyClaim | None = None
 
 
@@ -323,7 +326,7 @@ class ChangedKey(Answer):
 
     id: int
     name: str
-    scope: Literal["admin", "customer", "auditor"] | str
+    scope: Literal["admin", "customer", "auditor", "approver"] | str
     tier: Literal["trial", "production"] | str
     created_at: str
     last_used_at: str | None
@@ -342,6 +345,9 @@ class ChangedKey(Answer):
     reads: list[int] | None = None
     share: bool | None = None
     observe: bool | None = None
+    person: str | None = None
+    groups: list[str] | None = None
+    persons: list[str] | None = None
     claim: KeyClaim | None = None
     ignored: list[str] | None = None
 
@@ -661,7 +667,7 @@ class TrialQuota(Answer):
 class KeyUsage(Answer):
     key_id: int
     name: str
-    scope: Literal["admin", "customer", "auditor"] | str | None = None
+    scope: Literal["admin", "customer", "auditor", "approver"] | str | None = None
     tier: Literal["trial", "production"] | str | None = None
     revoked: bool
     last_used_at: str | None = None

@@ -190,7 +190,7 @@ def attestations(*, limit: int | None = None, offset: int | None = None) -> Call
 def make_key(
     name: str,
     *,
-    scope: Literal["admin", "auditor"] | None = None,
+    scope: Literal["admin", "auditor", "approver"] | None = None,
     confirm_admin_scope: bool | None = None,
     tier: Literal["trial", "production"] | None = None,
     notes: str | None = None,
@@ -201,6 +201,9 @@ def make_key(
     reads: Sequence[int] | None = None,
     share: bool | None = None,
     observe: bool | None = None,
+    person: str | None = None,
+    groups: Sequence[str] | None = None,
+    persons: Sequence[str] | None = None,
     idempotency_key: str | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Call[a.MintedKey]:
@@ -209,7 +212,7 @@ def make_key(
         "POST",
         "/admin/keys",
         a.MintedKey,
-        spread({"name": name, "scope": scope, "confirm_admin_scope": confirm_admin_scope, "tier": tier, "notes": notes, "expires_at": expires_at, "run_token_budget": run_token_budget, "window_token_budget": window_token_budget, "rate_limit": rate_limit, "reads": reads, "share": share, "observe": observe}, extra),
+        spread({"name": name, "scope": scope, "confirm_admin_scope": confirm_admin_scope, "tier": tier, "notes": notes, "expires_at": expires_at, "run_token_budget": run_token_budget, "window_token_budget": window_token_budget, "rate_limit": rate_limit, "reads": reads, "share": share, "observe": observe, "person": person, "groups": groups, "persons": persons}, extra),
         idempotency_key=idempotency_key,
     )
 
@@ -232,6 +235,8 @@ def change_key(
     reads: Sequence[int] | Absent | None = ABSENT,
     share: bool | Absent | None = ABSENT,
     observe: bool | Absent | None = ABSENT,
+    groups: Sequence[str] | None = None,
+    persons: Sequence[str] | Absent | None = ABSENT,
     idempotency_key: str | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Call[a.ChangedKey]:
@@ -240,7 +245,7 @@ def change_key(
         "PATCH",
         f"/admin/keys/{segment(key_id)}",
         a.ChangedKey,
-        spread({"name": name, "tier": tier, "notes": notes, "expires_at": expires_at, "run_token_budget": run_token_budget, "window_token_budget": window_token_budget, "rate_limit": rate_limit, "reads": reads, "share": share, "observe": observe}, extra, clears=("notes", "expires_at", "run_token_budget", "window_token_budget", "rate_limit", "reads", "share", "observe")),
+        spread({"name": name, "tier": tier, "notes": notes, "expires_at": expires_at, "run_token_budget": run_token_budget, "window_token_budget": window_token_budget, "rate_limit": rate_limit, "reads": reads, "share": share, "observe": observe, "groups": groups, "persons": persons}, extra, clears=("notes", "expires_at", "run_token_budget", "window_token_budget", "rate_limit", "reads", "share", "observe", "persons")),
         idempotency_key=idempotency_key,
         again=True,
     )

@@ -270,7 +270,7 @@ class Operations(Sender):
         self,
         name: str,
         *,
-        scope: Literal["admin", "auditor"] | None = None,
+        scope: Literal["admin", "auditor", "approver"] | None = None,
         confirm_admin_scope: bool | None = None,
         tier: Literal["trial", "production"] | None = None,
         notes: str | None = None,
@@ -281,13 +281,16 @@ class Operations(Sender):
         reads: Sequence[int] | None = None,
         share: bool | None = None,
         observe: bool | None = None,
+        person: str | None = None,
+        groups: Sequence[str] | None = None,
+        persons: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         extra: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> a.MintedKey:
         """Mint a key. In open mode the first key is minted without a key; from then on the deployment is locked."""
         return self.send(
-            c.make_key(name, scope=scope, confirm_admin_scope=confirm_admin_scope, tier=tier, notes=notes, expires_at=expires_at, run_token_budget=run_token_budget, window_token_budget=window_token_budget, rate_limit=rate_limit, reads=reads, share=share, observe=observe, idempotency_key=idempotency_key, extra=extra),
+            c.make_key(name, scope=scope, confirm_admin_scope=confirm_admin_scope, tier=tier, notes=notes, expires_at=expires_at, run_token_budget=run_token_budget, window_token_budget=window_token_budget, rate_limit=rate_limit, reads=reads, share=share, observe=observe, person=person, groups=groups, persons=persons, idempotency_key=idempotency_key, extra=extra),
             timeout=timeout,
         )
 
@@ -309,13 +312,15 @@ class Operations(Sender):
         reads: Sequence[int] | Absent | None = ABSENT,
         share: bool | Absent | None = ABSENT,
         observe: bool | Absent | None = ABSENT,
+        groups: Sequence[str] | None = None,
+        persons: Sequence[str] | Absent | None = ABSENT,
         idempotency_key: str | None = None,
         extra: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> a.ChangedKey:
         """Change a key's name, notes, limits or expiry. What is absent stays; null takes a setting away."""
         return self.send(
-            c.change_key(key_id, name=name, tier=tier, notes=notes, expires_at=expires_at, run_token_budget=run_token_budget, window_token_budget=window_token_budget, rate_limit=rate_limit, reads=reads, share=share, observe=observe, idempotency_key=idempotency_key, extra=extra),
+            c.change_key(key_id, name=name, tier=tier, notes=notes, expires_at=expires_at, run_token_budget=run_token_budget, window_token_budget=window_token_budget, rate_limit=rate_limit, reads=reads, share=share, observe=observe, groups=groups, persons=persons, idempotency_key=idempotency_key, extra=extra),
             timeout=timeout,
         )
 
@@ -1197,7 +1202,7 @@ class AsyncOperations(AsyncSender):
         self,
         name: str,
         *,
-        scope: Literal["admin", "auditor"] | None = None,
+        scope: Literal["admin", "auditor", "approver"] | None = None,
         confirm_admin_scope: bool | None = None,
         tier: Literal["trial", "production"] | None = None,
         notes: str | None = None,
@@ -1208,13 +1213,16 @@ class AsyncOperations(AsyncSender):
         reads: Sequence[int] | None = None,
         share: bool | None = None,
         observe: bool | None = None,
+        person: str | None = None,
+        groups: Sequence[str] | None = None,
+        persons: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         extra: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> a.MintedKey:
         """Mint a key. In open mode the first key is minted without a key; from then on the deployment is locked."""
         return await self.send(
-            c.make_key(name, scope=scope, confirm_admin_scope=confirm_admin_scope, tier=tier, notes=notes, expires_at=expires_at, run_token_budget=run_token_budget, window_token_budget=window_token_budget, rate_limit=rate_limit, reads=reads, share=share, observe=observe, idempotency_key=idempotency_key, extra=extra),
+            c.make_key(name, scope=scope, confirm_admin_scope=confirm_admin_scope, tier=tier, notes=notes, expires_at=expires_at, run_token_budget=run_token_budget, window_token_budget=window_token_budget, rate_limit=rate_limit, reads=reads, share=share, observe=observe, person=person, groups=groups, persons=persons, idempotency_key=idempotency_key, extra=extra),
             timeout=timeout,
         )
 
@@ -1236,13 +1244,15 @@ class AsyncOperations(AsyncSender):
         reads: Sequence[int] | Absent | None = ABSENT,
         share: bool | Absent | None = ABSENT,
         observe: bool | Absent | None = ABSENT,
+        groups: Sequence[str] | None = None,
+        persons: Sequence[str] | Absent | None = ABSENT,
         idempotency_key: str | None = None,
         extra: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> a.ChangedKey:
         """Change a key's name, notes, limits or expiry. What is absent stays; null takes a setting away."""
         return await self.send(
-            c.change_key(key_id, name=name, tier=tier, notes=notes, expires_at=expires_at, run_token_budget=run_token_budget, window_token_budget=window_token_budget, rate_limit=rate_limit, reads=reads, share=share, observe=observe, idempotency_key=idempotency_key, extra=extra),
+            c.change_key(key_id, name=name, tier=tier, notes=notes, expires_at=expires_at, run_token_budget=run_token_budget, window_token_budget=window_token_budget, rate_limit=rate_limit, reads=reads, share=share, observe=observe, groups=groups, persons=persons, idempotency_key=idempotency_key, extra=extra),
             timeout=timeout,
         )
 

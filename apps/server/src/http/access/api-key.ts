@@ -1,5 +1,6 @@
 /** An API key and its secret: how they are made, written and stored. docs/api.md, "Keys" and "POST /admin/keys". */
 import { createHash, randomBytes } from "node:crypto"
+import type { JsonObject } from "@runseal/canonical"
 import {
   CUSTOMER_NAME_PREFIX,
   type KeyScope,
@@ -50,6 +51,18 @@ const settingsOf = (request: MintKeyRequest): KeySettings => ({
   reads: request.reads === undefined ? "" : JSON.stringify(request.reads),
   share: request.share === true,
   observe: request.observe === true,
+  groups: request.groups === undefined ? "" : JSON.stringify(request.groups),
+  persons: request.persons === undefined ? "" : JSON.stringify(request.persons),
+})
+
+/** What the event of a new key says of it: of persons only where it names some. */
+const eventOf = ({ person, groups, persons, ...settings }: KeySettings & { readonly person: string }): JsonObject => ({
+  ...settingsInEvent({
+    ...settings,
+    ...(groups === "" ? {} : { groups }),
+    ...(persons === "" ? {} : { persons }),
+  }),
+  ...(person === "" ? {} : { person }),
 })
 
 /**
@@ -69,9 +82,10 @@ export async function mintKey(
   const tier = request.tier ?? (scope === "customer" ? "trial" : "production")
   const secret = newSecret()
   const settings = settingsOf(request)
-  const key = { name, secret_hash: secretHash(secret), scope, tier, created_at: at, ...settings }
+  const person = request.person ?? ""
+  const key = { name, secret_hash: secretHash(secret), scope, tier, created_at: at, person, ...settings }
   const id = await insertKey(acts, key, minter, {
-    after: { scope, ...settingsInEvent({ name, tier, ...settings }) },
+    after: { scope, name, tier, ...eventOf({ person, ...settings }) },
     once,
   })
   return id === undefined ? undefined : { ok: true, id, name, secret, tier, hint: hintOf(scope, minter) }

@@ -84,8 +84,15 @@ function refuseForgery(c: Context, session: BrowserSession): void {
 
 const personRefused = (sentence: string): HttpError => new HttpError("person_not_allowed", sentence)
 
-/** A person has no runs, permits and attestations of its own: endpoints about those are for keys. */
+const approverRefused = (): HttpError =>
+  new HttpError(
+    "approver_key",
+    "This is the key of an approver: it sees approvals and decides on them, and nothing else.",
+  )
+
+/** A person has no runs, permits and attestations of its own, and no approver's key has: endpoints about those are for other keys. */
 export const keysOnly: MiddlewareHandler = async (c, next) => {
+  if (callerOf(c).person === undefined && callerOf(c).scope === "approver") throw approverRefused()
   if (callerOf(c).person !== undefined)
     throw personRefused("This endpoint is about runs of the caller, and a person makes none: send a key.")
   await next()
@@ -93,9 +100,10 @@ export const keysOnly: MiddlewareHandler = async (c, next) => {
 
 /** Refuses customer keys and approvers where administrators and auditors read. */
 export const readersOnly: MiddlewareHandler = async (c, next) => {
-  const { scope } = callerOf(c)
+  const { scope, person } = callerOf(c)
   if (scope === "customer") throw adminKeyRequired("a customer key")
-  if (scope === "approver") throw personRefused("An approver sees approvals, and nothing else.")
+  if (scope === "approver")
+    throw person === undefined ? approverRefused() : personRefused("An approver sees approvals, and nothing else.")
   await next()
 }
 

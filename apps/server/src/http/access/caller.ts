@@ -31,6 +31,8 @@ export type KeyCaller = {
   readonly share?: true
   /** Whether its key was made to ask for what is only observed. */
   readonly observe?: true
+  /** Of a key of scope approver: whose it is, by the operator's word, and the groups of that person. */
+  readonly approver?: { readonly subject: string; readonly groups: readonly string[] }
   readonly person?: undefined
 }
 
@@ -83,10 +85,15 @@ export const keyCaller = ({ key_id, name, scope, tier, ...own }: ActiveKey): Key
   ...(own.reads === "" ? {} : { reads: readIds(own.reads) }),
   ...(own.share ? { share: true } : {}),
   ...(own.observe ? { observe: true } : {}),
+  ...(own.person === "" ? {} : { approver: { subject: own.person, groups: readNames(own.groups) } }),
 })
 
 /** The stored list of an auditor's keys. @throws Error when it is none: nothing is read then */
 export const readIds = (stored: string): readonly number[] => v.parse(v.array(v.number()), JSON.parse(stored))
+
+/** A stored list of groups or persons; of none, "". @throws Error when it is no list: nobody has a group then */
+export const readNames = (stored: string): readonly string[] =>
+  stored === "" ? [] : v.parse(v.array(v.string()), JSON.parse(stored))
 
 /** Who a request's admin event names. */
 export function whoOf(caller: Caller): EventFacts["who"] {

@@ -25,7 +25,7 @@ export const SIGN_IN_COOKIE: OwnCookie = { name: "runseal-sign-in", maxAgeSecond
 export type StartedFlow = { readonly cookie: string; readonly url: string }
 
 export type SignedIn = {
-  /** With the groups that have a role, and those alone. */
+  /** With the groups that have a role or that a rule names, and those alone. */
   readonly person: StoredPerson
   /** The page to go to. */
   readonly next: string
@@ -47,11 +47,18 @@ export type SignIns = {
   readonly finish: (cookie: string | undefined, query: string) => Promise<SignedIn | undefined>
 }
 
+type SignInParts = {
+  readonly secret: KeyObject
+  readonly nowMs: () => number
+  /** Whether a rule of the policy in force names a group whose persons approve. */
+  readonly approves: (group: string) => boolean
+}
+
 /** @param provider of these options */
 export function openSignIns(
   { provider: { issuer }, roles }: SignInOptions,
   provider: PeopleProvider,
-  { secret, nowMs }: { readonly secret: KeyObject; readonly nowMs: () => number },
+  { secret, nowMs, approves }: SignInParts,
 ): SignIns {
   const mac = (use: string, text: string): string =>
     createHmac("sha256", secret).update(`sign_in_${use}\n${text}`).digest("hex")
@@ -60,9 +67,9 @@ export function openSignIns(
     nonce: mac("nonce", signed),
     verifier: mac("verifier", signed),
   })
-  const withRoles = ({ groups, ...person }: SignedInPerson): StoredPerson => ({
+  const withRights = ({ groups, ...person }: SignedInPerson): StoredPerson => ({
     ...person,
-    groups: [...new Set(groups)].filter(group => roles.has(group)),
+    groups: groups.filter(group => roles.has(group) || approves(group)),
   })
   return {
     host: provider.host,
@@ -87,7 +94,7 @@ export function openSignIns(
       const checks = checksOf(signed)
       // Before the provider is asked: an answer to the sign-in of another browser is no reason to use its code.
       if (age > SIGN_IN_MAX_SECONDS * 1000 || !isAnswerTo(query, checks)) return undefined
-      const person = withRoles(await provider.personOf(query, checks))
+      const person = withRights(await provider.personOf(query, checks))
       return { person, next: consolePage(Buffer.from(next, "base64url").toString("utf8")) }
     },
   }

@@ -2,6 +2,7 @@
 import { rfc3339Millis } from "@runseal/core/derivation/v2/tok"
 import {
   adminNameSchema,
+  asks,
   type ChangedKey,
   type ChangeKeyRequest,
   CUSTOMER_NAME_PREFIX,
@@ -21,7 +22,7 @@ import { changeKey, type KeyChange, revokeKey, type Unchanged } from "../../stor
 import { findClaim, type RunClaimRow } from "../../store/tables/run-claims.ts"
 import { mintKey, rotateKey } from "../access/api-key.ts"
 import { refuseUnlessAdmin, unauthorized } from "../access/authentication.ts"
-import { callerOf, readIds, whoOf } from "../access/caller.ts"
+import { callerOf, readIds, readNames, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { noSuchKey, readKeyId } from "../path-ids.ts"
@@ -59,6 +60,9 @@ const listedKey = (row: KeyFacts, claim: RunClaimRow | undefined): ListedKey => 
   ...(row.reads === "" ? {} : { reads: [...readIds(row.reads)] }),
   ...(row.share ? { share: true } : {}),
   ...(row.observe ? { observe: true } : {}),
+  ...(row.person === "" ? {} : { person: row.person }),
+  ...(row.groups === "" ? {} : { groups: [...readNames(row.groups)] }),
+  ...(row.persons === "" ? {} : { persons: [...readNames(row.persons)] }),
   ...(claim?.key_id === row.key_id
     ? { claim: { claimed_at: timestamp(claim.claimed_at), claimed_by: claim.claimed_by } }
     : {}),
@@ -84,11 +88,14 @@ function expiryOf(text: string, nowMs: number): number {
 function changeOf(request: ChangeKeyRequest, { scope }: ApiKeyRow, nowMs: number): KeyChange {
   const { name, tier, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe } =
     request
+  const { groups, persons } = request
   if (name !== undefined && scope !== "customer" && !v.is(adminNameSchema, name))
     throw badRequest(`name must not begin with ${CUSTOMER_NAME_PREFIX}.`)
   if (reads !== undefined && scope !== "auditor") throw badRequest("reads is only of a key of scope auditor.")
   if (share !== undefined && scope !== "auditor") throw badRequest("share is only of a key of scope auditor.")
-  if (observe === true && scope === "auditor") throw badRequest("observe is of no key of scope auditor.")
+  if (observe === true && !asks(scope)) throw badRequest("observe is of no key of scope auditor or approver.")
+  if (groups !== undefined && scope !== "approver") throw badRequest("groups is only of a key of scope approver.")
+  if (persons !== undefined && !asks(scope)) throw badRequest("persons is of no key of scope auditor or approver.")
   return {
     ...(name === undefined ? {} : { name: scope === "customer" ? CUSTOMER_NAME_PREFIX + name : name }),
     ...(tier === undefined ? {} : { tier }),
@@ -100,6 +107,8 @@ function changeOf(request: ChangeKeyRequest, { scope }: ApiKeyRow, nowMs: number
     ...(reads === undefined ? {} : { reads: reads === null ? "" : JSON.stringify(reads) }),
     ...(share === undefined ? {} : { share: share === true }),
     ...(observe === undefined ? {} : { observe: observe === true }),
+    ...(groups === undefined ? {} : { groups: JSON.stringify(groups) }),
+    ...(persons === undefined ? {} : { persons: persons === null ? "" : JSON.stringify(persons) }),
   }
 }
 

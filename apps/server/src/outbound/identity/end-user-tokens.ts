@@ -2,13 +2,15 @@
  * Access tokens of end users (RFC 9068, and JWTs like it): verified, and read into what a record may hold. A token is a secret of the person:
  * it is neither stored nor logged. docs/identity.md, "What is checked".
  */
-import { END_USER_MAX_GROUPS, END_USER_TEXT_MAX_LENGTH, type EndUser } from "@runseal/core/artifacts/end-user"
+import { SUBJECT_MAX_LENGTH } from "@runseal/core/artifacts/admin-event"
+import { END_USER_TEXT_MAX_LENGTH, type EndUser } from "@runseal/core/artifacts/end-user"
 import { tokenHash } from "@runseal/core/formulas/pre-execution"
 import { END_USER_HEADER, END_USER_TOKEN_MAX_LENGTH } from "@runseal/core/wire/end-user-token"
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose"
 import { HttpError } from "../../http-error.ts"
 import type { EndUserOptions } from "../../options/identity-options.ts"
 import { ProviderFailure, type ProviderKeys, RETRY_LATER } from "./identity-provider.ts"
+import { personClaims } from "./person-claims.ts"
 
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 /** Seconds by which the provider's clock may differ from ours. */
@@ -100,9 +102,9 @@ function endUserOf(
   refuseOtherKinds(protectedHeader.typ, payload)
   const named = [payload.aud ?? []].flat()
   const audience = audiences.find(one => named.includes(one))
-  const subject = textOf(payload, provider.personClaim)
+  const { subject, groups } = personClaims(payload, provider)
   if (audience === undefined || subject === undefined)
-    throw invalid(`its claim ${provider.personClaim} is no text of 1 to ${END_USER_TEXT_MAX_LENGTH} characters.`)
+    throw invalid(`its claim ${provider.personClaim} is no line of 1 to ${SUBJECT_MAX_LENGTH} characters.`)
   const issuedMs = millisecondsOf(payload.iat)
   const expiresMs = millisecondsOf(payload.exp)
   if (issuedMs > now + LEEWAY_SECONDS * 1000) throw invalid("it says that it is issued later than now.")
@@ -112,7 +114,6 @@ function endUserOf(
   if ([memberOf(payload, "azp"), memberOf(payload, "client_id")].includes(subject))
     throw invalid("it is a client's own, without a person.")
   const id = textOf(payload, "jti")
-  const groups = groupsOf(payload, provider.groupClaim)
   return {
     issuer: provider.issuer,
     subject,
@@ -121,7 +122,8 @@ function endUserOf(
     issued_at: new Date(issuedMs).toISOString(),
     expires_at: new Date(expiresMs).toISOString(),
     ...(id === undefined ? {} : { token_hash: tokenHash(provider.issuer, id) }),
-    ...(groups === undefined ? {} : { groups }),
+    // Often the client that asks for the token decides whether it speaks of groups: one that does not is as one that cannot be read.
+    ...(typeof groups === "string" ? {} : { groups }),
   }
 }
 
@@ -156,18 +158,4 @@ const isShort = (value: unknown): value is string =>
 function textOf(payload: JWTPayload, name: string): string | undefined {
   const value = memberOf(payload, name)
   return isShort(value) ? value : undefined
-}
-
-/** Claims by which a provider says that a person's groups are not in the token (OpenID Connect Core 1.0, part 5.6.2; Microsoft Entra ID). */
-const ELSEWHERE = ["_claim_names", "hasgroups"]
-
-/**
- * The groups, each once. Undefined where they are elsewhere, too many, no list of texts, or not there: often the client that asks for the token
- * decides whether it has the claim, and a person must not leave a group by a token that does not say it.
- */
-function groupsOf(payload: JWTPayload, claim: string): readonly string[] | undefined {
-  if (ELSEWHERE.some(name => Object.hasOwn(payload, name))) return undefined
-  const value = memberOf(payload, claim)
-  if (!Array.isArray(value) || value.length > END_USER_MAX_GROUPS || !value.every(isShort)) return undefined
-  return [...new Set(value)]
 }

@@ -3,17 +3,13 @@
  * say who a person is and which groups it has, and for nothing else: its addresses, sizes and times have bounds, and no text of it is
  * passed on. OpenID Connect Core 1.0 section 3.1; RFC 7636; RFC 9207. docs/identity.md, "People who sign in".
  */
-import { ACTOR_NAME_MAX_LENGTH, SUBJECT_MAX_LENGTH } from "@runseal/core/artifacts/admin-event"
-import { lineSchema } from "@runseal/core/vocabulary/scalars"
+import { ACTOR_NAME_MAX_LENGTH } from "@runseal/core/artifacts/admin-event"
 import * as client from "openid-client"
-import * as v from "valibot"
 import { isLoopback } from "../../options/operator-url.ts"
 import type { SignInOptions } from "../../options/sign-in-options.ts"
 import { ask } from "../ask.ts"
 import { KEYS_CACHED_MS, PROVIDER_ANSWER_MAX_BYTES, PROVIDER_DEADLINE_MS } from "./identity-provider.ts"
-
-/** Groups of one person that are read. A provider with more does not list them in its token, or its token is too large. */
-const GROUPS_MAX = 1000
+import { type Claims, personClaims } from "./person-claims.ts"
 
 /** The provider does not answer, or not as it must: nobody can sign in now. */
 export class ProviderUnavailable extends Error {
@@ -172,22 +168,18 @@ function cachedFor<Cached>(ms: number, nowMs: () => number, make: () => Promise<
   }
 }
 
-const subjectSchema = lineSchema(SUBJECT_MAX_LENGTH)
-const groupsSchema = v.pipe(v.array(v.string()), v.maxLength(GROUPS_MAX))
-
-type Claims = Readonly<Record<string, unknown>>
-
 /** @param claims of a verified ID token */
-function personIn(claims: Claims, { provider: { issuer, personClaim, groupClaim } }: SignInOptions): SignedInPerson {
-  const subject = v.safeParse(subjectSchema, claims[personClaim])
-  if (!subject.success) throw new SignInRefused("the token has no usable claim for the person")
-  // OpenID Connect Core 1.0 section 5.6.2: the provider has more groups than it writes into a token, and names another place for them.
-  if (v.is(v.looseObject({ [groupClaim]: v.unknown() }), claims._claim_names))
-    throw new SignInRefused("the provider lists the groups in another place than the token")
-  const listed = claims[groupClaim] ?? []
-  const groups = v.safeParse(groupsSchema, typeof listed === "string" ? [listed] : listed)
-  if (!groups.success) throw new SignInRefused("the token has no usable list of groups")
-  return { issuer, subject: subject.output, display_name: nameIn(claims, subject.output), groups: groups.output }
+function personIn(claims: Claims, { provider }: SignInOptions): SignedInPerson {
+  const { subject, groups } = personClaims(claims, provider)
+  if (subject === undefined) throw new SignInRefused("the token has no usable claim for the person")
+  if (groups === "unreadable")
+    throw new SignInRefused("the token does not list all groups of the person, or more than are read")
+  return {
+    issuer: provider.issuer,
+    subject,
+    display_name: nameIn(claims, subject),
+    groups: groups === "absent" ? [] : groups,
+  }
 }
 
 /** As the provider names the person, in one line; the subject where it has no name for it. */

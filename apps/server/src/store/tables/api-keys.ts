@@ -88,10 +88,19 @@ const whoMints = (minter: Minter): EventFacts["who"] =>
 /** What a key has besides its name, scope and tier. */
 export type KeySettings = Pick<
   ApiKeyRow,
-  "notes" | "expires_at" | "run_token_budget" | "window_token_budget" | "rate_limit" | "reads" | "share" | "observe"
+  | "notes"
+  | "expires_at"
+  | "run_token_budget"
+  | "window_token_budget"
+  | "rate_limit"
+  | "reads"
+  | "share"
+  | "observe"
+  | "groups"
+  | "persons"
 >
 
-type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at"> & KeySettings & HashInHex
+type NewKey = Pick<ApiKeyRow, "name" | "scope" | "tier" | "created_at" | "person"> & KeySettings & HashInHex
 
 /** What the event of a new key says of it, and the idempotency key that it uses up. */
 type KeyMade = { readonly after: JsonObject } & Pick<NewAdminEvent, "once">
@@ -114,11 +123,13 @@ export function insertKey(acts: Acts, key: NewKey, minter: Minter, made: KeyMade
     await sql`select pg_advisory_xact_lock(${MINT_LOCK}::bigint)`
     const [row] = await sql<Pick<ApiKeyRow, "key_id">[]>`
       insert into api_key (key_id, name, secret_hash, scope, tier, created_at, last_used_at, revoked_at,
-        created_by, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe)
+        created_by, notes, expires_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe,
+        person, groups, persons)
       select coalesce(max(key_id), 0) + 1, ${key.name}::text, decode(${key.secret_hash}, 'hex'), ${key.scope}::text,
         ${key.tier}::text, ${key.created_at}::bigint, 0, 0, ${who.actor}::text, ${key.notes}::text,
         ${key.expires_at}::bigint, ${key.run_token_budget}::bigint, ${key.window_token_budget}::bigint,
-        ${key.rate_limit}::bigint, ${key.reads}::text, ${key.share}::boolean, ${key.observe}::boolean
+        ${key.rate_limit}::bigint, ${key.reads}::text, ${key.share}::boolean, ${key.observe}::boolean,
+        ${key.person}::text, ${key.groups}::text, ${key.persons}::text
       from api_key
       having case
         when ${minter.kind}::text = 'anonymous' then count(*) = 0
@@ -156,12 +167,14 @@ export type ActiveKey = Pick<
   | "reads"
   | "share"
   | "observe"
+  | "person"
+  | "groups"
 > &
   HashInHex
 
 /** The columns of a key that a caller is made of. */
 export const CALLER_COLUMNS =
-  "key_id, name, scope, tier, last_used_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe"
+  "key_id, name, scope, tier, last_used_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe, person, groups"
 
 /** Every secret that is accepted at $at, with the columns of its key: the newest one, and the one before while they overlap. */
 export const acceptedSecrets = (at: string): string => `(

@@ -27,7 +27,8 @@ export function settingsInEvent({ notes, ...change }: KeyChange): JsonObject {
 
 function settingInEvent(name: string, value: string | number | boolean): JsonObject[string] {
   if (name === "expires_at" && typeof value === "number") return value === 0 ? null : new Date(value).toISOString()
-  if (name === "reads" && typeof value === "string") return value === "" ? null : JSON.parse(value)
+  if (["reads", "groups", "persons"].includes(name) && typeof value === "string")
+    return value === "" ? null : JSON.parse(value)
   return typeof value === "number" && value < 0 ? null : value
 }
 

@@ -21,7 +21,7 @@ export const session = pgTable(
     subject: text().notNull().default(""),
     /** As the provider gave it. */
     display_name: text().notNull().default(""),
-    /** The groups that have a role, as of the sign-in: a JSON list. */
+    /** The groups that have a role or that a rule named as approvers, as of the sign-in: a JSON list. */
     groups: text().notNull().default(""),
     /** Milliseconds since the epoch: of a person, when it signed in. */
     opened_at: number(),
@@ -44,7 +44,7 @@ export type StoredPerson = {
   readonly issuer: string
   readonly subject: string
   readonly display_name: string
-  /** Those that have a role. */
+  /** Those that have a role or that a rule named as approvers. */
   readonly groups: readonly string[]
 }
 
