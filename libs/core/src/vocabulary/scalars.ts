@@ -93,10 +93,6 @@ export const permitIdSchema: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.regex(/^pmt-[0-9a-f]{32}$/, "must be pmt- and 32 lowercase hex digits"),
 )
-export const approvalIdSchema: v.GenericSchema<string> = v.pipe(
-  v.string(),
-  v.regex(/^apr-[0-9a-f]{32}$/, "must be apr- and 32 lowercase hex digits"),
-)
 const DECIMAL = /^(0|[1-9]\d{0,15})$/
 /** Unsigned decimal within 2^53 − 1, one spelling. */
 export const decimalSchema: v.GenericSchema<string> = v.pipe(
