@@ -12,6 +12,8 @@ CREATE TABLE "approval" (
 	"route_id" text NOT NULL,
 	"audience" text NOT NULL,
 	"end_user_subject" text NOT NULL,
+	"end_user_issuer" text NOT NULL,
+	"needed" text NOT NULL,
 	"groups" text NOT NULL,
 	"act_digest" text NOT NULL,
 	"payload" "bytea" NOT NULL,

@@ -35,6 +35,8 @@ const request = (number: number, changes: Partial<ApprovalRow> = {}): ApprovalRo
   route_id: "payments/transfer",
   audience: "payments.example",
   end_user_subject: "",
+  end_user_issuer: "",
+  needed: "[]",
   groups: '["treasury"]',
   act_digest: hash(3),
   payload: Uint8Array.of(1, 2, 3),

@@ -32,8 +32,11 @@ export const approval = pgTable(
     route_id: text().notNull(),
     /** Who is to act. */
     audience: text().notNull(),
-    /** "" without an end user. */
+    /** This and the next: "" without an end user. */
     end_user_subject: text().notNull(),
+    end_user_issuer: text().notNull(),
+    /** What the rules require, as `needed` of the sealed evaluation: a JSON list. */
+    needed: text().notNull(),
     /** Every group that one of its rules names, once: a JSON list. */
     groups: text().notNull(),
     /** The same for the same payload, route and tenant. */
