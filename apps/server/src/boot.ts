@@ -22,6 +22,7 @@ import { openSignIns } from "./http/access/sign-in.ts"
 import { openTrialQuota } from "./http/access/trial-quota.ts"
 import { openInspection } from "./inspection/inspection.ts"
 import { publicCheckpoint } from "./keys/embedded-log.ts"
+import { openPayloadKeys, type PayloadKeys } from "./keys/payload-keys.ts"
 import { permitSigning } from "./keys/permit-signing.ts"
 import { trustDocument, trustedKeysOf } from "./keys/published-trust.ts"
 import { openRepeatableSigning } from "./keys/repeatable-signing.ts"
@@ -54,6 +55,7 @@ import { attestationDraft } from "./sealing/seal-attestation.ts"
 import { createRunStatements } from "./sealing/seal-run-statement.ts"
 import { openSealer, type Sealer } from "./sealing/sealer.ts"
 import { readyWithSigner } from "./sealing/signer-ready.ts"
+import { openSweeping } from "./sealing/sweeping.ts"
 import type { Database } from "./store/driver/database.ts"
 import { createBudgetLedger } from "./store/tables/budget-ledger.ts"
 import { openShownHead } from "./store/tables/shown-head.ts"
@@ -230,12 +232,30 @@ const shownSettings = ({ config, prepared: { library } }: Pick<BootParts, "confi
 /** What is sealed without a request. */
 const openSweepers = ({
   telemetry,
+  approvals,
+  payloadKeys,
   ...parts
-}: Pick<Deps, "db" | "nowMs" | "telemetry"> & { readonly sealer: Sealer; readonly clock: LogClock }) =>
+}: Pick<Deps, "db" | "nowMs" | "telemetry" | "approvals"> & {
+  readonly sealer: Sealer
+  readonly clock: LogClock
+  readonly payloadKeys: PayloadKeys
+}) =>
   [
     openPermitSweeper({ ...parts, reportFailure: telemetry.permitsNotEnded }),
     openEventSweeper({ ...parts, reportFailure: telemetry.eventsNotSealed }),
+    openSweeping(
+      async () => {
+        const isMore = await approvals.endDue()
+        payloadKeys.advance(parts.nowMs())
+        return isMore
+      },
+      APPROVALS_EVERY_MS,
+      telemetry.approvalsNotEnded,
+    ),
   ] as const
+
+/** How often requests for an approval are looked for that are over, in milliseconds. */
+const APPROVALS_EVERY_MS = 5000
 
 const openDeliveriesOf = (
   { keys, origin }: Deployment,
@@ -265,8 +285,9 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
   verification.takeOver(left)
   const [cosigner, deliveries] = [openCosigner({ ...parts, shownHead }), openDeliveriesOf(deployment, parts)]
+  const payloadKeys = openPayloadKeys(config.keysDir, nowMs())
   const sealer = openSealer({
-    ...{ db, epoch, nowMs, clock, watch: WATCH },
+    ...{ db, epoch, nowMs, clock, payloadKeys, watch: WATCH },
     upstream: [access.keys, access.idempotencyKeys, access.trialQuota, ledger],
     log: verification.log,
     verify: verification.verify,
@@ -276,15 +297,18 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     heads,
     reportCommitted: afterCommit(telemetry, [trialDue.settle, cosigner.wake, outside.wake, deliveries.wake]),
   })
-  const [[sweeper, events], renderer] = [openSweepers({ ...parts, sealer }), openReports(deployment, db)]
+  const renderer = openReports(deployment, db)
   const documents = openDocumentCheck(document)
   const execution = openExecution({
     ...{ db, sealer, ledger, nowMs, reviewer: prepared.reviewer, signal: stop.signal },
     ...issuerOf(config, deployment),
     pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision),
     reportFault: telemetry.stageFailed,
-    policyOf: policies.ofEvaluation,
+    policies,
+    trust,
+    reportNotEnded: telemetry.approvalsNotEnded,
   })
+  const [sweeper, events, approvalEnds] = openSweepers({ ...parts, ...execution, sealer, payloadKeys })
   const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, trialDue, telemetry }))
   const deps: Deps = {
     ...{ db, reads, guarded, shownHead, nowMs },
@@ -303,6 +327,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
     sealingQueue: sealer.waiting,
     permitEnds: sweeper,
+    ...{ approvalEnds, payloadKeys },
     acts: sealer.acts,
     deliveries,
     reportUnavailable: trialDue.raise,
@@ -315,7 +340,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
-  const sealing = [policies, prepared.inspection, renderer, documents, sweeper, events, ledger, sealer, verification]
+  const sealing = [policies, prepared.inspection, renderer, documents, sweeper, approvalEnds, events, ledger, sealer, verification]
   const opened = [...sealing, cosigner, outside, deliveries, reads, ...Object.values(access), heads, db]
   const reloadPolicy = policies.reloader(sealer.acts, () => readPolicyText(config))
   return { deps, reloadPolicy, close: () => closeAll(stop, opened) }

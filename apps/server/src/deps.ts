@@ -1,4 +1,7 @@
 /** The parts of the service that the routes use, put together by boot.ts. */
+import type { Approvals } from "./approval-service.ts"
+import type { PayloadKeys } from "./keys/payload-keys.ts"
+import type { Sweeping } from "./sealing/sweeping.ts"
 import type { KeyObject } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import type { GenesisLeaf } from "@runseal/core/artifacts/anchor"
@@ -78,6 +81,12 @@ export type Deps = {
   readonly policies: Pick<Policies, "inForce" | "explain" | "load" | "dryRun">
   /** Opens, signs, redeems and closes permits. */
   readonly permits: Permits
+  /** Asks people for their approval, and ends what was asked. */
+  readonly approvals: Approvals
+  /** Ends requests for an approval that are over; a rejection ends one at once. */
+  readonly approvalEnds: Pick<Sweeping, "sweep">
+  /** Decrypts the payloads that wait for an approval. */
+  readonly payloadKeys: Pick<PayloadKeys, "decryptPayload">
   /** Runs a submission twice under one Moment; nothing is stored, charged or anchored. */
   readonly rehearse: (submission: Submission) => Promise<readonly [Bundle, Bundle]>
   /** Anchors a digest for a key's id (0 = anonymous). Rejects with a 503 when nothing was acknowledged. */

@@ -3,6 +3,8 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { AskReview } from "@runseal/core/seal/gates/aivp-t4"
 import type { MakeCharge } from "@runseal/core/seal/gates/macc"
 import { type PipelineContext, runToLog } from "@runseal/core/seal/pipeline"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { openApprovals } from "./approval-service.ts"
 import type { Deps } from "./deps.ts"
 import { followed } from "./followed-steps.ts"
 import { badRequest, type HttpError } from "./http-error.ts"
@@ -36,7 +38,11 @@ export type ExecutionParts = {
   readonly issuer: string
   /** What a run is held against that is admitted now. */
   readonly pipeline: () => Omit<PipelineContext, "makeCharge" | "askReview">
-  readonly policyOf: Policies["ofEvaluation"]
+  readonly policies: Pick<Policies, "ofEvaluation" | "exactlyOf">
+  /** The service's own keys. */
+  readonly trust: TrustedKeys
+  /** Called for a request for an approval that could not be ended. */
+  readonly reportNotEnded: (error: unknown) => void
   /** Logs the cause of a stage failure; the record holds only its sentence. */
   readonly reportFault: ReportFault
 }
@@ -53,9 +59,9 @@ function once<Input, Output>(work: (input: Input) => Promise<Output>): (input: I
   }
 }
 
-/** `execute`, `rehearse` and `permits` of the routes. */
-export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse" | "permits"> {
-  const { db, sealer, ledger, pipeline, policyOf, nowMs, signOpening, issuer, reportFault } = parts
+/** `execute`, `rehearse`, `permits` and `approvals` of the routes. */
+export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "rehearse" | "permits" | "approvals"> {
+  const { db, sealer, ledger, pipeline, policies, nowMs, signOpening, issuer, trust, reportFault } = parts
   const mint = createMomentSource(nowMs)
   const review = askReviewer(parts.reviewer, parts.signal)
   const askReview: AskReview = decided => followed({ name: "review" }, () => review(decided))
@@ -67,6 +73,9 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
       throw made.reason === "overflow" ? overflow() : new StoreError("conflict")
     }
   const context = () => ({ ...pipeline(), askReview })
+  const ofPolicy = { policyOf: policies.exactlyOf, trust, reportFailure: parts.reportNotEnded }
+  const approvals = openApprovals({ db, sealer, nowMs, mint, pipeline: context, ...ofPolicy })
+  const policyOf = policies.ofEvaluation
   return {
     execute: (submission, claim, request_id) => {
       const settings = context()
@@ -93,6 +102,10 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
       }
       return [await sealOnce(), await sealOnce()]
     },
-    permits: openPermits({ db, sealer, nowMs, mint, pipeline: context, policyOf, signOpening, issuer, reportFault }),
+    permits: openPermits({
+      ...{ db, sealer, nowMs, mint, pipeline: context, policyOf, signOpening, issuer, reportFault },
+      ask: approvals.ask,
+    }),
+    approvals,
   }
 }

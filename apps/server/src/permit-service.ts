@@ -12,6 +12,7 @@ import type { Jwks } from "@runseal/core/wire/permit-answers"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import { type PermitVerdict, verifyPermit } from "@runseal/permit"
 import { deciding } from "@runseal/policy/decide"
+import { type Approvals, approvalOver } from "./approval-service.ts"
 import { unauthorized } from "./http/access/authentication.ts"
 import { alreadyRedeemed, badRequest, HttpError, permitInvalid, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
@@ -36,12 +37,18 @@ export type ClosedPermit = {
   readonly redemption?: Redemption
 }
 
+/** A request for an approval that people have to decide on. */
+export type AskedApproval = { readonly asked: string }
+
 /** The request that a permit is opened or closed for. */
 type Request = { readonly claim?: KeyClaim | undefined; readonly request_id?: string }
 
 export type Permits = {
-  /** Opens a permit, as the one opening of its claim's key. Rejects with a 4xx or 503, never with half an opening. */
-  readonly open: (submission: Submission, asked: AskedPermit, request: Request) => Promise<OpenedPermit>
+  /**
+   * Opens a permit, as the one opening of its claim's key; or asks people for their approval, and gives the id of the request. Rejects with
+   * a 4xx or 503, never with half an opening.
+   */
+  readonly open: (submission: Submission, asked: AskedPermit, request: Request) => Promise<OpenedPermit | AskedApproval>
   /** Seals the run that closes a permit. Rejects as `open` does. */
   readonly close: (permit: ClosedPermit, act: ReportedAct, request: Request) => Promise<SealedRun>
   /** The token of an opening; undefined once it has expired, and where this service gives out none. */
@@ -66,6 +73,8 @@ type PermitParts = {
   readonly pipeline: () => PermitContext
   /** A close is decided by the policy of its opening: one that is loaded meanwhile must not make a refusal of an act that was done. */
   readonly policyOf: Policies["ofEvaluation"]
+  /** Asks people for their approval. */
+  readonly ask: Approvals["ask"]
   /** Undefined where this service opens no permits. */
   readonly signOpening: SignOpening | undefined
   /** Origin of the log, which issues the tokens. */
@@ -83,6 +92,7 @@ export function openPermits({
   mint,
   pipeline,
   policyOf,
+  ask,
   signOpening,
   issuer,
   reportFault,
@@ -92,14 +102,16 @@ export function openPermits({
     open: async (submission, asked, { claim, request_id }) => {
       if (signOpening === undefined) throw permitsOff()
       const context = pipeline()
-      const work = async (noteFailure: NoteFailure): Promise<OpenedPermit> => {
-        const opened = await openPermit(submission, asked, mint(), context)
-        const pending = "request" in opened ? opened.refused : opened
+      const work = async (noteFailure: NoteFailure): Promise<OpenedPermit | AskedApproval> => {
+        const pending = await openPermit(submission, asked, mint(), context)
         if ("outcome_kind" in pending) noteFailure(pending)
         if ("outcome_kind" in pending) return { refused: await sealer.seal(pending, claim) }
-        return sealer.openPermit(pending, claim).catch(refusedAs("reserve_tokens"))
+        const made =
+          "request" in pending ? ask(pending, submission.payload, claim) : sealer.openPermit(pending, claim)
+        return made.catch(refusedAs("reserve_tokens"))
       }
-      const refusedRun = (made: OpenedPermit): SealedRun | undefined => ("refused" in made ? made.refused : undefined)
+      const refusedRun = (made: OpenedPermit | AskedApproval): SealedRun | undefined =>
+        "refused" in made ? made.refused : undefined
       return reportingFailures("open permit", reportFault, request_id, work, refusedRun)
     },
     close: async ({ tenant, opening, seed, redemption: known }, act, { claim, request_id }) => {
@@ -132,7 +144,7 @@ export function openPermits({
 }
 
 /** @param member of the request whose tokens are too many to be counted */
-const refusedAs =
+export const refusedAs =
   (member: string) =>
   (error: unknown): never => {
     if (!(error instanceof PermitRefusal)) throw error
@@ -147,6 +159,11 @@ const refusedAs =
         throw permitInvalid("The permit has expired.")
       case "unknown":
         throw permitNotOpen(MAYBE_REDEEMED)
+      case "asked":
+      case "approval_changed":
+        throw approvalOver()
+      case "too_many_asked":
+        throw tooManyAsked()
       case "too_many_open":
         throw tooManyOpen()
       case "overflow":
@@ -163,6 +180,13 @@ const tooManyOpen = (): HttpError =>
   new HttpError(
     "too_many_open_permits",
     `The key has ${OPEN_PERMITS_MAX} open permits, as many as it may have: close some of them, or wait until they end.`,
+    { "Retry-After": RETRY_AFTER_SECONDS },
+  )
+
+const tooManyAsked = (): HttpError =>
+  new HttpError(
+    "too_many_approvals",
+    "As many requests for an approval of this key or its end user wait as may: collect or withdraw some of them, or wait until they are decided.",
     { "Retry-After": RETRY_AFTER_SECONDS },
   )
 

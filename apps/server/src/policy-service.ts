@@ -44,6 +44,7 @@ export type Policies = {
   readonly inForce: () => PolicyInForce
   /** What decided before, whatever is in force meanwhile. */
   readonly ofEvaluation: PolicyOfEvaluation
+  readonly exactlyOf: ExactPolicyOf
   readonly explain: ExplainRefusal
   /** Puts a document in force, as an act of an administrator. Rejects with a 400 for one that cannot be used, and then nothing changed. */
   readonly load: (
@@ -133,11 +134,13 @@ export async function openPolicies({ config, db, prepared, nowMs, telemetry }: P
     await refresh()
     return settled
   }
-  const ofEvaluation = policiesOfBefore(db, () => current.compiled)
+  const exactlyOf = policiesOfBefore(db, () => current.compiled)
+  const ofEvaluation: PolicyOfEvaluation = async evaluation => (await exactlyOf(evaluation)) ?? current.compiled
   let rehearsing = false
   return {
     inForce: () => current,
     ofEvaluation,
+    exactlyOf,
     explain: explainsRefusals(ofEvaluation),
     load,
     reloader: (acts, readText) => async () => {
@@ -252,10 +255,12 @@ async function ruleMembers(policyOf: PolicyOfEvaluation, sections: SealedSection
 /** Policies of before that are ready: as many as the engine has names for. */
 const COMPILED_MAX = 8
 
-/** The policy of an evaluation; the one in force where the database does not have its document any more, or this release does not load it. */
+/** The policy of an evaluation; undefined where the database does not have its document any more, or this release does not load it. */
+type ExactPolicyOf = (evaluation: PolicyEvaluationSection) => Promise<CompiledPolicy | undefined>
+/** The same; then the policy in force. */
 type PolicyOfEvaluation = (evaluation: PolicyEvaluationSection) => Promise<CompiledPolicy>
 
-function policiesOfBefore(db: Pick<Database, "read">, inForce: () => CompiledPolicy): PolicyOfEvaluation {
+function policiesOfBefore(db: Pick<Database, "read">, inForce: () => CompiledPolicy): ExactPolicyOf {
   const compiled = new Map<string, CompiledPolicy>()
   return async evaluation => {
     const { policy_hash } = evaluation
@@ -264,7 +269,7 @@ function policiesOfBefore(db: Pick<Database, "read">, inForce: () => CompiledPol
     if (known !== undefined) return known
     const text = await documentOf(db, policy_hash)
     const before = text === undefined ? undefined : policyOf(text, evaluation)
-    if (before === undefined) return now
+    if (before === undefined) return undefined
     const [oldest] = compiled.size < COMPILED_MAX ? [] : compiled.keys()
     if (oldest !== undefined) compiled.delete(oldest)
     compiled.set(policy_hash, before)

@@ -40,7 +40,7 @@ export type Counters = {
   readonly answered: (route: Route | undefined, status: number) => void
   /** A document is durable and acknowledged; seconds since it entered the queue of the sealer. */
   readonly sealed: (
-    kind: OutcomeKind | "attestation" | "opening" | "redemption" | "permit_end" | "admin_event",
+    kind: OutcomeKind | "attestation" | "opening" | "approval_request" | "redemption" | "permit_end" | "admin_event",
     seconds: number,
   ) => void
   /** A batch of so many records was committed. */
@@ -101,6 +101,8 @@ export type Lines = {
   readonly policyRefused: (reason: string) => void
   /** Due permits were not ended; that is tried again. */
   readonly permitsNotEnded: (error: unknown) => void
+  /** Requests for an approval that are over were not ended. */
+  readonly approvalsNotEnded: (error: unknown) => void
   /** Admin events were not sealed; that is tried again. */
   readonly eventsNotSealed: (error: unknown) => void
   /** An export ended before its last line. */
@@ -226,6 +228,7 @@ export function createTelemetry({ logger, counters = UNCOUNTED, nowMs, accessLog
       logger.error({ reason }, "the file of --policy is not in force: the policy of before stays"),
     eventsNotSealed: err => logger[levelOf(err)]({ err }, "admin events were not sealed"),
     permitsNotEnded: err => logger[levelOf(err)]({ err }, "due permits were not ended"),
+    approvalsNotEnded: err => logger[levelOf(err)]({ err }, "requests for an approval that are over were not ended"),
     exportCut: err => logger.error({ err }, "an export was cut off"),
     headsHeld: trouble =>
       trouble === undefined

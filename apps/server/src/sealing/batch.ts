@@ -16,6 +16,7 @@ import type { AppendedLeaf, LogIdentity, WrittenLeaf } from "../keys/embedded-lo
 import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import type { Tx } from "../store/driver/session.ts"
 import type { SealedEventRow } from "../store/tables/admin-events.ts"
+import type { ApprovalOutcome, ApprovalRow, LockedApproval } from "../store/tables/approvals-table.ts"
 import type { AttestationRow } from "../store/tables/attestations-table.ts"
 import type { NewDocumentRow } from "../store/tables/documents-table.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
@@ -43,6 +44,8 @@ export type BatchStart = {
   readonly tenants: ReadonlyMap<string, TenantHead>
   /** How many attestations each owner in the batch has already. */
   readonly attested: ReadonlyMap<number, number>
+  /** The requests for an approval that its items end, locked. */
+  readonly requests: ReadonlyMap<string, LockedApproval>
   /** What the batch has locked for its permits; absent without permits. */
   readonly permits?: PermitLocks
   /** Unix seconds: the log time of every entry of the batch. */
@@ -64,6 +67,7 @@ export const ITEM_KINDS = [
   "end",
   "redemption",
   "opening",
+  "request",
   "event",
   "attestation",
   "events",
@@ -84,6 +88,8 @@ export type Locks = {
   readonly settles?: readonly string[]
   /** The permit that it redeems. */
   readonly redeems?: string
+  /** The request for an approval that it ends. */
+  readonly ends?: string
 }
 
 /** What it becomes in a round. @param fault of a run that failed in a round before: it is a stage_error now. Whatever it throws is the item's refusal */
@@ -126,6 +132,10 @@ export type Round = {
   readonly context: Pick<BatchContext, "trust" | "watch">
   /** What its permits move. */
   readonly book: Book
+  /** Requests for an approval that it ends; acts that it asks an approval for; and how many, by key and by end user. */
+  readonly ended: Set<string>
+  readonly asked: Set<string>
+  readonly asking: Map<string, number>
   /** The chains, as the documents so far have moved their heads. */
   readonly tenants: Map<string, TenantHead>
   readonly nextRunId: () => number
@@ -149,6 +159,7 @@ export const LOG_PLACES = [
   "close",
   "refused opening",
   "opening",
+  "request",
   "end",
   "event",
   "redemption",
@@ -223,6 +234,9 @@ export type Rows = {
   readonly settled?: readonly PermitOutcome[]
   readonly redemption?: PermitRedemption
   readonly attestation?: AttestationRow
+  /** A request for an approval that it makes, and how one ended. */
+  readonly asked?: ApprovalRow
+  readonly ended?: ApprovalOutcome
   readonly event?: SealedEventRow
 }
 

@@ -6,6 +6,7 @@ import type { TenantHead } from "@runseal/core/seal/tenant-chain"
 import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { SealingHeads } from "../heads/heads.ts"
 import type { LogIdentity } from "../keys/embedded-log.ts"
+import type { PayloadKeys } from "../keys/payload-keys.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Upstream } from "../store/driver/group-commit.ts"
@@ -13,6 +14,7 @@ import type { Tx } from "../store/driver/session.ts"
 import { StoreError, storeErrorFrom } from "../store/driver/store-errors.ts"
 import { sentTogether } from "../store/driver/transaction.ts"
 import { dueEvents, hasDueEvents, sealEventRows } from "../store/tables/admin-events.ts"
+import { endApprovals, insertApprovals, lockApprovals } from "../store/tables/approvals-table.ts"
 import { countAttestations, insertAttestations } from "../store/tables/attestations-table.ts"
 import { insertDocuments } from "../store/tables/documents-table.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
@@ -35,6 +37,8 @@ export type SealerContext = BatchContext & {
   /** Milliseconds since the epoch, by the log's clock. */
   readonly nowMs: () => number
   readonly clock: Pick<LogClock, "check" | "sealed">
+  /** Encrypts payloads that wait for an approval. */
+  readonly payloadKeys: Pick<PayloadKeys, "encryptPayload">
   /** Queues that a run passes before this one, in their order; absent where runs do not come by requests. */
   readonly upstream?: readonly Upstream[]
   /** The head's epoch when this process started. It is another one once the keys were changed or one of the log's was revoked. */
@@ -94,8 +98,12 @@ export async function commitBatch(
         lockClaims(tx, items, context.nowMs()),
         lockPermitItems(tx, items),
         dueEvents(tx, wantsEvents),
+        lockApprovals(
+          tx,
+          items.flatMap(({ locks }) => locks.ends ?? []),
+        ),
       ]),
-    async (tx, [head, found, attested, keys, locked, stored]) => {
+    async (tx, [head, found, attested, keys, locked, stored, requests]) => {
       lockedSince = performance.now()
       await context.heads.contains(tx, head)
       if (head.epoch !== context.epoch)
@@ -112,7 +120,7 @@ export async function commitBatch(
       const events = due.map(eventItem).map(item => ({ item, open: item.open }))
       const now = Math.max(context.nowMs(), time * 1000)
       const permits = { ...locked, windows: await lockPermitWindows(tx, items, locked.permits), now }
-      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, time, now, permits }
+      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, requests, time, now, permits }
       const batch = await buildBatch([...attempts, ...events], start, context)
       if (batch.entries.length > 0) {
         await sentTogether([
@@ -251,6 +259,14 @@ function writeBatch(
     insertAttestations(
       tx,
       rows.flatMap(({ attestation }) => attestation ?? []),
+    ),
+    insertApprovals(
+      tx,
+      rows.flatMap(({ asked }) => asked ?? []),
+    ),
+    endApprovals(
+      tx,
+      rows.flatMap(({ ended }) => ended ?? []),
     ),
     updateTenants(tx, [...batch.tenants.values()]),
     countOutcomes(

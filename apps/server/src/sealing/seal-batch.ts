@@ -138,6 +138,9 @@ function openRound(start: BatchStart, context: BatchContext) {
     start,
     context,
     book: openBook(start.permits ?? NOTHING_LOCKED),
+    ended: new Set(),
+    asked: new Set(),
+    asking: new Map(),
     tenants: new Map(start.tenants),
     nextRunId: () => next_run_id++,
     nextAttestation: owner => {

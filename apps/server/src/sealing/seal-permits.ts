@@ -21,6 +21,7 @@ import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import { leafed, type OpenItem, type SealedRun, withoutLeaf } from "./batch.ts"
 import { chainPart } from "./chain-part.ts"
 import { askedColumns } from "./permit-row.ts"
+import { endingLocks, endRequest } from "./seal-approvals.ts"
 import { runPart } from "./seal-run.ts"
 
 /** What the opening of a permit came to. */
@@ -40,10 +41,19 @@ export const openingItem = (
     // The charge of a permit belongs to its opening, whichever request moves it.
     charge_id: "",
     bytes: run.facts.texts.size(),
-    locks: { tenant, opens: tenant.owner, window: { tenant_id: tenant.tenant_id, window_seconds, window_start } },
+    locks: {
+      tenant,
+      opens: tenant.owner,
+      window: { tenant_id: tenant.tenant_id, window_seconds, window_start },
+      ...endingLocks(pending.sections),
+    },
     open: (round, fault) => {
+      const ended = endRequest(round, pending.sections)
       const made = openIn(round.book, pending)
-      if ("run" in made) return runPart("refused opening", made.run, fault, round, refused => answer({ refused }))
+      if ("run" in made) {
+        const refused = (run: SealedRun): void => answer({ refused: run })
+        return runPart("refused opening", made.run, fault, round, refused, run_id => ended({ run_id }))
+      }
       return chainPart(round, {
         place: "opening",
         kind: OPENING,
@@ -65,6 +75,7 @@ export const openingItem = (
               run_id: 0,
               opening_hash: document.opening_hash,
             },
+            ...ended({ permit_id: document.permit_id }),
           },
           record_id: document.permit_id,
           counted: ["opening"],

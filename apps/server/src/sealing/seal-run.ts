@@ -37,6 +37,7 @@ import {
   withoutLeaf,
 } from "./batch.ts"
 import { refusedRow } from "./permit-row.ts"
+import { endingLocks, endRequest } from "./seal-approvals.ts"
 
 /** A run that is sealed for a request. @param answer called with it once it is durable */
 export const runItem = (draft: Draft, claim: KeyClaim | undefined, answer: (run: SealedRun) => void): OpenItem => ({
@@ -44,8 +45,15 @@ export const runItem = (draft: Draft, claim: KeyClaim | undefined, answer: (run:
   claim,
   charge_id: draft.sections.budget_snapshot?.window?.charge_id ?? "",
   bytes: draft.texts.size(),
-  locks: { tenant: draft.tenant, ...(draft.refused_permit === undefined ? {} : { opens: draft.tenant.owner }) },
-  open: (round, fault) => runPart("run", draft, fault, round, answer),
+  locks: {
+    tenant: draft.tenant,
+    ...(draft.refused_permit === undefined ? {} : { opens: draft.tenant.owner }),
+    ...endingLocks(draft.sections),
+  },
+  open: (round, fault) => {
+    const ended = endRequest(round, draft.sections)
+    return runPart("run", draft, fault, round, answer, run_id => ended({ run_id }))
+  },
 })
 
 /**

@@ -5,7 +5,7 @@
 
 import type { Draft } from "@runseal/core/seal/draft"
 import type { PendingEnd, PendingRedemption } from "@runseal/core/seal/permits/settle-permits"
-import type { PendingClose, PendingOpening } from "@runseal/core/seal/pipeline"
+import type { PendingClose, PendingOpening, PendingRequest } from "@runseal/core/seal/pipeline"
 import { followed } from "../followed-steps.ts"
 import type { LogFrontier } from "../keys/log-builder.ts"
 import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
@@ -17,6 +17,7 @@ import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { ReportFault } from "../telemetry.ts"
 import type { Item, SealedRun } from "./batch.ts"
 import { ActRefused, type Answer, commitBatch, type SealerContext, secondsSince } from "./commit-batch.ts"
+import { requestItem } from "./seal-approvals.ts"
 import { type AttestationDraft, attestationItem, type SealedAttestation } from "./seal-attestation.ts"
 import { DEPLOYMENT } from "./seal-events.ts"
 import { type ExportDraft, exportItem, type SealedStatement } from "./seal-export-statement.ts"
@@ -47,6 +48,8 @@ export type Sealer = {
    * PermitRefusal when nothing was sealed because of what the batch found.
    */
   readonly openPermit: (opening: PendingOpening, claim?: KeyClaim) => Promise<OpenedPermit>
+  /** Seals a request for an approval, and stores its payload for those who decide. Gives its id. Rejects as `openPermit` does. */
+  readonly requestApproval: (request: PendingRequest, payload: string, claim?: KeyClaim) => Promise<string>
   /** Settles a reservation and seals the run that closes its permit. Rejects as `openPermit` does. */
   readonly closePermit: (close: PendingClose, claim?: KeyClaim) => Promise<SealedRun>
   /** Releases reservations and seals the document that ends their permits, those of them that are still open. Rejects so too. */
@@ -142,6 +145,8 @@ export function openSealer(context: SealerContext): Sealer {
     seal: (draft, claim) => submit(answer => runItem(draft, claim, answer)),
     attest: (draft, claim) => submit(answer => attestationItem(draft, claim, answer)),
     openPermit: (opening, claim) => submit(answer => openingItem(opening, claim, answer)),
+    requestApproval: (request, payload, claim) =>
+      submit(answer => requestItem(request, { payload, encryptPayload: context.payloadKeys.encryptPayload }, claim, answer)),
     closePermit: (close, claim) => submit(answer => closeItem(close, claim, answer)),
     endPermits: end => submit(answer => endItem(end, answer)),
     redeemPermit: redemption => submit(answer => redemptionItem(redemption, answer)),

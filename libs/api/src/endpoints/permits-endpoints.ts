@@ -1,4 +1,5 @@
 /** Permits: opened before an act, redeemed by the party that acts, closed after it. */
+import { askedApprovalAnswerSchema } from "@runseal/core/wire/approval-answers"
 import {
   executeAnswerSchema,
   failedAnswerSchema,
@@ -26,6 +27,11 @@ export const PERMIT_ID = {
   description: "Identifier of the permit.",
   example: "pmt-00000000000000000000000000000000",
 } as const satisfies PathParameter
+export const APPROVAL_ID = {
+  schema: { type: "string", pattern: "^apr-[0-9a-f]{32}$" },
+  description: "Identifier of the request for an approval.",
+  example: "apr-00000000000000000000000000000000",
+} as const satisfies PathParameter
 const ONE = { path_parameters: { id: PERMIT_ID } } as const
 
 export const PERMIT_ROUTES = {
@@ -39,6 +45,7 @@ export const PERMIT_ROUTES = {
     body: shape(openPermitRequestSchema),
     answers: {
       201: shape(openPermitAnswerSchema),
+      202: shape(askedApprovalAnswerSchema),
       200: opaque(observedAnswerSchema),
       422: opaque(refusedAnswerSchema),
       500: opaque(failedAnswerSchema),
@@ -69,6 +76,27 @@ export const PERMIT_ROUTES = {
     idempotent: true,
     body: shape(closePermitRequestSchema),
     answers: { 200: opaque(executeAnswerSchema), 422: opaque(refusedAnswerSchema), 500: opaque(failedAnswerSchema) },
+  },
+  collect_permit: {
+    path_parameters: { id: APPROVAL_ID },
+    method: "post",
+    path: "/approvals/{id}/permit",
+    access: "key",
+    limit: "permits",
+    answers: {
+      201: shape(openPermitAnswerSchema),
+      202: shape(askedApprovalAnswerSchema),
+      422: opaque(refusedAnswerSchema),
+      500: opaque(failedAnswerSchema),
+    },
+  },
+  withdraw_approval: {
+    path_parameters: { id: APPROVAL_ID },
+    method: "delete",
+    path: "/approvals/{id}",
+    access: "key",
+    limit: "permits",
+    answers: { 200: shape(askedApprovalAnswerSchema) },
   },
   redeem_permit: {
     ...ONE,
@@ -113,6 +141,7 @@ export const PERMIT_ENDPOINTS = /* @__PURE__ */ described("Permits", PERMIT_ROUT
     },
     answers: {
       201: "The permit and its sealed opening.",
+      202: "The policy leaves the act to people: their approval was asked for, and nothing is permitted yet. A request of the same act that waits is given again.",
       200: "A run that was observed, and would have been denied, halted or not admitted: there is no permit.",
       422: "A run that was denied, halted or not admitted, with its sealed receipt.",
       500: RUN_FAILED,
@@ -148,6 +177,24 @@ export const PERMIT_ENDPOINTS = /* @__PURE__ */ described("Permits", PERMIT_ROUT
       422: "A run that was denied or halted at its close, with its sealed receipt.",
       500: RUN_FAILED,
     },
+  },
+  collect_permit: {
+    summary: "Collect the permit of an act that people approved",
+    description:
+      "For the key that asked, without a body. An approval is one permit: a repetition gives the same one. 409 where a decision came in between: ask again.",
+    refusals: [403, 404, 409],
+    answers: {
+      201: "The permit and its sealed opening, which holds who approved.",
+      202: "People have not decided yet: nothing is permitted.",
+      422: "The run that was refused: rejected, too late, withdrawn, or stopped by another gate.",
+      500: RUN_FAILED,
+    },
+  },
+  withdraw_approval: {
+    summary: "Withdraw a request for an approval",
+    description: "For the key that asked. It ends in a refused run.",
+    refusals: [404, 409],
+    answers: { 200: "The request, which is over." },
   },
   redeem_permit: {
     summary: "Take a permit for the one act, once for all",

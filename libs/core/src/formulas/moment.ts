@@ -54,6 +54,13 @@ export const permitId = (envelopeHash: string): string =>
 export const approvalId = (envelopeHash: string): string =>
   `apr-${short(digest({ kind: "vfa.approval_id.v1", envelope_hash: envelopeHash }), 32)}`
 
+/** Names a comment without showing it: HMAC-SHA-256 under a salt of its own, 64 hex digits, which is deleted with the comment. */
+export const commentHash = (salt: string, comment: string): string => {
+  const key = decodeHex(salt)
+  if (key === undefined) throw new RangeError("the salt of a comment is 64 lowercase hex digits")
+  return hmacSha256Hex(key, comment)
+}
+
 /** Salt of a section that can be withheld: HMAC-SHA-256 of its name under the disclosure seed. */
 export function sectionSalt(
   moment: Pick<Moment, "seed">,

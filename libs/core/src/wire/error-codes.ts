@@ -82,6 +82,14 @@ export const ERROR_CODES = {
     status: 408,
     meaning: "The request did not arrive before the timeout, or nothing of its body for 10 s.",
   },
+  approval_over: {
+    status: 409,
+    meaning: "The request for an approval was decided, withdrawn or collected, or its time has passed, or it is not the one that was shown.",
+  },
+  approval_waiting: {
+    status: 409,
+    meaning: "The same payload waits for an approval under other terms: collect or withdraw that request first.",
+  },
   idempotency_key_reused: {
     status: 409,
     meaning: "The idempotency key was used with another body, or for another end user.",
@@ -97,10 +105,19 @@ export const ERROR_CODES = {
   permit_not_open: { status: 409, meaning: "The permit is closed or ended, or its time to be closed is over." },
   already_redeemed: { status: 409, meaning: "The permit was redeemed before." },
   too_many_destinations: { status: 409, meaning: "The deployment has as many destinations of events as it may have." },
+  approval_payload_too_large: {
+    status: 413,
+    meaning: "The payload needs an approval and is too large for people to read. The sentence has the limit.",
+  },
   body_too_large: { status: 413, meaning: "The body is too large. The sentence has the limit." },
   expectation_failed: { status: 417, meaning: "The header Expect asks for something other than 100-continue." },
   rate_limited: { status: 429, meaning: "The rate limit is reached. Retry after Retry-After." },
   trial_quota_exceeded: { status: 429, meaning: "The trial key has used up its runs. Retry after Retry-After." },
+  too_many_approvals: {
+    status: 429,
+    meaning:
+      "The key or its end user has as many requests for an approval as may wait. Retry once one of them is decided, collected or withdrawn.",
+  },
   too_many_open_permits: {
     status: 429,
     meaning: "The key has as many open permits as it may have. Retry once one of them is closed or ended.",

@@ -8,7 +8,10 @@ import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { OpenPermitAnswer, PermitsPage } from "@runseal/core/wire/permit-answers"
 import { type ClosePermitRequest, openPermitRequestSchema, type PermitState } from "@runseal/core/wire/permit-requests"
 import type { Context } from "hono"
+import type { Collected } from "../../approval-service.ts"
 import type { Deps } from "../../deps.ts"
+import { refusedAs } from "../../permit-service.ts"
+import type { FoundApproval } from "../../store/tables/approvals-table.ts"
 import { listAllPermits, type PermitPlace } from "../../store/tables/all-owners.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
 import { type FoundPermit, findPermit, listPermits, type PermitSummary } from "../../store/tables/permit-reads.ts"
@@ -16,10 +19,11 @@ import { keyCallerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { queueWork, readJsonBody, roomForAnswer } from "../json-body.ts"
-import { noSuchPermit, readPermitId } from "../permit-query.ts"
+import { noSuchPermit, readApprovalId, readPermitId } from "../permit-query.ts"
 import { askedPermit, readClosePermitBody, readOpenPermitBody } from "../request-bodies.ts"
 import { type ListReader, ownPage } from "./claim-routes.ts"
 import { executeAnswer } from "./execute-answer.ts"
+import { askedAnswer, askersApproval } from "./approval-views.ts"
 import { explained } from "./explained.ts"
 import { callersRun } from "./own-run.ts"
 import { closedPermit, permitRecord, permitSummary, storedOpening } from "./permit-views.ts"
@@ -40,6 +44,12 @@ export function permitRoutes(deps: Deps): Handlers {
       return c.json({ ok: true, ...page, permits: rows.map(permitSummary), ...next } satisfies PermitsPage)
     },
     permit: async c => c.json(permitRecord(await callersPermit(c, deps, pathId(c)))),
+    collect_permit: c => collect(c, deps),
+    withdraw_approval: async c => {
+      const found = await askersApproval(c, deps, readApprovalId(c.req.param("id")))
+      await deps.approvals.withdraw(found).catch(refusedAs("the request"))
+      return c.json(askedAnswer(c, deps, await askersApproval(c, deps, found.approval_id)))
+    },
   }
 }
 
@@ -76,6 +86,11 @@ async function callersPermit(
 
 /** A permit that was opened, or the run that its opening was refused as. */
 type Opened = { readonly opening: Opening; readonly isOpen: boolean } | { readonly refused: Bundle }
+/** The same, or a request for an approval. */
+type OpenedOrAsked = Opened | { readonly asked: FoundApproval }
+
+/** Until a program asks again whether people have decided, in seconds. */
+const ASK_AGAIN_SECONDS = "5"
 
 /** The answer is canonical JSON, so that a repetition gets the same bytes but for the permit, whose signature is another one. */
 async function open(c: Context, deps: Deps): Promise<Response> {
@@ -83,8 +98,39 @@ async function open(c: Context, deps: Deps): Promise<Response> {
   const claim = claimOf(c, bytes)
   const settled = await deps.idempotencyKeys.once(claim, () => openBody(c, deps, object, claim))
   const opened = "made" in settled ? settled.made : await storedOutcome(c, deps, settled.record_id)
-  const ignored = ignoredOf(object, openPermitRequestSchema)
-  const headers = { "Content-Type": "application/json", ...replayedField(settled) }
+  return answerOpened(c, deps, opened, ignoredOf(object, openPermitRequestSchema), replayedField(settled))
+}
+
+/** The permit of a request that people approved. Nothing of it is asked for anew. */
+async function collect(c: Context, deps: Deps): Promise<Response> {
+  const found = await askersApproval(c, deps, readApprovalId(c.req.param("id")))
+  await queueWork(c)
+  const { tenant, budgets = {} } = keyCallerOf(c)
+  const collected = await deps.approvals.collect(found, { tenant, budgets }).catch(refusedAs("reserve_tokens"))
+  return answerOpened(c, deps, await openedOf(c, deps, collected), {}, {})
+}
+
+async function openedOf(c: Context, deps: Deps, collected: Collected): Promise<OpenedOrAsked> {
+  if ("waits" in collected) return { asked: collected.waits }
+  if ("refused" in collected) return { refused: collected.refused.bundle }
+  if ("opening" in collected) return { opening: collected.opening, isOpen: true }
+  const { permit_id, run_id } = collected.stored
+  return storedOutcome(c, deps, permit_id === "" ? `${run_id}` : permit_id)
+}
+
+async function answerOpened(
+  c: Context,
+  deps: Deps,
+  opened: OpenedOrAsked,
+  ignored: ReturnType<typeof ignoredOf>,
+  replayed: ReturnType<typeof replayedField>,
+): Promise<Response> {
+  const headers = { "Content-Type": "application/json", ...replayed }
+  if ("asked" in opened) {
+    await untilOutside(deps, `Request ${opened.asked.approval_id}`, opened.asked.log_index)
+    const body = { ...askedAnswer(c, deps, opened.asked), ...ignored }
+    return c.body(canonicalize(body), 202, { ...headers, "Retry-After": ASK_AGAIN_SECONDS })
+  }
   if ("refused" in opened) {
     await untilRecorded(deps, opened.refused)
     const { status, body } = executeAnswer(opened.refused, await explained(c, deps, opened.refused), ignored)
@@ -100,7 +146,12 @@ async function open(c: Context, deps: Deps): Promise<Response> {
 }
 
 /** @throws HttpError 400 for a body that is not accepted */
-async function openBody(c: Context, deps: Deps, object: JsonObject, claim: KeyClaim | undefined): Promise<Opened> {
+async function openBody(
+  c: Context,
+  deps: Deps,
+  object: JsonObject,
+  claim: KeyClaim | undefined,
+): Promise<OpenedOrAsked> {
   await queueWork(c)
   const { run, permit } = readOpenPermitBody(object)
   const submission = submissionOf(c, deps, run)
@@ -109,11 +160,13 @@ async function openBody(c: Context, deps: Deps, object: JsonObject, claim: KeyCl
   const opened = await deps.trialQuota.spend(keyCallerOf(c), () =>
     deps.permits.open(submission, askedPermit(permit), request),
   )
+  if ("asked" in opened) return { asked: await askersApproval(c, deps, opened.asked) }
   return "refused" in opened ? { refused: opened.refused.bundle } : { opening: opened.opening, isOpen: true }
 }
 
-/** What a first request made: a permit by its id, or a run by its number. */
-async function storedOutcome(c: Context, deps: Deps, recordId: string): Promise<Opened> {
+/** What a first request made: a permit or a request for an approval by its id, or a run by its number. */
+async function storedOutcome(c: Context, deps: Deps, recordId: string): Promise<OpenedOrAsked> {
+  if (recordId.startsWith("apr-")) return { asked: await askersApproval(c, deps, recordId) }
   if (!recordId.startsWith("pmt-")) return { refused: storedBundle(await callersRun(c, deps, Number(recordId))) }
   const found = await callersPermit(c, deps, recordId)
   const opening = storedOpening(found)

@@ -2,9 +2,12 @@
  * Requests for an approval, and what people decided. A row is written in the transaction that seals the request. Decisions and withdrawals change
  * it in theirs, and so does the batch that seals how it ended: all hold the lock of the log's head.
  */
+import type { ApprovalDecision } from "@runseal/core/artifacts/approvals"
+import { commentHash } from "@runseal/core/formulas/moment"
 import type { ApprovalState, Decision, DecisionProof } from "@runseal/core/wire/approval-answers"
 import { sql as fragment } from "drizzle-orm"
 import { check, index, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
+import * as v from "valibot"
 import { insertRows } from "../driver/insert-rows.ts"
 import type { Sink, Source, Tx } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
@@ -205,6 +208,38 @@ export function countWaiting(source: Source, owner: number, endUserSubject: stri
           where end_user_subject = ${endUserSubject}::text and end_user_subject <> '' and ended_at = 0) as end_user`
     return row ?? { key: 0, end_user: 0 }
   })
+}
+
+/** The request that waits for the same act, or that is to be collected; undefined where there is none. */
+export function waitingForAct(source: Source, actDigest: string): Promise<string | undefined> {
+  return source.read(async ({ sql }) => {
+    const [row] = await sql<{ approval_id: string }[]>`
+      select approval_id from approval where act_digest = ${actDigest}::text and ended_at = 0 limit 1`
+    return row?.approval_id
+  })
+}
+
+/** Withdraws a request, behind the lock of the log's head. @returns whether it was there and not over */
+export async function withdrawApproval({ sql }: Tx, approvalId: string, now: number): Promise<boolean> {
+  const rows = await sql`
+    update approval set state = 'withdrawn'
+    where approval_id = ${approvalId}::text and state in ('waiting', 'approved') and expires_at > ${now}::bigint
+    returning approval_id`
+  return rows.length > 0
+}
+
+/** What one person decided, as it is sealed. */
+export function approvalDecisionOf(row: ApprovalDecisionRow): ApprovalDecision {
+  const { decision, issuer, subject, name, key_name, groups, proof, decided_at, comment, comment_salt } = row
+  return {
+    decision,
+    person: { ...(issuer === "" ? {} : { issuer }), subject, ...(name === "" ? {} : { name }) },
+    ...(key_name === "" ? {} : { key_name }),
+    groups: v.parse(v.array(v.string()), JSON.parse(groups)).toSorted(),
+    proof,
+    decided_at: new Date(decided_at).toISOString(),
+    ...(comment === "" ? {} : { comment_hash: commentHash(comment_salt, comment) }),
+  }
 }
 
 /** Most rejections of one act that are read. */

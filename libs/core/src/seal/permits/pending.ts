@@ -39,6 +39,9 @@ export type Settlement = {
  * - `redeemed`: it was redeemed before
  * - `expired`: its time to act is over
  * - `unknown`: it may have been redeemed, in a record that is lost
+ * - `asked`: a request for an approval of the same act waits
+ * - `too_many_asked`: so many requests of its key or its end user wait as may
+ * - `approval_changed`: the request for an approval that it ends was decided, withdrawn or ended meanwhile
  */
 export type PermitRefusalReason =
   | "not_open"
@@ -48,6 +51,9 @@ export type PermitRefusalReason =
   | "redeemed"
   | "expired"
   | "unknown"
+  | "asked"
+  | "too_many_asked"
+  | "approval_changed"
 
 /** Thrown to the caller of the sealer. */
 export class PermitRefusal extends Error {

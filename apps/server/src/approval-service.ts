@@ -1,0 +1,245 @@
+/**
+ * Requests for an approval, from the refusal that asks for one to the end: a permit, or a refused run. What people decide in between is in
+ * `http/routes/approvals-routes.ts`. docs/api.md, "Approvals".
+ */
+import { canonicalize, digest, parseStrictJson } from "@runseal/canonical"
+import { type ApprovalRequest, approvalRequestSchema } from "@runseal/core/artifacts/approval-request"
+import type { ApprovalOutcome, GivenApprovals } from "@runseal/core/artifacts/approvals"
+import { DECLARED_NAMES, shown } from "@runseal/core/artifacts/declared-sections"
+import { shownEndUser } from "@runseal/core/artifacts/end-user"
+import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import { PermitRefusal } from "@runseal/core/seal/permits/pending"
+import type { RequestDraft } from "@runseal/core/seal/permits/requested-run"
+import { openRequested, type PendingRequest, type PermitContext } from "@runseal/core/seal/pipeline"
+import { APPROVAL_REQUEST } from "@runseal/core/verify/verify-approval-request"
+import type { Submission, Tenant } from "@runseal/core/wire/submission"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { deciding } from "@runseal/policy/decide"
+import { HttpError, unavailable } from "./http-error.ts"
+import type { Policies } from "./policy-service.ts"
+import { actDigest } from "./sealing/seal-approvals.ts"
+import type { SealedRun } from "./sealing/batch.ts"
+import type { createMomentSource } from "./sealing/moment-source.ts"
+import type { OpenedPermit } from "./sealing/seal-permits.ts"
+import type { Sealer } from "./sealing/sealer.ts"
+import type { Database } from "./store/driver/database.ts"
+import {
+  type ApprovalDecisionRow,
+  approvalDecisionOf,
+  type FoundApproval,
+  findApproval,
+  findDueApprovals,
+  rejectedSince,
+  waitingForAct,
+  withdrawApproval,
+} from "./store/tables/approvals-table.ts"
+import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
+
+/** Largest payload that waits for an approval, in bytes of UTF-8: people are to read all of it. */
+export const APPROVAL_PAYLOAD_MAX_BYTES = 65_536
+/** For so long an act is refused at once after a person rejected it, in milliseconds. */
+const REJECTED_FOR_MS = 3_600_000
+/** Most requests that one step of the sweeper ends. */
+const STEP_MAX_REQUESTS = 32
+/** How often a collection is tried again that a decision came in between of. */
+const COLLECT_TRIES = 3
+
+/** What a request has come to: nothing yet, or its end. */
+export type Collected = { readonly waits: FoundApproval } | OpenedPermit | { readonly stored: FoundApproval }
+
+export type Approvals = {
+  /** Seals a request, or gives the id of the one that waits for the same act. Rejects as `open` of permits does. */
+  readonly ask: (
+    pending: PendingRequest,
+    payload: string,
+    claim: KeyClaim | undefined,
+  ) => Promise<{ readonly asked: string } | { readonly refused: SealedRun }>
+  /**
+   * Opens the permit of a request that enough persons approved, once. A request that is over without it is ended now.
+   * @returns `stored` of one that ended before: its row says in what
+   */
+  readonly collect: (
+    found: FoundApproval,
+    key: Pick<Submission, "budgets"> & { readonly tenant: Tenant },
+  ) => Promise<Collected>
+  /** Withdraws a request that waits, or that nobody has collected, and ends it. Rejects with a 409 for one that is over. */
+  readonly withdraw: (found: FoundApproval) => Promise<void>
+  /** Ends some requests that are over. @returns whether there may be more */
+  readonly endDue: () => Promise<boolean>
+}
+
+type ApprovalParts = {
+  readonly db: Database
+  readonly sealer: Pick<Sealer, "seal" | "openPermit" | "requestApproval" | "acts">
+  readonly nowMs: () => number
+  readonly mint: ReturnType<typeof createMomentSource>
+  readonly pipeline: () => PermitContext
+  /** The policy of a request; undefined where its document is not there any more. */
+  readonly policyOf: Policies["exactlyOf"]
+  /** The service's own keys: a request that was changed in the database is not acted on. */
+  readonly trust: TrustedKeys
+  /** Called for a request that could not be ended. */
+  readonly reportFailure: (error: unknown) => void
+}
+
+export function openApprovals(parts: ApprovalParts): Approvals {
+  const { db, sealer, nowMs, mint, pipeline, policyOf, trust, reportFailure } = parts
+  const waitingSame = async (act: string, request: RequestDraft): Promise<{ asked: string } | undefined> => {
+    const id = await waitingForAct(db, act)
+    const found = id === undefined ? undefined : await findApproval(db, id)
+    if (found === undefined) return undefined
+    if (askedText(storedRequest(found, trust)) !== askedText(request)) throw waitsOtherwise(found.approval_id)
+    return { asked: found.approval_id }
+  }
+  /** Decides what a request comes to, as of now. */
+  const judged = async (found: FoundApproval, outcome: ApprovalOutcome, key: Pick<Submission, "budgets">) => {
+    const request = storedRequest(found, trust)
+    const policy = await policyOf(request.sections.policy_evaluation)
+    if (policy === undefined && outcome === "approved") throw unavailable(POLICY_AWAY)
+    const moment = mint()
+    const given = givenOf(found, outcome)
+    const earliest = [given.requested_at, ...given.decisions.map(({ decided_at }) => decided_at)]
+    if (outcome === "expired" || outcome === "unused") earliest.push(given.expires_at)
+    const at = [moment.at, ...earliest].reduce((one, other) => (one > other ? one : other))
+    const context = pipeline()
+    const tenant = { tenant_id: found.tenant_id, owner: found.owner }
+    const settings = policy === undefined ? context : { ...context, policy: deciding(policy) }
+    return openRequested({ tenant, request, given }, key, { ...moment, at }, settings)
+  }
+  /** Ends a request that is over without a permit. */
+  const end = async (found: FoundApproval, outcome: Exclude<ApprovalOutcome, "approved">): Promise<SealedRun> => {
+    const draft = await judged(found, outcome, {})
+    if (!("outcome_kind" in draft) || draft.sections.approvals === undefined)
+      throw new Error("a request that is over is refused by the policy gate")
+    return sealer.seal(draft)
+  }
+  const open = async (found: FoundApproval, key: Pick<Submission, "budgets">): Promise<OpenedPermit> => {
+    const made = await judged(found, "approved", key)
+    if (!("outcome_kind" in made)) return sealer.openPermit(made)
+    // A stage that failed before the policy decided uses no approval up.
+    if (made.sections.approvals === undefined) throw made.failure ?? new Error("a collection came to the policy gate")
+    return { refused: await sealer.seal(made) }
+  }
+  const collect = async (found: FoundApproval, key: Pick<Submission, "budgets">, tries: number): Promise<Collected> => {
+    if (found.ended_at > 0) return { stored: found }
+    const outcome = outcomeOf(found, nowMs())
+    if (outcome === undefined) return { waits: found }
+    try {
+      return outcome === "approved" ? await open(found, key) : { refused: await end(found, outcome) }
+    } catch (error) {
+      if (!hasChanged(error) || tries <= 1) throw error
+      const again = await findApproval(db, found.approval_id)
+      if (again === undefined) throw error
+      return collect(again, key, tries - 1)
+    }
+  }
+  return {
+    ask: async (pending, payload, claim) => {
+      const { tenant, request, refused } = pending
+      const { envelope, payload: hashed } = request.sections
+      if (hashed.payload_bytes > APPROVAL_PAYLOAD_MAX_BYTES) throw tooLarge()
+      const act = actDigest(tenant.tenant_id, envelope.route_id, hashed.payload_hash)
+      if ((await rejectedSince(db, act, nowMs() - REJECTED_FOR_MS)).length > 0)
+        return { refused: await sealer.seal(refused, claim) }
+      const same = await waitingSame(act, request)
+      if (same !== undefined) return same
+      try {
+        return { asked: await sealer.requestApproval(pending, payload, claim) }
+      } catch (error) {
+        const other = error instanceof PermitRefusal && error.reason === "asked" && (await waitingSame(act, request))
+        if (other) return other
+        throw error
+      }
+    },
+    collect: (found, key) => collect(found, key, COLLECT_TRIES),
+    withdraw: async found => {
+      const done = await sealer.acts.transaction(tx => withdrawApproval(tx, found.approval_id, nowMs()))
+      if (!done) throw approvalOver()
+      const now = await findApproval(db, found.approval_id)
+      if (now !== undefined && now.ended_at === 0) await end(now, "withdrawn").catch(unlessChanged)
+    },
+    endDue: async () => {
+      const due = await findDueApprovals(db, nowMs(), STEP_MAX_REQUESTS)
+      for (const { approval_id } of due) {
+        const found = await findApproval(db, approval_id)
+        const outcome = found && outcomeOf(found, Math.max(nowMs(), found.expires_at))
+        if (found === undefined || found.ended_at > 0 || outcome === undefined || outcome === "approved") continue
+        // One that cannot be ended keeps no other from its end.
+        await end(found, outcome).catch((error: unknown) => (hasChanged(error) ? undefined : reportFailure(error)))
+      }
+      return due.length === STEP_MAX_REQUESTS
+    },
+  }
+}
+
+const POLICY_AWAY =
+  "The policy by which the approval was asked for cannot be read any more. Nothing was permitted: withdraw the request, and ask again."
+
+const hasChanged = (error: unknown): boolean => error instanceof PermitRefusal && error.reason === "approval_changed"
+
+function unlessChanged(error: unknown): void {
+  if (!hasChanged(error)) throw error
+}
+
+const tooLarge = (): HttpError =>
+  new HttpError(
+    "approval_payload_too_large",
+    `A payload that waits for an approval has at most ${APPROVAL_PAYLOAD_MAX_BYTES} bytes, so that people can read all of it.`,
+  )
+
+export const approvalOver = (): HttpError =>
+  new HttpError("approval_over", "The request is over: it was decided, withdrawn, collected, or its time has passed.")
+
+const waitsOtherwise = (approval_id: string): HttpError =>
+  new HttpError(
+    "approval_waiting",
+    `The same payload waits for an approval with other terms, declarations or end user (${approval_id}): collect or withdraw that request first.`,
+  )
+
+/** What a request that has not ended comes to now; undefined while people decide. @param now milliseconds since the epoch */
+function outcomeOf({ state, expires_at }: FoundApproval, now: number): ApprovalOutcome | undefined {
+  if (state === "rejected" || state === "withdrawn") return state
+  const isOver = expires_at <= now
+  if (state === "approved") return isOver ? "unused" : "approved"
+  return isOver ? "expired" : undefined
+}
+
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+/** What is sealed of the decisions. */
+const givenOf = (found: FoundApproval, outcome: ApprovalOutcome): GivenApprovals => ({
+  approval_id: found.approval_id,
+  request_hash: found.request_hash,
+  requested_at: timestamp(found.requested_at),
+  expires_at: timestamp(found.expires_at),
+  outcome,
+  decisions: found.decided.map((row: ApprovalDecisionRow) => approvalDecisionOf(row)),
+})
+
+/** The sealed document of a request. @throws HttpError 503 where the database has another one than was sealed */
+export function storedRequest({ approval_id, request_hash, request }: FoundApproval, trust: TrustedKeys): ApprovalRequest {
+  const value = parseStrictJson(request)
+  const stored = parseExact(approvalRequestSchema, value)
+  const read = APPROVAL_REQUEST.read(Object(value))
+  const isSealed = !("unreadable" in read) && read.verify([trust]).verdict === APPROVAL_REQUEST.verdict
+  if (!stored.ok || !isSealed || stored.value.request_hash !== request_hash || stored.value.approval_id !== approval_id)
+    throw unavailable("The stored request is not the one that was sealed: its operator has to find out why.")
+  return stored.value
+}
+
+/** What is asked for, beside payload, route and tenant: the same request has the same text. */
+function askedText(request: RequestDraft | ApprovalRequest): string {
+  const { sections, audience, valid_for_seconds, close_within_seconds, reserve_tokens } = request
+  const { envelope, end_user } = sections
+  const person = end_user && shownEndUser(end_user)
+  return digest({
+    program_id: envelope.program_id,
+    registry_record_hash: envelope.registry_record_hash,
+    audience,
+    valid_for_seconds,
+    close_within_seconds,
+    reserve_tokens,
+    end_user: person === undefined ? "" : canonicalize([person.issuer, person.subject]),
+    declared: DECLARED_NAMES.map(name => canonicalize(shown(sections[name])?.declared ?? {})),
+  })
+}
