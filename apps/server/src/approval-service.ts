@@ -17,9 +17,9 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { deciding } from "@runseal/policy/decide"
 import { HttpError, unavailable } from "./http-error.ts"
 import type { Policies } from "./policy-service.ts"
-import { actDigest } from "./sealing/seal-approvals.ts"
 import type { SealedRun } from "./sealing/batch.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
+import { actDigest } from "./sealing/seal-approvals.ts"
 import type { OpenedPermit } from "./sealing/seal-permits.ts"
 import type { Sealer } from "./sealing/sealer.ts"
 import type { Database } from "./store/driver/database.ts"
@@ -217,7 +217,10 @@ const givenOf = (found: FoundApproval, outcome: ApprovalOutcome): GivenApprovals
 })
 
 /** The sealed document of a request. @throws HttpError 503 where the database has another one than was sealed */
-export function storedRequest({ approval_id, request_hash, request }: FoundApproval, trust: TrustedKeys): ApprovalRequest {
+export function storedRequest(
+  { approval_id, request_hash, request }: FoundApproval,
+  trust: TrustedKeys,
+): ApprovalRequest {
   const value = parseStrictJson(request)
   const stored = parseExact(approvalRequestSchema, value)
   const read = APPROVAL_REQUEST.read(Object(value))

@@ -340,7 +340,18 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
-  const sealing = [policies, prepared.inspection, renderer, documents, sweeper, approvalEnds, events, ledger, sealer, verification]
+  const sealing = [
+    policies,
+    prepared.inspection,
+    renderer,
+    documents,
+    sweeper,
+    approvalEnds,
+    events,
+    ledger,
+    sealer,
+    verification,
+  ]
   const opened = [...sealing, cosigner, outside, deliveries, reads, ...Object.values(access), heads, db]
   const reloadPolicy = policies.reloader(sealer.acts, () => readPolicyText(config))
   return { deps, reloadPolicy, close: () => closeAll(stop, opened) }

@@ -32,6 +32,7 @@ import { databaseOver } from "@runseal/server/store/driver/database"
 import { createBudgetLedger } from "@runseal/server/store/tables/budget-ledger"
 import type { KeyClaim } from "@runseal/server/store/tables/idempotency-keys"
 import { type FoundPermit, findHeldPermit } from "@runseal/server/store/tables/permit-reads"
+import { openPayloadKeys } from "../../../apps/server/src/keys/payload-keys.ts"
 import type { SimulatedServer } from "./database/server.ts"
 
 /** Connections of one process: sealer and ledger hold one each while they commit, and one serves reads. */
@@ -109,6 +110,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     clock,
     reportFault,
     watch: WATCH,
+    payloadKeys: openPayloadKeys(config.keysDir, nowMs()),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     heads: { ...heads, remember: head => parts.remember(head.size, head.root, () => heads.remember(head)) },
     reportFailure: () => undefined,
@@ -127,7 +129,9 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     issuer: origin,
     pipeline: pipelineOf(config, prepared, () => prepared.policy, "unknown"),
     reportFault,
-    policyOf: async () => prepared.policy,
+    policies: { ofEvaluation: async () => prepared.policy, exactlyOf: async () => prepared.policy },
+    trust: trustedKeysOf(trust),
+    reportNotEnded: () => undefined,
   })
   const keyed = openIdempotencyKeys(db, nowMs, () => heads.rememberStored(db))
   const once = async <Made>(claim: KeyClaim | undefined, make: () => Promise<Made>): Promise<MadeOrRecorded<Made>> =>
@@ -143,7 +147,12 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     execute: (submission, claim) => once(claim, () => execute(submission, claim)),
     attest: (owner, digest, claim) =>
       once(claim, () => sealer.attest(attestationDraft(owner, { digest, algorithm: "sha256" }), claim)),
-    open: (submission, asked, claim) => once(claim, () => permits.open(submission, asked, { claim })),
+    open: (submission, asked, claim) =>
+      once(claim, async () => {
+        const opened = await permits.open(submission, asked, { claim })
+        if ("asked" in opened) throw new Error("the policy of the simulation requires no approval")
+        return opened
+      }),
     close: (permitId, tenant, act, claim) =>
       once(claim, async () => permits.close(closedPermit(await find(permitId), tenant), act, { claim })),
     redeem: async permitId => permits.redeem({ owner: (await find(permitId)).owner, permit_id: permitId }),

@@ -5,6 +5,7 @@
  */
 import { auditorOf, checkEveryEntryExplained } from "./auditor.ts"
 import { checkAccess } from "./check-access.ts"
+import { checkRequests, judgeRequests } from "./check-approvals.ts"
 import { checkAttestations, judgeAttestations } from "./check-attestations.ts"
 import { checkBudgets } from "./check-budgets.ts"
 import { checkEvents, judgeEvents } from "./check-events.ts"
@@ -35,6 +36,7 @@ async function judgeNew(service: TestService, rows: NewRows, exported: readonly 
   const auditor = await auditorOf(service, rows.entries)
   const bundles = judgeRecords(auditor, service, rows.runs)
   const { openings, ends, redemptions } = judgePermits(auditor, rows)
+  const requests = judgeRequests(auditor, rows)
   const events = judgeEvents(auditor, rows)
   const attestations = judgeAttestations(auditor, service, rows.attestations)
   const statements = checkExports(auditor, exported)
@@ -43,6 +45,7 @@ async function judgeNew(service: TestService, rows: NewRows, exported: readonly 
     ...openings,
     ...ends,
     ...redemptions,
+    ...requests,
     ...events,
     ...attestations,
     ...statements,
@@ -56,7 +59,9 @@ export async function checkHouse(service: TestService): Promise<void> {
   await checkLog(service, tables)
   const auditor = await auditorOf(service, tables.entries)
   const permits = checkPermits(auditor, tables)
-  const bundles = checkRecords(auditor, service, tables, permits)
+  const requests = judgeRequests(auditor, tables)
+  const bundles = checkRecords(auditor, service, tables, { ...permits, requests })
+  checkRequests(tables, bundles, permits)
   const events = checkEvents(auditor, tables)
   const attestations = checkAttestations(auditor, service, tables)
   const statements = checkExports(auditor, service.statements)
@@ -65,6 +70,7 @@ export async function checkHouse(service: TestService): Promise<void> {
     ...permits.openings,
     ...permits.ends,
     ...permits.redemptions,
+    ...requests,
     ...events,
     ...attestations,
     ...statements,

@@ -1,6 +1,8 @@
 /** Every stored record: verified as a stranger would, in its place in the log and in its tenant's chain. */
+
 import type { JsonObject } from "@runseal/canonical"
 import type { Anchor, ChainLeaf, Leaf } from "@runseal/core/artifacts/anchor"
+import type { ApprovalRequest } from "@runseal/core/artifacts/approval-request"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { recordInChain } from "@runseal/core/verify/bundle"
@@ -8,6 +10,7 @@ import { readBundle } from "@runseal/core/verify/bundle-forms"
 import type { ChainDocument } from "@runseal/core/verify/chain-document"
 import { compareDocuments } from "@runseal/core/verify/export-contradictions"
 import { VERDICTS } from "@runseal/core/verify/report"
+import { requestInChain } from "@runseal/core/verify/verify-approval-request"
 import { openingInChain } from "@runseal/core/verify/verify-opening"
 import { endInChain } from "@runseal/core/verify/verify-permit-end"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
@@ -30,12 +33,15 @@ export function judgeRecords(auditor: Auditor, service: TestService, runs: reado
   return runs.map(run => bundleOf(run, auditor, judged))
 }
 
+/** The documents of chains that are no records. */
+type ChainedDocuments = SealedPermits & { readonly requests: readonly ApprovalRequest[] }
+
 /** Every record, and what they are together. Gives the records it judged. */
 export function checkRecords(
   auditor: Auditor,
   service: TestService,
   tables: Tables,
-  permits: SealedPermits,
+  others: ChainedDocuments,
 ): readonly Bundle[] {
   const { head, runs } = tables
   expect(
@@ -43,7 +49,7 @@ export function checkRecords(
     "run numbers are 1, 2, 3 …",
   ).toEqual(Array.from({ length: head.next_run_id - 1 }, (_, i) => i + 1))
   const bundles = judgeRecords(auditor, service, runs)
-  checkChains(tables, bundles, permits)
+  checkChains(tables, bundles, others)
   runs.forEach((run, i) => {
     checkSummary(run, bundles[i]!)
   })
@@ -97,7 +103,7 @@ function checkLinks(leaves: readonly ChainLeaf[], { tenant_id, record_count, hea
   expect(head).toBe(leaves.length === 0 ? "0".repeat(64) : referenceDigest(leaves.at(-1)))
 }
 
-function checkChains(tables: Tables, bundles: readonly Bundle[], { openings, ends }: SealedPermits): void {
+function checkChains(tables: Tables, bundles: readonly Bundle[], { openings, requests, ends }: ChainedDocuments): void {
   const { runs, tenants } = tables
   for (const tenant of tenants.filter(({ owner }) => owner >= 0)) {
     const own = bundles
@@ -107,6 +113,7 @@ function checkChains(tables: Tables, bundles: readonly Bundle[], { openings, end
     const chain = [
       ...own.map(recordInChain),
       ...openings.filter(isOwn).map(openingInChain),
+      ...requests.filter(isOwn).map(requestInChain),
       ...ends.filter(isOwn).map(endInChain),
     ].sort((a, b) => ordinalIn(a) - ordinalIn(b))
     checkLinks(

@@ -6,6 +6,7 @@ import type { Database } from "../../src/store/driver/database.ts"
 import type { Tx } from "../../src/store/driver/session.ts"
 import { type AdminEventRow, DEPLOYMENT_OWNER } from "../../src/store/tables/admin-events.ts"
 import type { ApiKeyRow } from "../../src/store/tables/api-keys.ts"
+import type { ApprovalRow } from "../../src/store/tables/approvals-table.ts"
 import type { AttestationRow } from "../../src/store/tables/attestations-table.ts"
 import { type DocumentRow, document } from "../../src/store/tables/documents-table.ts"
 import type { LogEntryRow, LogHeadRow, LogTileRow } from "../../src/store/tables/log-store.ts"
@@ -21,13 +22,14 @@ type Place = Pick<DocumentRow, "chain_ordinal" | "leaf_digest">
 export type StoredRun = RunRow & Place
 /** Of a refused one there is no document. */
 export type StoredPermit = PermitRow & Place & { readonly opening: string }
+export type StoredRequest = ApprovalRow & Place & { readonly document: string }
 export type StoredEnd = Place &
   Pick<DocumentRow, "owner" | "log_index"> & { readonly ended_at: number; readonly document: string }
 /** Of one that is not sealed there is no document. */
 export type StoredEvent = AdminEventRow & Pick<Place, "leaf_digest"> & { readonly document: string }
 export type StoredAttestation = AttestationRow & { readonly document: string }
 
-type Documented = Pick<Tables, "runs" | "permits" | "ends" | "events" | "attestations">
+type Documented = Pick<Tables, "runs" | "permits" | "requests" | "ends" | "events" | "attestations">
 
 /** What the tables of lists hold, and all documents: each is of one row, or is the end of permits. @throws Error for one that is of no row */
 function documented(
@@ -35,6 +37,7 @@ function documented(
   rows: {
     readonly runs: readonly NewRunRow[]
     readonly permits: readonly PermitRow[]
+    readonly requests: readonly ApprovalRow[]
     readonly events: readonly AdminEventRow[]
     readonly attestations: readonly AttestationRow[]
   },
@@ -57,6 +60,10 @@ function documented(
     permits: rows.permits.map(row => {
       const { text, ...place } = take("opening", row.owner, row.log_index, row.opened_at)
       return { ...row, ...place, opening: text }
+    }),
+    requests: rows.requests.map(row => {
+      const { text, ...place } = take("approval_request", row.owner, row.log_index, row.requested_at)
+      return { ...row, ...place, document: text }
     }),
     events: rows.events.map(row => {
       const { text, leaf_digest } = take("admin_event", DEPLOYMENT_OWNER, row.log_index, row.sealed_at)
@@ -86,6 +93,7 @@ export type Tables = {
   /** By window, in its order. */
   readonly movements: readonly TokenMovementRow[]
   readonly permits: readonly StoredPermit[]
+  readonly requests: readonly StoredRequest[]
   readonly redeemed: readonly PermitRedemption[]
   readonly ends: readonly StoredEnd[]
   readonly events: readonly StoredEvent[]
@@ -118,6 +126,7 @@ export const readTables = (db: Database): Promise<Tables> =>
     ...documented(await orm.select().from(document).orderBy(asc(document.log_index)), {
       runs: await sql<NewRunRow[]>`select * from run order by run_id`,
       permits: await sql<PermitRow[]>`select * from permit order by owner, owner_ordinal`,
+      requests: await sql<ApprovalRow[]>`select * from approval order by log_index`,
       events: await sql<AdminEventRow[]>`select * from admin_event order by ordinal`,
       attestations: await sql<AttestationRow[]>`select * from attestation order by owner, owner_ordinal`,
     }),
@@ -136,7 +145,7 @@ export type Seen = { readonly logSize: number; readonly nextRunId: number }
 
 export type NewRows = Pick<
   Tables,
-  "head" | "entries" | "runs" | "permits" | "redeemed" | "ends" | "events" | "attestations"
+  "head" | "entries" | "runs" | "permits" | "requests" | "redeemed" | "ends" | "events" | "attestations"
 >
 
 /** What came after that, in one consistent view. */
@@ -148,6 +157,7 @@ export const readNewRows = (db: Database, { logSize, nextRunId }: Seen): Promise
       runs: await sql<NewRunRow[]>`select * from run where run_id >= ${nextRunId} order by run_id`,
       permits: await sql<PermitRow[]>`
         select * from permit where log_index >= ${logSize} order by owner, owner_ordinal`,
+      requests: await sql<ApprovalRow[]>`select * from approval where log_index >= ${logSize} order by log_index`,
       events: await sql<AdminEventRow[]>`select * from admin_event where log_index >= ${logSize} order by ordinal`,
       attestations: await sql<AttestationRow[]>`
         select * from attestation where log_index >= ${logSize} order by log_index`,

@@ -44,8 +44,8 @@ export type BatchStart = {
   readonly tenants: ReadonlyMap<string, TenantHead>
   /** How many attestations each owner in the batch has already. */
   readonly attested: ReadonlyMap<number, number>
-  /** The requests for an approval that its items end, locked. */
-  readonly requests: ReadonlyMap<string, LockedApproval>
+  /** The requests for an approval that its items end, locked; absent without any. */
+  readonly requests?: ReadonlyMap<string, LockedApproval>
   /** What the batch has locked for its permits; absent without permits. */
   readonly permits?: PermitLocks
   /** Unix seconds: the log time of every entry of the batch. */

@@ -44,7 +44,7 @@ async function pendingOpening(reserve_tokens: number): Promise<PendingOpening> {
     batchMoment(),
     batchPipeline,
   )
-  if ("outcome_kind" in pending) throw new Error("the opening was refused before its budget")
+  if ("outcome_kind" in pending || "request" in pending) throw new Error("the opening was refused before its budget")
   return pending
 }
 

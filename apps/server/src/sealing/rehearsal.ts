@@ -56,8 +56,7 @@ export function createRehearsal(at: string, reportFault: ReportFault): (draft: D
     const tenants = new Map([
       [tenant_id, { tenant_id, salt: ZERO_HASH, record_count: 0, run_count: 0, head: ZERO_HASH }],
     ])
-    const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(),
-      requests: new Map(), time, now: time * 1000 }
+    const start = { frontier, next_run_id: SCRATCH_RUN_ID, tenants, attested: new Map(), time, now: time * 1000 }
     let made: SealedRun | undefined
     const item = runItem(draft, undefined, run => {
       made = run

@@ -52,7 +52,8 @@ export const requestItem = (
         if (!round.book.isActive(tenant.owner)) throw new PermitRefusal("revoked")
         if (same !== undefined || round.asked.has(act_digest)) throw new PermitRefusal("asked")
         const [ofKey, ofPerson] = [`key ${tenant.owner}`, `person ${end_user_subject}`]
-        if (waiting.key + (round.asking.get(ofKey) ?? 0) >= WAITING_OF_KEY_MAX) throw new PermitRefusal("too_many_asked")
+        if (waiting.key + (round.asking.get(ofKey) ?? 0) >= WAITING_OF_KEY_MAX)
+          throw new PermitRefusal("too_many_asked")
         if (waiting.end_user + (round.asking.get(ofPerson) ?? 0) >= WAITING_OF_END_USER_MAX && end_user_subject !== "")
           throw new PermitRefusal("too_many_asked")
         round.asked.add(act_digest)
@@ -104,11 +105,14 @@ export const endingLocks = (sections: Sections): Pick<Item["locks"], "ends"> => 
  * @returns the row that says so. @param came to: a permit, or a refused run
  * @throws PermitRefusal "approval_changed" when it was decided, withdrawn or ended meanwhile
  */
-export function endRequest(round: Round, sections: Sections): (came: { permit_id: string } | { run_id: number }) => Rows {
+export function endRequest(
+  round: Round,
+  sections: Sections,
+): (came: { permit_id: string } | { run_id: number }) => Rows {
   const given = requestEndedBy(sections)
   if (given === undefined) return () => ({})
   const { approval_id } = given
-  const locked = round.start.requests.get(approval_id)
+  const locked = round.start.requests?.get(approval_id)
   const { now } = round.start
   if (locked === undefined || round.ended.has(approval_id) || !isAsSealed(locked, given, now))
     throw new PermitRefusal("approval_changed")

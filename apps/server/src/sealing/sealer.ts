@@ -146,7 +146,9 @@ export function openSealer(context: SealerContext): Sealer {
     attest: (draft, claim) => submit(answer => attestationItem(draft, claim, answer)),
     openPermit: (opening, claim) => submit(answer => openingItem(opening, claim, answer)),
     requestApproval: (request, payload, claim) =>
-      submit(answer => requestItem(request, { payload, encryptPayload: context.payloadKeys.encryptPayload }, claim, answer)),
+      submit(answer =>
+        requestItem(request, { payload, encryptPayload: context.payloadKeys.encryptPayload }, claim, answer),
+      ),
     closePermit: (close, claim) => submit(answer => closeItem(close, claim, answer)),
     endPermits: end => submit(answer => endItem(end, answer)),
     redeemPermit: redemption => submit(answer => redemptionItem(redemption, answer)),

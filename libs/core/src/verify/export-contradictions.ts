@@ -23,8 +23,12 @@ type Comparison = {
   readonly take: (document: ChainDocument, ordinal: number, name: string) => Compared
   /** Takes an opening from before the piece, which a record of the piece closes. */
   readonly carry: (document: ChainDocument, opening: Opening, name: string) => readonly string[]
-  /** What only the end shows: whole sentences. @param whole whether every document of the chain was taken. @param toEnd whether all to its end */
-  readonly end: (whole: boolean, toEnd: boolean) => readonly string[]
+  /**
+   * What only the end shows: whole sentences.
+   * @param whole whether every document of the chain was taken
+   * @param at RFC 3339: when the chain ended with these; absent where others may come after them
+   */
+  readonly end: (whole: boolean, at?: string) => readonly string[]
   readonly windows: () => readonly WindowAccount[]
   /** Openings of the piece that nothing has closed or ended. */
   readonly open: () => number
@@ -38,7 +42,7 @@ type Comparison = {
  * @param lists whether movements of budget windows are listed
  */
 export function compareDocuments(
-  statement: Pick<ExportStatement, "entry" | "windows" | "leaf">,
+  statement: Pick<ExportStatement, "entry" | "windows">,
   first: number,
   lists: boolean,
 ): Comparison {
@@ -75,8 +79,8 @@ export function compareDocuments(
       ...windows.take(document, name),
       ...policies(document, name),
     ],
-    end: (whole, toEnd) => [
-      ...(toEnd ? approvals.overdue(statement.leaf.export_clock) : []),
+    end: (whole, at) => [
+      ...(at === undefined ? [] : approvals.overdue(at)),
       ...windows.end(whole),
       ...permits
         .unused()

@@ -111,8 +111,9 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
       // What is missing is reported already, and everything else follows from it.
       const whole = lacks.length === 0 && isWholeChain(statement.leaf)
       const counted = lacks.length > 0 ? [] : countProblems(statement, counts, comparison.open())
-      const toEnd = lacks.length === 0 && (piece === undefined || last === statement.leaf.head_ordinal)
-      return [...lacks, ...[...counted, ...comparison.end(whole, toEnd)].map(sentence => ({ sentence }))]
+      const { head_ordinal, export_clock } = statement.leaf
+      const at = lacks.length === 0 && last === head_ordinal ? export_clock : undefined
+      return [...lacks, ...[...counted, ...comparison.end(whole, at)].map(sentence => ({ sentence }))]
     },
     found: () => ({ ...counts }),
     outside: () => outside,

@@ -43,7 +43,7 @@ export const APPROVAL_REQUEST = /* @__PURE__ */ kindOf<ApprovalRequest>({
 })
 
 /** As the comparisons of an export see it. */
-function requestInChain(request: ApprovalRequest): ChainDocument {
+export function requestInChain(request: ApprovalRequest): ChainDocument {
   const { sections, leaf, approval_id } = request
   const brief = `request ${leaf.tenant_ordinal}`
   return {

@@ -84,7 +84,8 @@ export const ERROR_CODES = {
   },
   approval_over: {
     status: 409,
-    meaning: "The request for an approval was decided, withdrawn or collected, or its time has passed, or it is not the one that was shown.",
+    meaning:
+      "The request for an approval was decided, withdrawn or collected, or its time has passed, or it is not the one that was shown.",
   },
   approval_waiting: {
     status: 409,

@@ -106,7 +106,7 @@ const opened = await openPermit(
   MOMENT,
   CONTEXT,
 )
-if ("outcome_kind" in opened) throw new Error("the opening was refused before its budget")
+if ("outcome_kind" in opened || "request" in opened) throw new Error("the opening was refused before its budget")
 
 const closed = await closePermit(
   {
