@@ -82,17 +82,10 @@ type ApprovalParts = {
   readonly reportFailure: (error: unknown) => void
 }
 
-export function openApprovals(parts: ApprovalParts): Approvals {
-  const { db, sealer, nowMs, mint, pipeline, policyOf, trust, reportFailure } = parts
-  const waitingSame = async (act: string, request: RequestDraft): Promise<{ asked: string } | undefined> => {
-    const id = await waitingForAct(db, act)
-    const found = id === undefined ? undefined : await findApproval(db, id)
-    if (found === undefined) return undefined
-    if (askedText(storedRequest(found, trust)) !== askedText(request)) throw waitsOtherwise(found.approval_id)
-    return { asked: found.approval_id }
-  }
-  /** Decides what a request comes to, as of now. */
-  const judged = async (found: FoundApproval, outcome: ApprovalOutcome, key: Pick<Submission, "budgets">) => {
+/** Decides what a request comes to, as of now. */
+const createJudge =
+  ({ mint, pipeline, policyOf, trust }: Pick<ApprovalParts, "mint" | "pipeline" | "policyOf" | "trust">) =>
+  async (found: FoundApproval, outcome: ApprovalOutcome, key: Pick<Submission, "budgets">) => {
     const request = storedRequest(found, trust)
     const policy = await policyOf(request.sections.policy_evaluation)
     if (policy === undefined && outcome === "approved") throw unavailable(POLICY_AWAY)
@@ -105,6 +98,17 @@ export function openApprovals(parts: ApprovalParts): Approvals {
     const tenant = { tenant_id: found.tenant_id, owner: found.owner }
     const settings = policy === undefined ? context : { ...context, policy: deciding(policy) }
     return openRequested({ tenant, request, given }, key, { ...moment, at }, settings)
+  }
+
+export function openApprovals(parts: ApprovalParts): Approvals {
+  const { db, sealer, nowMs, trust, reportFailure } = parts
+  const judged = createJudge(parts)
+  const waitingSame = async (act: string, request: RequestDraft): Promise<{ asked: string } | undefined> => {
+    const id = await waitingForAct(db, act)
+    const found = id === undefined ? undefined : await findApproval(db, id)
+    if (found === undefined) return undefined
+    if (askedText(storedRequest(found, trust)) !== askedText(request)) throw waitsOtherwise(found.approval_id)
+    return { asked: found.approval_id }
   }
   /** Ends a request that is over without a permit. */
   const end = async (found: FoundApproval, outcome: Exclude<ApprovalOutcome, "approved">): Promise<SealedRun> => {

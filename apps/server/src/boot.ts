@@ -239,20 +239,19 @@ const openSweepers = ({
   readonly sealer: Sealer
   readonly clock: LogClock
   readonly payloadKeys: PayloadKeys
-}) =>
-  [
-    openPermitSweeper({ ...parts, reportFailure: telemetry.permitsNotEnded }),
-    openEventSweeper({ ...parts, reportFailure: telemetry.eventsNotSealed }),
-    openSweeping(
-      async () => {
-        const isMore = await approvals.endDue()
-        payloadKeys.advance(parts.nowMs())
-        return isMore
-      },
-      APPROVALS_EVERY_MS,
-      telemetry.approvalsNotEnded,
-    ),
-  ] as const
+}) => ({
+  permitEnds: openPermitSweeper({ ...parts, reportFailure: telemetry.permitsNotEnded }),
+  eventSweeper: openEventSweeper({ ...parts, reportFailure: telemetry.eventsNotSealed }),
+  approvalEnds: openSweeping(
+    async () => {
+      const isMore = await approvals.endDue()
+      payloadKeys.advance(parts.nowMs())
+      return isMore
+    },
+    APPROVALS_EVERY_MS,
+    telemetry.approvalsNotEnded,
+  ),
+})
 
 /** How often requests for an approval are looked for that are over, in milliseconds. */
 const APPROVALS_EVERY_MS = 5000
@@ -297,23 +296,19 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     heads,
     reportCommitted: afterCommit(telemetry, [trialDue.settle, cosigner.wake, outside.wake, deliveries.wake]),
   })
-  const renderer = openReports(deployment, db)
-  const documents = openDocumentCheck(document)
+  const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]
   const execution = openExecution({
-    ...{ db, sealer, ledger, nowMs, reviewer: prepared.reviewer, signal: stop.signal },
+    ...{ db, sealer, ledger, nowMs, policies, trust, reviewer: prepared.reviewer, signal: stop.signal },
     ...issuerOf(config, deployment),
     pipeline: pipelineOf(config, prepared, () => policies.inForce().compiled, revision),
     reportFault: telemetry.stageFailed,
-    policies,
-    trust,
     reportNotEnded: telemetry.approvalsNotEnded,
   })
-  const [sweeper, events, approvalEnds] = openSweepers({ ...parts, ...execution, sealer, payloadKeys })
+  const sweepers = openSweepers({ ...parts, ...execution, sealer, payloadKeys })
   const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, trialDue, telemetry }))
   const deps: Deps = {
-    ...{ db, reads, guarded, shownHead, nowMs },
+    ...{ db, reads, guarded, shownHead, nowMs, endUsers },
     ...access,
-    endUsers,
     rememberStored: () => heads.rememberStored(db),
     ...openSessionsOf(parts, keys, policies),
     ...callersOf(config),
@@ -326,8 +321,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     renderReport: renderer.render,
     readiness: outside.ready(readyWithSigner(readiness, { key: keys.service, nowMs, telemetry })),
     sealingQueue: sealer.waiting,
-    permitEnds: sweeper,
-    ...{ approvalEnds, payloadKeys },
+    ...{ ...sweepers, payloadKeys },
     acts: sealer.acts,
     deliveries,
     reportUnavailable: trialDue.raise,
@@ -340,18 +334,8 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
-  const sealing = [
-    policies,
-    prepared.inspection,
-    renderer,
-    documents,
-    sweeper,
-    approvalEnds,
-    events,
-    ledger,
-    sealer,
-    verification,
-  ]
+  const swept = [policies, prepared.inspection, renderer, documents, ...Object.values(sweepers)]
+  const sealing = [...swept, ledger, sealer, verification]
   const opened = [...sealing, cosigner, outside, deliveries, reads, ...Object.values(access), heads, db]
   const reloadPolicy = policies.reloader(sealer.acts, () => readPolicyText(config))
   return { deps, reloadPolicy, close: () => closeAll(stop, opened) }

@@ -79,12 +79,13 @@ const ACT_UNKNOWN =
 const UNREMEMBERED =
   "The batch was committed, but the log's head could not be remembered beside the keys; nothing of it was acknowledged."
 
-export function openSealer(context: SealerContext): Sealer {
+/** Seals batches one after the other. */
+function createBatches(context: SealerContext): (items: readonly Item[]) => Promise<readonly Answer[]> {
   let known: LogFrontier | undefined
   /** Whether the last batch got no signature. The next asks for one before its transaction, which holds the log's head and keeps reads waiting. */
   let isUnsigned = false
 
-  const sealItems = async (items: readonly Item[]): Promise<readonly Answer[]> => {
+  return async items => {
     let committed = false
     const faults: Parameters<ReportFault>[] = []
     const reportFault: ReportFault = (...fault) => void faults.push(fault)
@@ -115,6 +116,10 @@ export function openSealer(context: SealerContext): Sealer {
       for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)
     }
   }
+}
+
+export function openSealer(context: SealerContext): Sealer {
+  const sealItems = createBatches(context)
   const weigh = ({ bytes }: Item): number => bytes
   const long = { isLong: (item: Item) => weigh(item) > LONG_BYTES, weigh, batchWeight: LONG_BATCH_BYTES }
   const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS, long }
