@@ -37,8 +37,9 @@ export const requestItem = (
   const { approval_id, sections } = request
   const { envelope, payload: hashed, policy_evaluation, end_user } = sections
   const act_digest = actDigest(tenant.tenant_id, envelope.route_id, hashed.payload_hash)
-  const end_user_subject = (end_user && shownEndUser(end_user)?.subject) ?? ""
-  const groups = [...new Set((policy_evaluation.needed ?? []).flatMap(({ by }) => by))]
+  const { subject: end_user_subject = "", issuer: end_user_issuer = "" } = (end_user && shownEndUser(end_user)) ?? {}
+  const { needed = [] } = policy_evaluation
+  const groups = [...new Set(needed.flatMap(({ by }) => by))]
   return {
     kind: "request",
     claim,
@@ -74,7 +75,8 @@ export const requestItem = (
                   ...{ approval_id, owner: tenant.owner, tenant_id: tenant.tenant_id, log_index, state: "waiting" },
                   ...{ requested_at: Date.parse(envelope.admission_clock), expires_at, request_hash },
                   ...{ seed: run.facts.moment.seed, program_id: envelope.program_id, route_id: envelope.route_id },
-                  ...{ audience, end_user_subject, groups: JSON.stringify(groups), act_digest },
+                  ...{ audience, end_user_subject, end_user_issuer, act_digest },
+                  ...{ groups: JSON.stringify(groups), needed: JSON.stringify(needed) },
                   ...encryptPayload(payload, { approval_id, request_hash, expires_at }),
                   ...{ decisions: 0, permit_id: "", run_id: 0, ended_at: 0 },
                 },
