@@ -46,6 +46,7 @@ test("what it matches is refused, as a run and as an opening, and the record say
     description: "Transfers above 10,000 need two people of the treasury.",
     needed: ["2 of treasury or finance"],
     present: [],
+    missing: ["end_user"],
     read: [{ name: "act.amount", value: "12500.0", word: "act" }],
   }
   const run = await on().execute(request(transfer(12_500)))
@@ -54,7 +55,7 @@ test("what it matches is refused, as a run and as an opening, and the record say
     body: {
       explanation,
       error:
-        "The policy gate denied the run before any kernel ran. Cause: rule two-people of the policy requires an approval: 2 of treasury or finance.",
+        "The policy gate denied the run before any kernel ran. Cause: rule two-people of the policy requires an approval: 2 of treasury or finance; the request has to name its end user, with X-End-User-Token.",
     },
   })
   const opening = await on().post("/permits", asking(transfer(12_500)))
@@ -64,7 +65,7 @@ test("what it matches is refused, as a run and as an opening, and the record say
   const { text, body } = await on().get(`/runs/${numberAt(run.body, "run_id")}/artifacts`)
   expect(objectAt(body, "sections", "policy_evaluation")).toMatchObject({
     matched_rule_ids: ["two-people"],
-    needed: [{ rule_id: "two-people", by: ["treasury", "finance"], count: 2 }],
+    needed: [{ rule_id: "two-people", by: ["treasury", "finance"], count: 2, within_seconds: 3600 }],
   })
   for (const [name, content] of [
     ["bundle.json", text],

@@ -60,16 +60,27 @@ export type Policies = {
   readonly close: () => Promise<void>
 }
 
-/** @throws PolicyError for a policy with rules that require an approval where the operator started the service without approvals */
-export function requireApprovals({ approvals }: CompiledPolicy, config: Pick<Config, "approvals">): void {
-  if (approvals.size > 0 && config.approvals === "off")
+/** What of the configuration says which approvals people can give. */
+type ApprovalOptions = Pick<Config, "approvals" | "signIn">
+
+/** @throws PolicyError for a policy with a rule that requires an approval which nobody could give here */
+export function requireApprovals({ approvals }: CompiledPolicy, { approvals: mode, signIn }: ApprovalOptions): void {
+  if (approvals.size > 0 && mode === "off")
     throw new PolicyError(
       "The policy has a rule that requires an approval, and approvals are off: start with --approvals on.",
     )
+  for (const [id, { proof }] of approvals) {
+    if (proof === "passkey")
+      throw new PolicyError(`Rule "${id}" asks for passkeys, which this release does not check: use "idp" or "any".`)
+    if (proof === "idp" && signIn === undefined)
+      throw new PolicyError(
+        `Rule "${id}" asks for approvals proven by a sign-in, and people do not sign in here: start with --oidc-client-id.`,
+      )
+  }
 }
 
 type PolicyParts = {
-  readonly config: Pick<Config, "approvals">
+  readonly config: ApprovalOptions
   readonly db: Pick<Database, "read" | "transaction">
   readonly prepared: {
     /** Text of the file of `--policy`; undefined without one. */
@@ -170,7 +181,7 @@ export async function openPolicies({ config, db, prepared, nowMs, telemetry }: P
 }
 
 /** A document is compiled once when it is put in force, although it is read again from the database: the largest takes 0.2 s. */
-function compilesOnce(scan: SignatureScan, config: Pick<Config, "approvals">): (document: string) => CompiledPolicy {
+function compilesOnce(scan: SignatureScan, config: ApprovalOptions): (document: string) => CompiledPolicy {
   let newest: { readonly document: string; readonly compiled: CompiledPolicy } | undefined
   return document => {
     if (newest?.document === document) return newest.compiled

@@ -5,6 +5,7 @@ import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { ACT_FAILURE_CODES, ACT_OUTCOMES } from "@runseal/core/artifacts/permit-sections"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { DEPLOYMENT_TENANT, type Enforcement, enforcementSchema } from "@runseal/core/vocabulary/scalars"
+import { approvalPage } from "@runseal/core/wire/approval-answers"
 import type { RunEventData, SealedEvent } from "@runseal/core/wire/event-messages"
 import * as v from "valibot"
 import { StoreError } from "../store/driver/store-errors.ts"
@@ -15,6 +16,7 @@ const text = v.string()
 const mark = { enforcement: opt(enforcementSchema) }
 const payload = v.object({ payload_hash: text })
 const policy = v.object({ policy_hash: text, fired_rule_id: text, decision_reason_code: text })
+const approvals = v.object({ approval_id: text })
 const receipt = v.object({
   decision_reason_code: opt(text),
   halt_reason_code: opt(text),
@@ -37,6 +39,7 @@ const recordSchema = v.object({
     payload,
     envelope: opt(v.object(mark)),
     policy_evaluation: opt(policy),
+    approvals: opt(approvals),
     permit: opt(
       v.object({
         permit_id: text,
@@ -58,7 +61,7 @@ type StoredRecord = v.InferOutput<typeof recordSchema>
 /** Where those members are. What callers declare is in none of them. */
 const RECORD_MEMBERS: WantedMembers = {
   run: true,
-  sections: { payload: true, envelope: true, policy_evaluation: true, permit: true },
+  sections: { payload: true, envelope: true, policy_evaluation: true, approvals: true, permit: true },
   deny_receipt: true,
   ccv_halt_receipt: true,
   macc_halt_receipt: true,
@@ -76,6 +79,7 @@ const openingSchema = v.object({
     payload,
     envelope: v.object({ ...mark, program_id: text, route_id: text, admission_clock: text }),
     policy_evaluation: policy,
+    approvals: opt(approvals),
   }),
   reservation: v.object({ tokens: v.number() }),
   opening_hash: text,
@@ -86,9 +90,29 @@ const OPENING_MEMBERS: WantedMembers = {
   permit_id: true,
   expires_at: true,
   close_by: true,
-  sections: { payload: true, envelope: true, policy_evaluation: true },
+  sections: { payload: true, envelope: true, policy_evaluation: true, approvals: true },
   reservation: true,
   opening_hash: true,
+}
+
+const requestSchema = v.object({
+  tenant_id: text,
+  approval_id: text,
+  expires_at: text,
+  sections: v.object({
+    payload,
+    envelope: v.object({ program_id: text, route_id: text, admission_clock: text }),
+    policy_evaluation: policy,
+  }),
+  request_hash: text,
+})
+
+const REQUEST_MEMBERS: WantedMembers = {
+  tenant_id: true,
+  approval_id: true,
+  expires_at: true,
+  sections: { payload: true, envelope: true, policy_evaluation: true },
+  request_hash: true,
 }
 
 const endSchema = v.pick(permitEndSchema, ["tenant_id", "reason", "end_clock", "openings", "end_hash"])
@@ -127,6 +151,23 @@ const EVENTS: Readonly<Record<string, (document: StreamDocument, sealed: Sealed)
       data: { ...sealed, ...runData(record, document) },
     }
   },
+  approval_request: ({ text }, sealed) => {
+    const request = read(requestSchema, onlyMembers(text, REQUEST_MEMBERS))
+    const { payload, envelope, policy_evaluation } = request.sections
+    const data = {
+      ...sealed,
+      tenant_id: request.tenant_id,
+      approval_id: request.approval_id,
+      program_id: envelope.program_id,
+      route_id: envelope.route_id,
+      payload_hash: payload.payload_hash,
+      ...decision(policy_evaluation),
+      expires_at: request.expires_at,
+      address: approvalPage(request.approval_id),
+      request_hash: request.request_hash,
+    }
+    return { type: "approval.requested", timestamp: envelope.admission_clock, data }
+  },
   opening: ({ text }, sealed) => {
     const opening = read(openingSchema, onlyMembers(text, OPENING_MEMBERS))
     const { payload, envelope, policy_evaluation } = opening.sections
@@ -134,6 +175,7 @@ const EVENTS: Readonly<Record<string, (document: StreamDocument, sealed: Sealed)
       ...sealed,
       tenant_id: opening.tenant_id,
       permit_id: opening.permit_id,
+      ...endedApproval(opening.sections),
       ...marked(envelope),
       program_id: envelope.program_id,
       route_id: envelope.route_id,
@@ -195,6 +237,7 @@ function runData(record: StoredRecord, { findings, manifest_hash }: StreamDocume
     ...(findings === "" ? {} : { findings: findings.split(" ").map(findingOf) }),
     ...(manifest_hash === "" ? {} : { manifest_hash }),
     bundle_hash,
+    ...(permit === undefined ? endedApproval(sections) : {}),
     ...(permit === undefined
       ? {}
       : {
@@ -204,6 +247,10 @@ function runData(record: StoredRecord, { findings, manifest_hash }: StreamDocume
         }),
   }
 }
+
+/** The request for an approval that a document ended. */
+const endedApproval = ({ approvals: given }: { readonly approvals?: { readonly approval_id: string } | undefined }) =>
+  given === undefined ? {} : { approval_id: given.approval_id }
 
 const marked = (envelope: { readonly enforcement?: Enforcement | undefined } | undefined) =>
   envelope?.enforcement === undefined ? {} : { enforcement: envelope.enforcement }

@@ -9,6 +9,7 @@ import { StartupError } from "../options/startup-error.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Session, Tx } from "../store/driver/session.ts"
 import { OPERATOR_COMMAND, recordAdminEvent } from "../store/tables/admin-events.ts"
+import { withdrawApprovals } from "../store/tables/approvals-table.ts"
 import {
   type DatabaseFacts,
   type HeadsFolderRow,
@@ -219,7 +220,7 @@ export async function listFolders(db: Database): Promise<readonly ListedFolder[]
 
 /**
  * Removes a folder and returns what the database knew of it. Where sealing waited for it, its servers may have acknowledged redemptions
- * that this database lacks: no permit that is open now is redeemed any more. @throws StartupError when there is no such folder */
+ * that this database lacks: no permit that is open now is redeemed any more, and no request for an approval collected. @throws StartupError when there is no such folder */
 export async function forgetFolder(db: Database, folder_id: string, nowMs: number): Promise<HeadsFolderRow> {
   refuseEmbedded(db)
   const found = await db.transaction(async tx => {
@@ -227,7 +228,11 @@ export async function forgetFolder(db: Database, folder_id: string, nowMs: numbe
     const rows = await readHeadsFolders(tx)
     const row = rows.find(each => each.folder_id === folder_id)
     if (row === undefined) return undefined
-    if (awaitedOf({ facts: await readDatabaseFacts(tx), rows }).includes(row)) await doubtRedemptions(tx)
+    if (awaitedOf({ facts: await readDatabaseFacts(tx), rows }).includes(row)) {
+      await doubtRedemptions(tx)
+      // A rejection, or the permit of an approval, may be in what is lost.
+      await withdrawApprovals(tx)
+    }
     await removeHeadsFolder(tx, folder_id)
     await recordAdminEvent(tx, {
       at: nowMs,

@@ -38,7 +38,7 @@ export const explanationSchema = v.strictObject({
   needed: opt(v.union([namesSchema, countSchema])),
   /** What there was of it. */
   present: opt(v.union([namesSchema, countSchema])),
-  /** Fields that were not there; of an unreadable act its names and objects. */
+  /** Fields that were not there; of an unreadable act its names and objects; of a required approval the end user. */
   missing: opt(namesSchema),
   /** What the deciding rule read. */
   read: opt(v.array(readValueSchema)),
@@ -50,7 +50,10 @@ export const listedExplanationSchema = v.strictObject(v.pick(explanationSchema, 
 export type ListedExplanation = Shape<typeof listedExplanationSchema>
 
 /** What a record holds beside the receipt and an explanation is made from. */
-export type ExplainedSections = Pick<SealedSections, "act" | "approvals" | "mcd_finding" | "policy_evaluation">
+export type ExplainedSections = Pick<
+  SealedSections,
+  "act" | "approvals" | "end_user" | "mcd_finding" | "policy_evaluation"
+>
 
 /** Why a run was refused, from its record alone. @param sections of the same run; none where only the receipt is at hand */
 export function explainReceipt(receipt: Receipt, sections: ExplainedSections = {}): Explanation {
@@ -75,7 +78,7 @@ export function explainReceipt(receipt: Receipt, sections: ExplainedSections = {
 
 function explainDenial(
   { decision_reason_code: reason, fired_rule_id: rule_id }: DenyReceipt,
-  { act, approvals, mcd_finding, policy_evaluation }: ExplainedSections,
+  { act, approvals, end_user, mcd_finding, policy_evaluation }: ExplainedSections,
 ): Explanation {
   if (reason === "MCD_SIGNATURE_MATCH") return { reason, rule_id, ...matchOf(mcd_finding) }
   const required = policy_evaluation?.needed
@@ -86,6 +89,10 @@ function explainDenial(
       rule_id,
       needed: required.map(({ by, count }) => `${count} of ${by.join(" or ")}`),
       present: decisions.map(({ decision, person }) => `${decision} by ${person.subject}`),
+      // Nobody is asked for the approval of an act behind which nobody is, unless the rule says so.
+      ...(end_user === undefined && required.some(rule => rule.end_user !== "optional")
+        ? { missing: ["end_user"] }
+        : {}),
     }
   }
   const read = act && shownAct(act)
@@ -126,8 +133,13 @@ const DENIALS: Readonly<Record<PepgReasonCode, (explained: Explanation, rule: st
     ),
   RULE_DENIED: ruled,
   RULE_ALLOWED: ruled,
-  APPROVAL_REQUIRED: ({ needed }, rule) =>
-    [`rule ${rule} of the policy requires an approval`, ...listed(needed)].join(": "),
+  APPROVAL_REQUIRED: ({ needed, missing = [] }, rule) =>
+    [
+      [`rule ${rule} of the policy requires an approval`, ...listed(needed)].join(": "),
+      missing.length > 0
+        ? "the request has to name its end user, with X-End-User-Token"
+        : "POST /permits asks people for it",
+    ].join("; "),
   RULE_APPROVED: ruled,
   APPROVAL_REJECTED: ({ present }, rule) =>
     [`rule ${rule} of the policy requires an approval, and a person rejected the act`, ...listed(present)].join(": "),

@@ -1,5 +1,5 @@
 /** An event as a line of the Common Event Format (ArcSight, version 0). */
-import { accountOf, type EventAccount, type Sender, type SentEvent, type Weight } from "./sent-event.ts"
+import { accountOf, type EventAccount, permitOf, type Sender, type SentEvent, type Weight } from "./sent-event.ts"
 
 const SEVERITIES: Readonly<Record<Weight, number>> = { informational: 1, low: 3, medium: 6, high: 8 }
 
@@ -36,7 +36,7 @@ function customOf(event: SentEvent, { asked, hash }: EventAccount): Readonly<Par
           cs2: asked.program_id,
           cs3: asked.policy_hash,
           cs4: asked.rule_id,
-          cs6: asked.permit_id,
+          cs6: permitOf(asked),
         }),
     cs5: hash,
     ...(asked !== undefined && "run_id" in asked ? { cn1: asked.run_id } : {}),

@@ -3,7 +3,15 @@
  * too, under the names of docs/events.md. https://schema.ocsf.io/1.8.0/classes/api_activity
  */
 import type { JsonObject } from "@runseal/canonical"
-import { accountOf, type Decision, type EventAccount, type Sender, type SentEvent, type Weight } from "./sent-event.ts"
+import {
+  accountOf,
+  type Decision,
+  type EventAccount,
+  permitOf,
+  type Sender,
+  type SentEvent,
+  type Weight,
+} from "./sent-event.ts"
 
 const OCSF_VERSION = "1.8.0"
 const CLASS = { category_uid: 6, category_name: "Application Activity", class_uid: 6003, class_name: "API Activity" }
@@ -50,16 +58,23 @@ function subjectOf({ who, operation, resources, asked, outcome, reason }: EventA
     api: {
       operation,
       service: { name: "Runseal" },
-      ...(asked === undefined ? {} : { request: { uid: "run_id" in asked ? `${asked.run_id}` : asked.permit_id } }),
+      ...(asked === undefined ? {} : { request: { uid: requestOf(asked) } }),
     },
   }
 }
 
-const messageOf = ({ program_id, permit_id }: NonNullable<EventAccount["asked"]>): JsonObject => ({
-  ...AGENT,
-  application: { uid: program_id },
-  ...(permit_id === undefined ? {} : { uid: permit_id }),
-})
+type Asked = NonNullable<EventAccount["asked"]>
+
+/** What the service calls the request: its run, its permit, or the request for an approval that it became. */
+function requestOf(asked: Asked): string {
+  if ("run_id" in asked) return `${asked.run_id}`
+  return "permit_id" in asked ? asked.permit_id : asked.approval_id
+}
+
+function messageOf(asked: Asked): JsonObject {
+  const permit_id = permitOf(asked)
+  return { ...AGENT, application: { uid: asked.program_id }, ...(permit_id === undefined ? {} : { uid: permit_id }) }
+}
 
 export function ocsfEvent(event: SentEvent, { log_origin, version }: Sender): JsonObject {
   const account = accountOf(event)

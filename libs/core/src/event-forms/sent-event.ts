@@ -46,7 +46,10 @@ export type EventAccount = {
   readonly asked?: Asked
 }
 type RunEvent = Extract<SealedEvent, { type: "run.sealed" | "permit.closed" }>
-type Asked = RunEvent["data"] | Extract<SealedEvent, { type: "permit.opened" }>["data"]
+/** The permit of an act that was asked for, where there is one. */
+export const permitOf = (asked: Asked): string | undefined => ("permit_id" in asked ? asked.permit_id : undefined)
+
+type Asked = RunEvent["data"] | Extract<SealedEvent, { type: "permit.opened" | "approval.requested" }>["data"]
 
 export function accountOf(event: SentEvent): EventAccount {
   switch (event.type) {
@@ -54,6 +57,16 @@ export function accountOf(event: SentEvent): EventAccount {
       return { ...runAccount(event, "Run"), activity: "create", operation: "execute" }
     case "permit.closed":
       return { ...runAccount(event, "Permitted run"), activity: "update", operation: "permit.close" }
+    case "approval.requested":
+      return {
+        ...askedFor(event.data),
+        weight: "low",
+        sentence: "Approval of people requested",
+        hash: event.data.request_hash,
+        activity: "create",
+        operation: "approval.request",
+        failed: false,
+      }
     case "permit.opened":
       return {
         ...askedFor(event.data),

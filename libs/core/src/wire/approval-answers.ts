@@ -19,6 +19,9 @@ export type Decision = (typeof DECISIONS)[number]
 export const DECISION_PROOFS = ["idp", "key"] as const
 export type DecisionProof = (typeof DECISION_PROOFS)[number]
 
+/** Path of the console's page on which people decide. */
+export const approvalPage = (approval_id: string): string => `/console/approval?id=${approval_id}`
+
 export const askedApprovalAnswerSchema = v.strictObject({
   ok: v.literal(true),
   approval_id: approvalIdSchema,

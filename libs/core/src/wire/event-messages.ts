@@ -3,6 +3,7 @@
  * as this release writes them.
  */
 import * as v from "valibot"
+import { approvalIdSchema } from "../artifacts/approvals.ts"
 import { END_REASONS } from "../artifacts/permit-end.ts"
 import { ACT_FAILURE_CODES, ACT_OUTCOMES } from "../artifacts/permit-sections.ts"
 import { OUTCOME_KINDS } from "../vocabulary/outcomes.ts"
@@ -24,8 +25,18 @@ import { ignoredSchema } from "./ignored-members.ts"
 const opt = v.exactOptional
 const ok = { ok: v.literal(true) }
 
-/** Each is one sealed document of the log. A run that closed a permit is a `permit.closed`, every other run a `run.sealed`. */
-export const EVENT_TYPES = ["run.sealed", "permit.opened", "permit.closed", "permit.ended", "admin.event"] as const
+/**
+ * Each is one sealed document of the log. A run that closed a permit is a `permit.closed`, every other run a `run.sealed`. A request for an approval
+ * ends in a `permit.opened` or a `run.sealed` with its `approval_id`; what persons decided in between are admin events.
+ */
+export const EVENT_TYPES = [
+  "run.sealed",
+  "approval.requested",
+  "permit.opened",
+  "permit.closed",
+  "permit.ended",
+  "admin.event",
+] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
 const findingSchema = v.strictObject({ code: nonEmptySchema, count: ordinalSchema })
@@ -45,6 +56,9 @@ const observed = { enforcement: opt(enforcementSchema) }
 const asked = { program_id: sha256Schema, route_id: nonEmptySchema, payload_hash: sha256Schema }
 const decided = { policy_hash: opt(sha256Schema), rule_id: opt(nonEmptySchema), reason_code: opt(nonEmptySchema) }
 
+/** Of a run or opening that ended a request for an approval. */
+const ended = { approval_id: opt(approvalIdSchema) }
+
 const runDataSchema = v.strictObject({
   ...sealedIn,
   run_id: ordinalSchema,
@@ -60,6 +74,7 @@ const runDataSchema = v.strictObject({
   /** Absent for a stage_error. */
   manifest_hash: opt(sha256Schema),
   bundle_hash: sha256Schema,
+  ...ended,
   /** Present exactly when the run closed a permit, as is `act_outcome`. */
   permit_id: opt(permitIdSchema),
   act_outcome: opt(v.picklist(ACT_OUTCOMES)),
@@ -67,9 +82,21 @@ const runDataSchema = v.strictObject({
 })
 export type RunEventData = Shape<typeof runDataSchema>
 
+const requestDataSchema = v.strictObject({
+  ...sealedIn,
+  approval_id: approvalIdSchema,
+  ...asked,
+  ...decided,
+  expires_at: clockSchema,
+  /** Path of the page on which people decide, under the address of the service. */
+  address: nonEmptySchema,
+  request_hash: sha256Schema,
+})
+
 const openingDataSchema = v.strictObject({
   ...sealedIn,
   permit_id: permitIdSchema,
+  ...ended,
   ...observed,
   ...asked,
   ...decided,
@@ -112,6 +139,7 @@ const event = {
 }
 export const eventSchema = v.variant("type", [
   v.strictObject({ ...event, type: v.picklist(["run.sealed", "permit.closed"]), data: runDataSchema }),
+  v.strictObject({ ...event, type: v.literal("approval.requested"), data: requestDataSchema }),
   v.strictObject({ ...event, type: v.literal("permit.opened"), data: openingDataSchema }),
   v.strictObject({ ...event, type: v.literal("permit.ended"), data: endDataSchema }),
   v.strictObject({ ...event, type: v.literal("admin.event"), data: adminDataSchema }),

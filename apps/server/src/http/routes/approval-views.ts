@@ -1,5 +1,5 @@
 /** What answers show of a request for an approval. docs/api.md, "Approvals". */
-import type { AskedApprovalAnswer } from "@runseal/core/wire/approval-answers"
+import { type AskedApprovalAnswer, approvalPage } from "@runseal/core/wire/approval-answers"
 import type { Context } from "hono"
 import { storedRequest } from "../../approval-service.ts"
 import type { Deps } from "../../deps.ts"
@@ -26,7 +26,7 @@ export async function askersApproval(
 
 /** Where people decide on it. */
 const approvalAddress = (c: Context, deps: Pick<Deps, "baseUrl">, approval_id: string): string =>
-  `${serviceUrl(c, deps)}/console/approval?id=${approval_id}`
+  `${serviceUrl(c, deps)}${approvalPage(approval_id)}`
 
 /** The answer while people decide. */
 export const askedAnswer = (

@@ -228,6 +228,13 @@ export async function withdrawApproval({ sql }: Tx, approvalId: string, now: num
   return rows.length > 0
 }
 
+/** Withdraws all requests that have not ended: of a key that is revoked, or of all keys where decisions may have been lost. */
+export async function withdrawApprovals({ sql }: Tx, owner?: number): Promise<void> {
+  await sql`
+    update approval set state = 'withdrawn'
+    where state in ('waiting', 'approved') and (${owner ?? -1}::bigint = -1 or owner = ${owner ?? -1}::bigint)`
+}
+
 /** What one person decided, as it is sealed. */
 export function approvalDecisionOf(row: ApprovalDecisionRow): ApprovalDecision {
   const { decision, issuer, subject, name, key_name, groups, proof, decided_at, comment, comment_salt } = row

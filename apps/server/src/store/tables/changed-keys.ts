@@ -8,6 +8,7 @@ import { eq, inArray } from "drizzle-orm"
 import type { Tx } from "../driver/session.ts"
 import { type Acts, actingKeyId, type NewAdminEvent, recordHeldEvent } from "./admin-events.ts"
 import { type ApiKeyRow, api_key, type KeySettings } from "./api-keys.ts"
+import { withdrawApprovals } from "./approvals-table.ts"
 
 /** Who acts, on which key, and when, in milliseconds since the epoch. */
 export type KeyAct = { readonly key_id: number } & Pick<NewAdminEvent, "at" | "who" | "once">
@@ -76,7 +77,7 @@ export function changeKey(
 }
 
 /**
- * Revokes a key; one that is revoked keeps its first time. Its open permits are due from then on: the key's row is locked first, so
+ * Revokes a key; one that is revoked keeps its first time. Its open permits are due from then on, and its requests for an approval are withdrawn: the key's row is locked first, so
  * that no permit is opened in between.
  * @returns why nothing was done; undefined when the key is revoked now
  */
@@ -93,6 +94,7 @@ export function revokeKey(acts: Acts, act: KeyAct): Promise<Unchanged | undefine
         order by permit_id collate "C" for update
       )
       update permit set due_at = 0 from due where permit.permit_id = due.permit_id`
+    await withdrawApprovals(tx, key.key_id)
     await recordKeyEvent(tx, act, "key.revoke", { before: { revoked: false }, after: { revoked: true } })
     return undefined
   })
