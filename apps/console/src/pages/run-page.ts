@@ -1,5 +1,6 @@
 /** *Run*: what happened first, then why, what was declared, and the proof, which the visitor's own browser checks. */
 
+import { type ApprovalsSection, decisionText, shownApprovals } from "@runseal/core/artifacts/approvals"
 import { type Bundle, bundleSchema, durationMs, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
 import { endUserText } from "@runseal/core/artifacts/end-user"
@@ -89,6 +90,14 @@ ${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${explanation =
 /** Number of the key that made a run; 0 for open mode. */
 const keyOf = ({ run: { tenant_id } }: Bundle): number => Number(/^api-key-(\d{1,16})$/.exec(tenant_id)?.[1] ?? 0)
 
+/** How the request for an approval ended, and what each person decided. */
+function approvalFact(section: ApprovalsSection): Markup {
+  const approvals = shownApprovals(section)
+  if (approvals === undefined) return named("withheld")
+  const { outcome, decisions } = approvals
+  return html`${outcome}${decisions.map(decision => html`<br>${named(decisionText(decision))}`)}`
+}
+
 function runFacts(visit: Visit, bundle: Bundle): Markup {
   const { run, sections } = bundle
   const { envelope, payload, policy_evaluation: policy } = sections
@@ -103,6 +112,7 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
         : run.tenant_id,
     ],
     ["End user", sections.end_user && named(endUserText(sections.end_user))],
+    ["Approval", sections.approvals && approvalFact(sections.approvals)],
     ["Sealed", time(run.created_at)],
     ["Took", duration(durationMs(run))],
     ["Policy", policy && html`${policy.policy_name} ${shortHash(policy.policy_hash)}`],

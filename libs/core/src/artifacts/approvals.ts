@@ -92,3 +92,10 @@ export const approvalsSectionSchema: v.GenericSchema<unknown, ApprovalsSection> 
 /** The section's shown form; undefined when it is withheld. */
 export const shownApprovals = (section: ApprovalsSection): ShownApprovals | undefined =>
   "withheld" in section ? undefined : section
+
+/** Who decided what, when, and how that is proven, as reports and pages show it in one line. */
+export function decisionText({ decision, person, key_name, groups, proof, decided_at }: ApprovalDecision): string {
+  const who = `${person.subject} (${groups.join(", ")})`
+  const how = proof === "idp" ? `signed in at ${person.issuer}` : `by the API key ${key_name}, as its operator says`
+  return `${decision === "approve" ? "approved" : "rejected"} by ${who} at ${decided_at}, ${how}`
+}

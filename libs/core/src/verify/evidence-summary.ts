@@ -1,6 +1,6 @@
 /** A short summary of a record, for people. Nothing is checked here; the report says what was. */
 import { shownAct } from "../artifacts/act-section.ts"
-import { shownApprovals } from "../artifacts/approvals.ts"
+import { decisionText, shownApprovals } from "../artifacts/approvals.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import {
@@ -83,16 +83,7 @@ export function approvalLines({ approvals: section }: Pick<Sections, "approvals"
   return [
     ...line("approval", `${approval_id}, ${outcome}`),
     ...line("approval_requested_at", requested_at),
-    ...decisions.flatMap(({ decision, person, key_name, proof, groups, decided_at }) =>
-      line(
-        decision === "approve" ? "approved_by" : "rejected_by",
-        `${person.subject} of ${groups.join(", ")} at ${decided_at}, proven by ${
-          proof === "idp"
-            ? `a sign-in at ${person.issuer}`
-            : `the API key ${key_name}, which its operator gave to that person`
-        }`,
-      ),
-    ),
+    ...decisions.flatMap(decision => line("approval_decision", decisionText(decision))),
   ]
 }
 

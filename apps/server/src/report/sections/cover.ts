@@ -1,5 +1,6 @@
 /** The head of the first page: the outcome at a glance. */
 import { shownAct } from "@runseal/core/artifacts/act-section"
+import { decisionText, shownApprovals } from "@runseal/core/artifacts/approvals"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { endUserText } from "@runseal/core/artifacts/end-user"
 import { causeOf, explainReceipt } from "@runseal/core/artifacts/explanation"
@@ -56,6 +57,7 @@ export const cover: Part = subject => {
       ...(isObserved(subject) ? [fact("Enforcement", "none: this run was observed, not enforced")] : []),
       fact("Tenant", shortQuote(run.tenant_id)),
       ...(endUser === undefined ? [] : [fact("End user", shortQuote(endUserText(endUser)))]),
+      ...approvalFacts(bundle),
       fact("Route", shortQuote(run.route_id)),
       ...refusalFacts(subject),
       ...actFacts(bundle),
@@ -64,6 +66,17 @@ export const cover: Part = subject => {
     ],
   }
   return [head, ...brokenNotice(subject)]
+}
+
+/** How the request for an approval ended, and what each person decided. */
+function approvalFacts({ sections: { approvals: section } }: Bundle): readonly Fact[] {
+  if (section === undefined) return []
+  const approvals = shownApprovals(section)
+  if (approvals === undefined) return [fact("Approval", "withheld")]
+  return [
+    fact("Approval", `${approvals.outcome}; asked for ${readableTime(approvals.requested_at)}`),
+    ...approvals.decisions.map(decision => fact("Decision", shortQuote(decisionText(decision), CAUSE_LENGTH))),
+  ]
 }
 
 /** Characters of a cause on the cover; and of the values of an act, and of those that a rule read, where the last may be longer. */
