@@ -177,7 +177,7 @@ export function openApprovals(parts: ApprovalParts): Approvals {
 }
 
 const POLICY_AWAY =
-  "The policy by which the approval was asked for cannot be read any more. Nothing was permitted: withdraw the request, and ask again."
+  "The policy by which the approval was asked for cannot be read any more. Nothing was permitted: withdraw the request, and make a new one."
 
 const hasChanged = (error: unknown): boolean => error instanceof PermitRefusal && error.reason === "approval_changed"
 

@@ -24,12 +24,12 @@ const WAITING_OF_END_USER_MAX = 10
 export const actDigest = (tenant_id: string, route_id: string, payload_hash: string): string =>
   digest({ kind: "runseal.approval_act.v1", tenant_id, route_id, payload_hash })
 
-type KeptPayload = Pick<PayloadKeys, "encryptPayload"> & { readonly payload: string }
+type EncryptedAside = Pick<PayloadKeys, "encryptPayload"> & { readonly payload: string }
 
 /** A request, and its payload for those who decide. @param answer called with its id */
 export const requestItem = (
   pending: PendingRequest,
-  { payload, encryptPayload }: KeptPayload,
+  { payload, encryptPayload }: EncryptedAside,
   claim: KeyClaim | undefined,
   answer: (approval_id: string) => void,
 ): Item => {
@@ -130,7 +130,7 @@ export function endRequest(
   })
 }
 
-/** Behind the lock: nobody has decided since, and whether its time is over is asked again, of the log's clock too. */
+/** Behind the lock: nobody has decided since, and whether its time is over is judged anew, by the log's clock too. */
 function isAsSealed({ state, expires_at, decisions }: LockedApproval, given: ShownApprovals, now: number): boolean {
   if (decisions !== given.decisions.length) return false
   const isOver = expires_at <= now

@@ -181,7 +181,7 @@ export const PERMIT_ENDPOINTS = /* @__PURE__ */ described("Permits", PERMIT_ROUT
   collect_permit: {
     summary: "Collect the permit of an act that people approved",
     description:
-      "For the key that asked, without a body. An approval is one permit: a repetition gives the same one. 409 where a decision came in between: ask again.",
+      "For the key that asked, without a body. An approval is one permit: a repetition gives the same one. 409 where a decision came in between: retry.",
     refusals: [403, 404, 409],
     answers: {
       201: "The permit and its sealed opening, which holds who approved.",

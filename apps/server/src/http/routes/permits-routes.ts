@@ -89,8 +89,8 @@ type Opened = { readonly opening: Opening; readonly isOpen: boolean } | { readon
 /** The same, or a request for an approval. */
 type OpenedOrAsked = Opened | { readonly asked: FoundApproval }
 
-/** Until a program asks again whether people have decided, in seconds. */
-const ASK_AGAIN_SECONDS = "5"
+/** How often a program polls whether people have decided, in seconds. */
+const POLL_SECONDS = "5"
 
 /** The answer is canonical JSON, so that a repetition gets the same bytes but for the permit, whose signature is another one. */
 async function open(c: Context, deps: Deps): Promise<Response> {
@@ -129,7 +129,7 @@ async function answerOpened(
   if ("asked" in opened) {
     await untilOutside(deps, `Request ${opened.asked.approval_id}`, opened.asked.log_index)
     const body = { ...askedAnswer(c, deps, opened.asked), ...ignored }
-    return c.body(canonicalize(body), 202, { ...headers, "Retry-After": ASK_AGAIN_SECONDS })
+    return c.body(canonicalize(body), 202, { ...headers, "Retry-After": POLL_SECONDS })
   }
   if ("refused" in opened) {
     await untilRecorded(deps, opened.refused)

@@ -130,7 +130,7 @@ export function requestedGrounds(
 
 /**
  * The scan of a request, as it was made: its texts are not all there any more. What was found and only observed is found again.
- * @returns what stands for the texts, and the context that finds it
+ * @returns what replaces the texts, and the context that finds it
  */
 export function requestedScan<Context extends PepgContext>(
   { sections }: ApprovalRequest,
