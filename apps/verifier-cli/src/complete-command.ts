@@ -89,7 +89,7 @@ export async function verifyComplete(
 
 /** The object of `--json`. Absent facts are absent keys. */
 function jsonAnswer({ found, verdict, exit, strict, decisions }: ExportResult): JsonObject {
-  const { statement, service, events, outside, windows } = found
+  const { statement, service, events, requests, outside, windows } = found
   return {
     schema_version: SCHEMA_VERSION,
     verdict,
@@ -101,6 +101,7 @@ function jsonAnswer({ found, verdict, exit, strict, decisions }: ExportResult): 
     openings: found.openings,
     ends: found.ends,
     ...(events === 0 ? {} : { events }),
+    ...(requests === 0 ? {} : { requests, open_requests: found.open_requests }),
     open_permits: found.open_permits,
     unreported_acts: found.unreported_acts,
     documents_outside_time: outside,
@@ -124,10 +125,12 @@ const jsonStatement = ({ tenant_id, leaf, entry }: ExportStatement): JsonObject 
     openings,
     ends,
     open_permits,
+    requests,
     events,
     ...facts
   } = leaf
-  const counts = { records, openings, ends, ...(events === undefined ? {} : { events }), open_permits }
+  const sometimes = { ...(requests === undefined ? {} : { requests }), ...(events === undefined ? {} : { events }) }
+  const counts = { records, openings, ends, ...sometimes, open_permits }
   return { tenant_id, ...facts, counts, log_index: entry.logIndex, integrated_time: entry.integratedTime }
 }
 

@@ -135,7 +135,8 @@ function expectedOf(
 
 /** The sections of a record or an opening, with the receipt of a run that was not admitted. */
 function recordOf(read: ReadDocument): SealedDecision | undefined {
-  return read.opening === undefined ? read.forms?.bundle : { sections: read.opening.sections }
+  const { sections } = read.opening ?? read.request ?? {}
+  return sections === undefined ? read.forms?.bundle : { sections }
 }
 
 // Payloads of a folder, found by the SHA-256 of their bytes, whatever the files are named.

@@ -183,7 +183,7 @@ describe("what does not belong to it is named", () => {
       `run ${records[2]!.run.run_id} does not verify; first failed check, bundle_hash: the bundle does not match its hash`,
     ])
     expect(sentencesOf([whole, whole, ...records])).toEqual([
-      "this line is no document of a chain: no record, no opening or end of permits, and no admin event",
+      "this line is no document of a chain: no record, no request for an approval, no opening or end of permits, and no admin event",
     ])
     expect(sentencesOf([whole, "{}", ...records])).toEqual([
       expect.stringMatching(/^this line cannot be read: not a Runseal document/),

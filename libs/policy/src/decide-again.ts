@@ -20,7 +20,7 @@ import { decide, withheldSources } from "./decide.ts"
 import { type CompiledPolicy, compilePolicy, POLICY_ENGINE_VERSION, policyPreimage } from "./load-policy.ts"
 import { PolicyError } from "./policy-document.ts"
 
-/** A record or an opening, as far as its decision goes. */
+/** A record, an opening or a request for an approval, as far as its decision goes. */
 export type SealedDecision = {
   readonly sections: SealedSections
   readonly attestation_gap_receipt?: AttestationGapReceipt

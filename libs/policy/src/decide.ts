@@ -156,7 +156,9 @@ export function evaluatePolicy(policy: CompiledPolicy, facts: PolicyFacts, act?:
   if (act !== undefined && act.unreadable.length > 0) return { decision: unreadable("ACT_UNREADABLE") }
   if (policy.named_groups !== undefined && facts.end_user?.groups_unreadable)
     return { decision: unreadable("END_USER_UNREADABLE") }
-  if (policy.fixed_decision !== undefined) return { decision: policy.fixed_decision }
+  const { fixed_decision: fixed } = policy
+  // After a request that ended without its approval a policy that allows everything does not.
+  if (fixed !== undefined) return { decision: ruled(fixed.decision, fixed.matched_rule_ids, policy.approvals, given) }
   try {
     const request = cedarRequest(facts, act, policy.reads)
     const answer = cedar().statefulIsAuthorized({

@@ -1,5 +1,6 @@
 import { preparseSchema, statefulIsAuthorized } from "@cedar-policy/cedar-wasm/nodejs"
 import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { type ApprovalDecision, type ApprovalOutcome, ENDED_REASONS } from "@runseal/core/artifacts/approvals"
 import { CONTEXT_ROWS, cedarRequest, cedarSchema, type PolicyFacts } from "@runseal/core/formulas/policy-context"
 import { POLICY_REASON_CODES } from "@runseal/core/vocabulary/decision-codes"
 import fc from "fast-check"
@@ -121,7 +122,7 @@ describe("the decision", () => {
     const approval = { by: ["treasury", "finance"], count: 2, within_seconds: 3600 }
     const requiring = (id: string) => ({ id, effect: "require_approval", approval })
     const rules = [rule("a", "allow"), requiring("m"), requiring("b")]
-    const needed = ["b", "m"].map(rule_id => ({ rule_id, by: approval.by, count: 2 }))
+    const needed = ["b", "m"].map(rule_id => ({ rule_id, ...approval }))
     const refused = {
       decision: "deny",
       decision_reason_code: "APPROVAL_REQUIRED",
@@ -136,6 +137,42 @@ describe("the decision", () => {
       decision_reason_code: "RULE_DENIED",
       matched_rule_ids: ["z"],
     })
+  })
+
+  test("a rule that requires an approval allows with it, and denies as its request ended without it", () => {
+    const approval = { by: ["treasury"], count: 1, within_seconds: 3600 }
+    const rules = [rule("a", "allow"), { id: "m", effect: "require_approval", approval }]
+    const needed = [{ rule_id: "m", ...approval }]
+    const person = {
+      decision: "approve",
+      person: { subject: "anna" },
+      groups: ["treasury"],
+      proof: "key",
+      key_name: "desk",
+      decided_at: "2026-05-04T11:00:00.000Z",
+    } as const
+    const given = (outcome: ApprovalOutcome, ...decisions: ApprovalDecision[]) =>
+      evaluatePolicy(policyOf(...rules), input, undefined, { outcome, decisions }).decision
+    const matched = { fired_rule_id: "m", matched_rule_ids: ["m"], needed }
+    const reason = { decision: "allow", decision_reason_code: "RULE_APPROVED" }
+    expect(given("approved", person)).toEqual({ ...matched, ...reason })
+    expect(given("approved")).toEqual({ ...matched, decision: "deny", decision_reason_code: "APPROVAL_REQUIRED" })
+    for (const outcome of ["rejected", "expired", "unused", "withdrawn"] as const)
+      expect(given(outcome, person)).toEqual({
+        ...matched,
+        decision: "deny",
+        decision_reason_code: ENDED_REASONS[outcome],
+      })
+    const alone = evaluatePolicy(policyOf(rule("a", "allow")), input, undefined, { outcome: "expired", decisions: [] })
+    expect(alone.decision).toEqual({
+      decision: "deny",
+      decision_reason_code: "APPROVAL_EXPIRED",
+      fired_rule_id: "a",
+      matched_rule_ids: ["a"],
+    })
+    const denied = policyOf(...rules, rule("z", "deny"))
+    const despite = evaluatePolicy(denied, input, undefined, { outcome: "approved", decisions: [person] })
+    expect(despite.decision).toMatchObject({ decision_reason_code: "RULE_DENIED", matched_rule_ids: ["z"] })
   })
 
   test("one deny rule outweighs every allow rule, and only deny rules are named", () => {

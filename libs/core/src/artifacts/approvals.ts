@@ -49,7 +49,7 @@ export const approvalDecisionSchema = v.strictObject({
   /** The API key that decided for the person: its operator's word. */
   key_name: v.exactOptional(lineSchema(APPROVER_NAME_MAX_LENGTH)),
   /** Of the groups that the rules name those that the person had, sorted. */
-  groups: v.pipe(v.array(approverGroupSchema), v.maxLength(APPROVER_GROUPS_MAX)),
+  groups: v.pipe(v.array(approverGroupSchema), v.minLength(1), v.maxLength(APPROVER_GROUPS_MAX)),
   /** `idp`: a sign-in at the identity provider. `key`: an API key. */
   proof: v.picklist(["idp", "key"]),
   decided_at: clockSchema,

@@ -141,6 +141,8 @@ export function approvalContradictions(
       times.every((time, at) => time >= (times[at - 1] ?? requested_at) && time < expires_at),
       "a person decided before the request, after its end, or out of order",
     ],
+    [(times.at(-1) ?? requested_at) <= decided_at, "a person decided after the run"],
+    [decisions.slice(0, -1).every(({ decision }) => decision === "approve"), "a person decided after a rejection"],
     [decisions.every(({ groups }) => rises(groups)), "the groups of an approver are not in order, each once"],
     [
       decisions.every(({ proof, person, key_name }) =>
@@ -154,7 +156,10 @@ export function approvalContradictions(
       (outcome !== "expired" && outcome !== "unused") || decided_at >= expires_at,
       "the request expired before its time",
     ],
-    [!isEndedReason(code) || code === ended, "the reason is that of another outcome of the request"],
+    [
+      !(isEndedReason(code) || code === "APPROVAL_REQUIRED") || code === (ended ?? "APPROVAL_REQUIRED"),
+      "the reason is that of another outcome of the request",
+    ],
     [PEPG_REASONS[code].decision === "deny" || ended === undefined, "a request that was not approved is permitted"],
     [code !== "RULE_APPROVED" || approvalsSatisfy(needed, decisions), "the rules require approvals that nobody gave"],
     [

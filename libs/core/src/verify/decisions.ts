@@ -134,6 +134,11 @@ function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSe
           : evaluation.approval_request_hash === decided.request_hash,
         "the evaluation names another request for an approval",
       ],
+      [approvals === undefined || facts.redeem_required === true, "what persons decided on is no act of one permit"],
+      [
+        person === undefined || decided?.decisions.every(each => each.person.subject !== person.subject) !== false,
+        "the end user decided on its own act",
+      ],
       [
         approvals !== undefined || !restsOnApprovals(reason),
         "the decision rests on approvals, and the record has none",

@@ -5,9 +5,11 @@
 import { canonicalize, isJsonValue, type JsonValue } from "@runseal/canonical"
 import { shownAct } from "../artifacts/act-section.ts"
 import type { ApprovalRequest } from "../artifacts/approval-request.ts"
-import { shownApprovals } from "../artifacts/approvals.ts"
+import { type ShownApprovals, shownApprovals } from "../artifacts/approvals.ts"
 import { DECLARED_NAMES, shown } from "../artifacts/declared-sections.ts"
 import { shownEndUser } from "../artifacts/end-user.ts"
+import type { NeededApproval } from "../artifacts/sealed-sections.ts"
+import { approvalsSatisfy } from "../vocabulary/approvals-satisfy.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
 import type { ChainDocument } from "./chain-document.ts"
 import { brokenRules } from "./contradictions.ts"
@@ -67,6 +69,8 @@ function endProblems(sections: EndSections, request: ApprovalRequest): readonly 
   const given = section && shownApprovals(section)
   const { envelope: first, policy_evaluation: required } = asked
   const isAllowed = evaluation?.decision === "allow"
+  const needed = required.needed ?? []
+  const may = new Set(needed.flatMap(({ by }) => by))
   return brokenRules([
     [
       given === undefined ||
@@ -75,6 +79,14 @@ function endProblems(sections: EndSections, request: ApprovalRequest): readonly 
           given.requested_at === first.admission_clock &&
           given.expires_at === expires_at),
       "gives its request for an approval another id or other times",
+    ],
+    [
+      given === undefined || given.decisions.every(({ groups }) => groups.every(group => may.has(group))),
+      "has a decision of a group that its request for an approval does not ask",
+    ],
+    [
+      given === undefined || hasDecided(given, needed),
+      "gives its request for an approval another outcome than its decisions have",
     ],
     [
       envelope === undefined ||
@@ -106,6 +118,12 @@ function endProblems(sections: EndSections, request: ApprovalRequest): readonly 
         ] as const,
     ),
   ])
+}
+
+/** What was approved, collected or not, has its approvals, and what expired lacks one. The end of the others is not counted. */
+function hasDecided({ outcome, decisions }: ShownApprovals, needed: readonly NeededApproval[]): boolean {
+  if (outcome === "rejected" || outcome === "withdrawn") return true
+  return approvalsSatisfy(needed, decisions) === (outcome !== "expired")
 }
 
 const textOf = (value: unknown): string | undefined => (isJsonValue(value) ? canonicalize(value) : undefined)

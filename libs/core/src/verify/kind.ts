@@ -2,6 +2,7 @@
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { AdminEvent } from "../artifacts/admin-event.ts"
+import type { ApprovalRequest } from "../artifacts/approval-request.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import type { Parsed } from "../artifacts/parse-exact.ts"
@@ -45,6 +46,7 @@ export type ReadDocument = ValueOfOneKind &
 type ValueOfOneKind = {
   readonly forms?: BundleForms
   readonly opening?: Opening
+  readonly request?: ApprovalRequest
   readonly event?: AdminEvent
   readonly statement?: ExportStatement
 }

@@ -40,6 +40,7 @@ export const APPROVAL_REQUEST = /* @__PURE__ */ kindOf<ApprovalRequest>({
   anchors: anchorsOf,
   evidence: evidenceOf,
   inChain: requestInChain,
+  named: request => ({ request }),
 })
 
 /** As the comparisons of an export see it. */

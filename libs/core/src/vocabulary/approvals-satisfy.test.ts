@@ -1,0 +1,88 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { approvalsSatisfy, type CountedDecision, type RequiredApproval } from "./approvals-satisfy.ts"
+
+const approval = (subject: string, groups: readonly string[], proof = "idp"): CountedDecision => ({
+  decision: "approve",
+  person: { subject },
+  groups,
+  proof,
+})
+const rule = (by: readonly string[], count: number, proof?: string): RequiredApproval => ({ by, count, proof })
+
+const TREASURY = rule(["treasury"], 1)
+const EITHER = rule(["treasury", "audit"], 1)
+
+describe("approvals satisfy", () => {
+  test("a rule that asks two persons of any of its groups", () => {
+    const two = [rule(["treasury", "audit"], 2)]
+    expect(approvalsSatisfy(two, [approval("anna", ["treasury"]), approval("ben", ["audit"])])).toBe(true)
+    expect(approvalsSatisfy(two, [approval("anna", ["treasury", "audit"])])).toBe(false)
+    expect(approvalsSatisfy(two, [approval("anna", ["treasury"]), approval("ben", ["sales"])])).toBe(false)
+    expect(approvalsSatisfy(two, [approval("anna", ["treasury"]), approval("anna", ["audit"])])).toBe(false)
+  })
+
+  test("two rules by two persons, in whatever order they came, and by no single one", () => {
+    const [both, one] = [approval("anna", ["treasury", "audit"]), approval("ben", ["audit"])]
+    for (const rules of [
+      [TREASURY, EITHER],
+      [EITHER, TREASURY],
+    ]) {
+      expect(approvalsSatisfy(rules, [both, one])).toBe(true)
+      expect(approvalsSatisfy(rules, [one, both])).toBe(true)
+      expect(approvalsSatisfy(rules, [both])).toBe(false)
+      expect(approvalsSatisfy(rules, [one, approval("carla", ["audit"])])).toBe(false)
+    }
+  })
+
+  test("only with the proof that the rule asks", () => {
+    const [byKey, signedIn] = [approval("anna", ["treasury"], "key"), approval("ben", ["treasury"])]
+    expect(approvalsSatisfy([rule(["treasury"], 1, "idp")], [byKey])).toBe(false)
+    expect(approvalsSatisfy([rule(["treasury"], 1, "idp")], [signedIn])).toBe(true)
+    expect(approvalsSatisfy([rule(["treasury"], 1, "any"), TREASURY], [byKey, signedIn])).toBe(true)
+    expect(approvalsSatisfy([rule(["treasury"], 1, "passkey")], [byKey, signedIn])).toBe(false)
+  })
+
+  test("nothing where a person rejected", () => {
+    const rejection = { ...approval("carla", ["sales"]), decision: "reject" } as const
+    expect(approvalsSatisfy([TREASURY], [approval("anna", ["treasury"]), rejection])).toBe(false)
+  })
+
+  test("what trying every choice of persons finds", () => {
+    const groups = fc.subarray(["a", "b", "c"], { minLength: 1 })
+    const proof = fc.constantFrom("idp", "key")
+    const rules = fc.array(
+      fc
+        .record({ by: groups, count: fc.integer({ min: 1, max: 2 }), proof: fc.constantFrom(undefined, "any", "idp") })
+        .map(each => rule(each.by, each.count, each.proof)),
+      { maxLength: 3 },
+    )
+    const decisions = fc.array(
+      fc
+        .record({ subject: fc.constantFrom("p", "q", "r", "s", "t"), groups, proof })
+        .map(each => approval(each.subject, each.groups, each.proof)),
+      { maxLength: 5 },
+    )
+    fc.assert(
+      fc.property(rules, decisions, (needed, given) => {
+        const each = [...new Map(given.map(decision => [decision.person.subject, decision])).values()]
+        expect(approvalsSatisfy(needed, each)).toBe(canFill(placesOf(needed), each))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+const placesOf = (needed: readonly RequiredApproval[]): readonly RequiredApproval[] =>
+  needed.flatMap(each => Array.from({ length: each.count }, () => each))
+
+/** Whether the places can be given to persons, by trying them all. */
+function canFill([place, ...others]: readonly RequiredApproval[], persons: readonly CountedDecision[]): boolean {
+  if (place === undefined) return true
+  return persons.some(
+    (person, at) =>
+      (place.proof !== "idp" || person.proof === "idp") &&
+      person.groups.some(group => place.by.includes(group)) &&
+      canFill(others, persons.toSpliced(at, 1)),
+  )
+}
