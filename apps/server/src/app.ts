@@ -31,6 +31,7 @@ import { holdBodies } from "./http/json-body.ts"
 import { readBodyWithNulls } from "./http/request-bodies.ts"
 import { nearMiss } from "./http/route-methods.ts"
 import { adminPermitRoutes, adminRunRoutes } from "./http/routes/admin-runs-routes.ts"
+import { approvalRoutes } from "./http/routes/approvals-routes.ts"
 import { attestationRoutes } from "./http/routes/attestations-routes.ts"
 import { claimRoutes } from "./http/routes/claim-routes.ts"
 import { auditRoutes, usageRoutes } from "./http/routes/deployment-routes.ts"
@@ -90,6 +91,7 @@ const HANDLERS: readonly ((deps: Deps) => Handlers)[] = [
   destinationRoutes,
   executeRoutes,
   permitRoutes,
+  approvalRoutes,
   exportRoutes,
   runRoutes,
   attestationRoutes,

@@ -1,5 +1,6 @@
 /** Bodies of which the OpenAPI document says more than their endpoints judge by themselves. */
 import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
+import { approvalRequestSchema } from "@runseal/core/artifacts/approval-request"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { exportStatementSchema } from "@runseal/core/artifacts/export-statement"
@@ -23,6 +24,7 @@ const anyDocumentSchema = v.union([
   /** The answer on a permit that has not ended. */
   v.looseObject({ permit_id: v.unknown(), opening: openingSchema, end: v.exactOptional(v.never()) }),
   permitEndSchema,
+  approvalRequestSchema,
   adminEventSchema,
   exportStatementSchema,
   dsseEnvelopeSchema,

@@ -63,9 +63,9 @@ export type Route = {
   readonly access: Access
   /** The limit a request counts against: by key, or by address where the endpoint is public. Readers that are auditors share one. */
   readonly limit?: LimitName
-  /** Answered to an auditor's key although it is no read: nothing comes of it. */
+  /** Answered to an auditor although it is no read: nothing comes of it, or the endpoint itself judges who may. */
   readonly auditors?: true
-  /** Of access "key": answered to people who signed in as well. Absent: it is about the runs of the caller, and a person has none. */
+  /** Of access "key": answered to people who signed in and to the keys of approvers as well. Absent: it is about the runs of the caller, and they have none. */
   readonly persons?: true
   /** Takes an idempotency key. */
   readonly idempotent?: true

@@ -1,5 +1,6 @@
 /** The table of endpoints. The OpenAPI document, the access of each route, its limit and its parameters follow from it. */
 import type { Endpoint } from "./endpoint.ts"
+import { APPROVAL_ENDPOINTS, type APPROVAL_ROUTES } from "./endpoints/approvals-endpoints.ts"
 import { ATTESTATION_ENDPOINTS, type ATTESTATION_ROUTES } from "./endpoints/attestations-endpoints.ts"
 import { DEPLOYMENT_ENDPOINTS, type DEPLOYMENT_ROUTES } from "./endpoints/deployment-endpoints.ts"
 import { EVENT_ENDPOINTS, type EVENT_ROUTES } from "./endpoints/events-endpoints.ts"
@@ -25,6 +26,7 @@ import { TRACE_ENDPOINTS, type TRACE_ROUTES } from "./endpoints/traces-endpoints
 export const ENDPOINTS: readonly Endpoint[] = [
   ...EXECUTE_ENDPOINTS,
   ...PERMIT_ENDPOINTS,
+  ...APPROVAL_ENDPOINTS,
   ...HOOK_ENDPOINTS,
   ...RUN_ENDPOINTS,
   ...ATTESTATION_ENDPOINTS,
@@ -44,6 +46,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
 /** Their routes by identifier, as types. */
 export type EndpointTable = typeof EXECUTE_ROUTES &
   typeof PERMIT_ROUTES &
+  typeof APPROVAL_ROUTES &
   typeof HOOK_ROUTES &
   typeof RUN_ROUTES &
   typeof ATTESTATION_ROUTES &

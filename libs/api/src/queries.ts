@@ -9,6 +9,7 @@ import {
   ROUTE_ID_MAX_LENGTH,
   sha256Schema,
 } from "@runseal/core/vocabulary/scalars"
+import { APPROVAL_STATES, APPROVALS_LIMIT_MAX } from "@runseal/core/wire/approval-answers"
 import { EVENT_FORMATS, EVENTS_LIMIT_DEFAULT, EVENTS_LIMIT_MAX } from "@runseal/core/wire/event-messages"
 import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES } from "@runseal/core/wire/overview-answer"
 import { PERMIT_STATES } from "@runseal/core/wire/permit-requests"
@@ -160,6 +161,7 @@ export const consistencyQuerySchema = v.object(
 )
 
 const permitState = opt(v.picklist(PERMIT_STATES, `must be one of ${PERMIT_STATES.join(", ")}`))
+const APPROVAL_PLACE = /^(\d{1,16})\.(apr-[0-9a-f]{32})$/
 const PERMIT_PLACE = /^(\d{1,16})\.(pmt-[0-9a-f]{32})$/
 
 /** Where a page of permits begins: the time in milliseconds and the id of the last one before it. */
@@ -175,6 +177,19 @@ export const permitsQuerySchema = v.object({
   ...page,
   before: opt(permitPlace("`next` of the page before, as it is, in place of `offset`.")),
   state: permitState,
+})
+
+/** `GET /approvals`. */
+export const approvalsQuerySchema = v.object({
+  limit: opt(integerText(1, APPROVALS_LIMIT_MAX, PAGE_LIMIT_DEFAULT)),
+  before: opt(
+    v.pipe(
+      v.string(),
+      v.check(text => approvalPlaceOf(text) !== undefined, "must be next of the page before"),
+      v.metadata({ pattern: APPROVAL_PLACE.source, description: "`next` of the page before, as it is." }),
+    ),
+  ),
+  state: opt(v.picklist(APPROVAL_STATES, `must be one of ${APPROVAL_STATES.join(", ")}`)),
 })
 
 // Bundles and reports. docs/api.md, "GET /runs/{id}/artifacts".
@@ -297,6 +312,18 @@ export const auditExportQuerySchema = v.object({
 
 /** `GET /admin/runs/export`. */
 export const keyExportQuerySchema = v.object({ key: key.wrapped, ...auditExportQuerySchema.entries }, "is required")
+
+/** Where in a list of requests for an approval a page begins: behind the one of this time, in milliseconds, and id. */
+type ApprovalPlace = { readonly requested_at: number; readonly approval_id: string }
+/** Where the next page of them begins. */
+export const approvalPlaceText = ({ requested_at, approval_id }: ApprovalPlace): string =>
+  `${requested_at}.${approval_id}`
+/** @param text `before` of such a list; undefined for a text that is none */
+export function approvalPlaceOf(text: string): ApprovalPlace | undefined {
+  const [, time = "", approval_id = ""] = APPROVAL_PLACE.exec(text) ?? []
+  const requested_at = Number(time)
+  return time !== "" && Number.isSafeInteger(requested_at) ? { requested_at, approval_id } : undefined
+}
 
 /** Where the next page begins. */
 export const placeText = ({ opened_at, permit_id }: PermitPlace): string => `${opened_at}.${permit_id}`

@@ -135,6 +135,7 @@ const dictionary = (names: readonly string[]): string =>
 const OWNERS: Readonly<Record<string, string>> = {
   runs: "run_id",
   permits: "permit_id",
+  approvals: "approval_id",
   keys: "key_id",
   shares: "share_id",
   destinations: "destination_id",

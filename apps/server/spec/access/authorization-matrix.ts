@@ -122,6 +122,9 @@ const read = (asked: Request, status = 200, owners_auditor = status): Row => ({
 })
 /** The same, of what is about all keys. */
 const readOfAll = (asked: Request): Row => read(asked, 200, 403)
+/** There is none for anybody. */
+const anybodys = (asked: Request): Row => ({ ...asked, statuses: { ...everybody(404), nobody: 401 } })
+const UNKNOWN_APPROVAL = `apr-${"0".repeat(32)}`
 const anyRun = (end: string): Request => ({ path: ({ run }) => `/admin/runs/${run}${end}` })
 /** Answered to admin keys alone: not in open mode either. */
 const keyAdministrative = (asked: Request, status = 200, person_admin = status): Row =>
@@ -184,6 +187,14 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     body: () => done(),
     statuses: { ...everybody(404), open: 200, owner: 200, nobody: 401, ...NO_AUDITOR, ...NO_PERSON },
   },
+  // A person and the key of an approver see what their groups may decide; who decides what: approval-decisions.test.ts.
+  "GET /approvals": signedIn(at("/approvals")),
+  "GET /approvals/{id}": anybodys(at(`/approvals/${UNKNOWN_APPROVAL}`)),
+  "POST /approvals/{id}/decision": anybodys(
+    at(`/approvals/${UNKNOWN_APPROVAL}/decision`, { request_digest: "0".repeat(64), decision: "approve" }),
+  ),
+  "POST /approvals/{id}/permit": acting(at(`/approvals/${UNKNOWN_APPROVAL}/permit`), 404),
+  "DELETE /approvals/{id}": acting(at(`/approvals/${UNKNOWN_APPROVAL}`), 404),
   // The key is in the body, and a header makes no difference.
   "POST /session": open(at("/session", {}), 400),
   // Where there is a provider; there is none in open mode.

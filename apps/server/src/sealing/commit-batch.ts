@@ -127,7 +127,7 @@ export async function commitBatch(
           ...writeBatch(tx, batch, { ...context, head, time, permits }),
           recordSealed(tx, batch, context.nowMs()),
         ])
-      } else if (free.some(({ kind }) => FILLS_A_BATCH.has(kind))) throw new StoreError("unavailable")
+      } else if (free.some(fillsBatch)) throw new StoreError("unavailable")
       if (acted.length > 0 && (await hasDueEvents(tx)))
         throw new StoreError("unavailable", { message: EVENT_NOT_SEALED, callerMessage: EVENT_NOT_SEALED })
       return { batch, answers: new Map<Item, Answer>([...batch.outcomes, ...answersOfEvents(items, acted, batch)]) }
@@ -145,7 +145,8 @@ type Committed = {
 }
 export type Answer = Answered | { readonly refusal: unknown }
 
-/** Kinds of items of which one that is not sealed is refused with its batch, where the batch appends nothing. */
+/** Whether an item that is not sealed is refused with its batch, where the batch appends nothing. One that ends a request for an approval is refused alone. */
+const fillsBatch = ({ kind, locks }: Item): boolean => FILLS_A_BATCH.has(kind) && locks.ends === undefined
 const FILLS_A_BATCH: ReadonlySet<Item["kind"]> = new Set(["run", "attestation", "export"])
 
 /** Does the act of a batch behind the locks of the head and the tenants. @returns it with its answer; nothing where there is none */

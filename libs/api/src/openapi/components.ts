@@ -4,6 +4,7 @@
  */
 import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
 import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
+import { approvalRequestSchema } from "@runseal/core/artifacts/approval-request"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
 import { explanationSchema, listedExplanationSchema, readValueSchema } from "@runseal/core/artifacts/explanation"
@@ -11,7 +12,10 @@ import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/m
 import { openingSchema } from "@runseal/core/artifacts/opening"
 import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
+import { neededApprovalSchema } from "@runseal/core/artifacts/sealed-sections"
 import * as admin from "@runseal/core/wire/admin-answers"
+import * as approvals from "@runseal/core/wire/approval-answers"
+import { decideApprovalRequestSchema } from "@runseal/core/wire/approval-requests"
 import { attestationsPageSchema, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import * as deliveries from "@runseal/core/wire/delivery-messages"
 import * as events from "@runseal/core/wire/event-messages"
@@ -64,6 +68,16 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   PermitsPage: permits.permitsPageSchema,
   PermitRecord: permits.permitRecordSchema,
   Jwks: permits.jwksSchema,
+  ApprovalRequest: approvalRequestSchema,
+  NeededApproval: neededApprovalSchema,
+  ApprovalDecision: approvals.shownDecisionSchema,
+  ApprovalRejection: approvals.rejectionSchema,
+  ApprovalSummary: approvals.approvalSummarySchema,
+  ApprovalsPage: approvals.approvalsPageSchema,
+  ApprovalRecord: approvals.approvalRecordSchema,
+  DecideApprovalRequest: decideApprovalRequestSchema,
+  DecidedApproval: approvals.decidedApprovalSchema,
+  AskedApprovalAnswer: approvals.askedApprovalAnswerSchema,
   ClaudeCodeHook: claudeCodeHookSchema,
   ClaudeCodeHookAnswer: claudeCodeHookAnswerSchema,
   Opening: openingSchema,

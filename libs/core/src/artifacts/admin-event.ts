@@ -51,6 +51,9 @@ export const ADMIN_ACTIONS = [
   "heads.forget",
   "clock.confirm",
   "search_index.clear",
+  "approval.approve",
+  "approval.reject",
+  "approval.withdraw",
 ] as const
 export type AdminAction = (typeof ADMIN_ACTIONS)[number]
 
@@ -64,6 +67,7 @@ export const SUBJECT_KINDS = [
   "log",
   "heads_folder",
   "search_index",
+  "approval",
 ] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 

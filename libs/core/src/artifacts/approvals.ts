@@ -10,6 +10,7 @@ import {
   type PolicyReasonCode,
 } from "../vocabulary/decision-codes.ts"
 import { clockSchema, lineSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import { ACTOR_NAME_MAX_LENGTH } from "./admin-event.ts"
 import { endUserTextSchema } from "./end-user.ts"
 
 /** `apr-` and 32 hex digits. */
@@ -31,9 +32,6 @@ export const isEndedReason = (code: PepgReasonCode): boolean => ENDED.includes(c
 
 /** Most persons whose decisions one request holds. */
 export const APPROVAL_DECISIONS_MAX = 64
-/** Longest name of a person or of the key that decided for it, in UTF-16 units. */
-const APPROVER_NAME_MAX_LENGTH = 255
-
 const APPROVALS_KIND = "vfa.approvals.v1"
 const kind = v.literal(APPROVALS_KIND)
 
@@ -44,10 +42,10 @@ export const approvalDecisionSchema = v.strictObject({
     issuer: v.exactOptional(endUserTextSchema),
     subject: endUserTextSchema,
     /** As the identity provider gave it; for people. */
-    name: v.exactOptional(lineSchema(APPROVER_NAME_MAX_LENGTH)),
+    name: v.exactOptional(lineSchema(ACTOR_NAME_MAX_LENGTH)),
   }),
   /** The API key that decided for the person: its operator's word. */
-  key_name: v.exactOptional(lineSchema(APPROVER_NAME_MAX_LENGTH)),
+  key_name: v.exactOptional(lineSchema(ACTOR_NAME_MAX_LENGTH)),
   /** Of the groups that the rules name those that the person had, sorted. */
   groups: v.pipe(v.array(approverGroupSchema), v.minLength(1), v.maxLength(APPROVER_GROUPS_MAX)),
   /** `idp`: a sign-in at the identity provider. `key`: an API key. */

@@ -62,7 +62,7 @@ export const budgetWindowSchema = v.strictObject({
 })
 export type BudgetWindow = Shape<typeof budgetWindowSchema>
 
-const neededApprovalSchema = v.strictObject({ rule_id: ruleIdSchema, ...approvalEntries })
+export const neededApprovalSchema = v.strictObject({ rule_id: ruleIdSchema, ...approvalEntries })
 /** Whose approval a rule requires, as the rule has it. */
 export type NeededApproval = Shape<typeof neededApprovalSchema>
 

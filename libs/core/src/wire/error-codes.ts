@@ -63,6 +63,12 @@ export const ERROR_CODES = {
     status: 403,
     meaning: "The key is an approver's: it sees approvals and decides on them, and nothing else.",
   },
+  not_an_approver: {
+    status: 403,
+    meaning:
+      "The caller may not decide: it has no group of a rule, is the end user, or is named by the key that asks. Or only a sign-in counts.",
+  },
+  sign_in_again: { status: 403, meaning: "The person signed in more than 15 minutes ago. Sign in, then decide." },
   observe_not_allowed: {
     status: 403,
     meaning:
@@ -71,7 +77,8 @@ export const ERROR_CODES = {
   endpoint_not_found: { status: 404, meaning: "There is no such endpoint." },
   not_found: {
     status: 404,
-    meaning: "There is no such run, permit, key, destination, tile, entry or file, or it belongs to another key.",
+    meaning:
+      "There is no such run, permit, approval, key, destination, tile, entry or file, or it belongs to another key.",
   },
   other_outcome: { status: 404, meaning: "The run ended with an outcome that has no such artifact or statement." },
   not_published: { status: 404, meaning: "No run is published under this address." },

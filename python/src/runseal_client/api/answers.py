@@ -82,7 +82,7 @@ class Check(Answer):
 
 
 class Limitation(Answer):
-    code: Literal["operator_log", "witnessed_log", "unknown_witness", "own_log_alone", "late_entry", "declared_content", "stated_end_user", "reported_act", "opening_before_act", "open_permit", "ended_openings", "event_clock", "chain_tail", "statement_alone", "later_records", "second_chain", "stated_range", "future_dated", "repeats_beyond", "statement_of_record", "signing_time", "run_number_not_bound", "run_facts_not_bound", "software_attestation", "builtin_reviewer", "output_not_reviewed", "review_disabled", "pages_rendered", "key_revoked_later", "observed_only", "withheld_section"] | str
+    code: Literal["operator_log", "witnessed_log", "unknown_witness", "own_log_alone", "late_entry", "declared_content", "stated_end_user", "stated_approvals", "open_request", "reported_act", "opening_before_act", "open_permit", "ended_openings", "event_clock", "chain_tail", "statement_alone", "later_records", "second_chain", "stated_range", "future_dated", "repeats_beyond", "statement_of_record", "signing_time", "run_number_not_bound", "run_facts_not_bound", "software_attestation", "builtin_reviewer", "output_not_reviewed", "review_disabled", "pages_rendered", "key_revoked_later", "observed_only", "withheld_section"] | str
     sentence: str
     strict: bool
 
@@ -91,18 +91,18 @@ class DcaeAnswer(Answer):
     """The answer of POST /dcae/verify."""
 
     verified: bool
-    verdict: Literal["VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED", "VERIFIED AND ANCHORED", "RECEIPT VERIFIED AND ANCHORED", "ATTESTATION VERIFIED AND ANCHORED", "EXPORT STATEMENT VERIFIED AND ANCHORED", "OPENING VERIFIED AND ANCHORED", "PERMIT END VERIFIED AND ANCHORED", "ADMIN EVENT VERIFIED AND ANCHORED", "RECEIPT SELF-CONSISTENT ONLY, NOT ANCHORED", "SELF-CONSISTENT ONLY, NOT ANCHORED", "RUN STATEMENT SIGNED, NOT ANCHORED", "FAILED"] | str
+    verdict: Literal["VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED", "VERIFIED AND ANCHORED", "RECEIPT VERIFIED AND ANCHORED", "ATTESTATION VERIFIED AND ANCHORED", "EXPORT STATEMENT VERIFIED AND ANCHORED", "OPENING VERIFIED AND ANCHORED", "APPROVAL REQUEST VERIFIED AND ANCHORED", "PERMIT END VERIFIED AND ANCHORED", "ADMIN EVENT VERIFIED AND ANCHORED", "RECEIPT SELF-CONSISTENT ONLY, NOT ANCHORED", "SELF-CONSISTENT ONLY, NOT ANCHORED", "RUN STATEMENT SIGNED, NOT ANCHORED", "FAILED"] | str
     checks: list[Check]
     outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | str | None = None
     enforcement: Literal["observe"] | str | None = None
     statement: str | None = None
-    withheld: list[Literal["attested_context", "request_substance", "authorization_chain", "regulatory_scaffolding", "causal_graph", "reproducibility_context", "closing", "end_user", "act"] | str]
+    withheld: list[Literal["attested_context", "request_substance", "authorization_chain", "regulatory_scaffolding", "causal_graph", "reproducibility_context", "closing", "end_user", "act", "approvals"] | str]
     limitations: list[Limitation]
     engine_version: str
 
 
 class OpenPermitAnswer(Answer):
-    """The answer of POST /permits."""
+    """The answer of POST /permits and POST /approvals/{id}/permit."""
 
     permit_id: str
     permit: str | None = Field(default=None, repr=False)
@@ -158,11 +158,126 @@ class PermitRecord(Answer):
     end: Document | None = None
 
 
+class AskedApprovalAnswer(Answer):
+    """The answer of DELETE /approvals/{id}."""
+
+    approval_id: str
+    state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | str
+    expires_at: str
+    address: str
+    request: Document
+    ignored: list[str] | None = None
+
+
+class ApprovalEndUser(Answer):
+    issuer: str
+    subject: str
+
+
+class NeededApproval(Answer):
+    rule_id: str
+    by: list[str]
+    count: int
+    within_seconds: int
+    proof: Literal["any", "idp", "passkey"] | str | None = None
+    end_user: Literal["required", "optional"] | str | None = None
+
+
+class ApprovalDecision(Answer):
+    decision: Literal["approve", "reject"] | str
+    key_name: str | None = None
+    groups: list[str]
+    proof: Literal["idp", "key"] | str
+    decided_at: str
+    issuer: str | None = None
+    subject: str
+    name: str | None = None
+    comment: str | None = None
+
+
+class ApprovalRejection(Answer):
+    approval_id: str
+    decision: Literal["approve", "reject"] | str
+    key_name: str | None = None
+    groups: list[str]
+    proof: Literal["idp", "key"] | str
+    decided_at: str
+    issuer: str | None = None
+    subject: str
+    name: str | None = None
+    comment: str | None = None
+
+
+class ApprovalRecord(Answer):
+    """The answer of GET /approvals/{id}."""
+
+    approval_id: str
+    state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | str
+    requested_at: str
+    expires_at: str
+    tenant_id: str
+    program_id: str
+    route_id: str
+    audience: str
+    end_user: ApprovalEndUser | None = None
+    needed: list[NeededApproval]
+    decisions: list[ApprovalDecision]
+    permit_id: str | None = None
+    run_id: int | None = None
+    request_digest: str
+    request: Document
+    address: str
+    payload: str | None = None
+    rejections: list[ApprovalRejection]
+
+
 class RedeemPermitAnswer(Answer):
     """The answer of POST /permits/{id}/redeem."""
 
     permit_id: str
     redeemed_at: str
+
+
+class ApprovalSummary(Answer):
+    approval_id: str
+    state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | str
+    requested_at: str
+    expires_at: str
+    tenant_id: str
+    program_id: str
+    route_id: str
+    audience: str
+    end_user: ApprovalEndUser | None = None
+    needed: list[NeededApproval]
+    decisions: list[ApprovalDecision]
+    permit_id: str | None = None
+    run_id: int | None = None
+
+
+class ApprovalsPage(Answer):
+    """The answer of GET /approvals."""
+
+    limit: int
+    approvals: list[ApprovalSummary]
+    next: str | None = None
+
+
+class DecidedApproval(Answer):
+    """The answer of POST /approvals/{id}/decision."""
+
+    approval_id: str
+    state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | str
+    requested_at: str
+    expires_at: str
+    tenant_id: str
+    program_id: str
+    route_id: str
+    audience: str
+    end_user: ApprovalEndUser | None = None
+    needed: list[NeededApproval]
+    decisions: list[ApprovalDecision]
+    permit_id: str | None = None
+    run_id: int | None = None
 
 
 class ListedExplanation(Answer):
@@ -492,7 +607,7 @@ class RuleCounts(Answer):
 class Judgement(Answer):
     decision: Literal["admitted", "denied", "not_admitted"] | str
     rule_id: str | None = None
-    reason: Literal["RULE_ALLOWED", "RULE_DENIED", "APPROVAL_REQUIRED", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"] | str | None = None
+    reason: Literal["RULE_ALLOWED", "RULE_DENIED", "RULE_APPROVED", "APPROVAL_REQUIRED", "APPROVAL_REJECTED", "APPROVAL_EXPIRED", "APPROVAL_UNUSED", "APPROVAL_WITHDRAWN", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"] | str | None = None
     missing_fields: list[Literal["attested", "actor_id", "actor_role", "authorization_policy", "actor_signature", "model_provider", "model_name", "model_version", "model_temperature", "prompt_hash", "decision_kind", "decision_result", "decision_note"] | str] | None = None
 
 
@@ -794,7 +909,7 @@ class Destination(Answer):
     ca: str | None = None
     name: str
     format: Literal["standard", "ocsf", "cef"] | str
-    types: list[Literal["run.sealed", "permit.opened", "permit.closed", "permit.ended", "admin.event"] | str]
+    types: list[Literal["run.sealed", "approval.requested", "permit.opened", "permit.closed", "permit.ended", "admin.event"] | str]
     outcomes: list[Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | str]
     key_ids: list[int]
     active: bool

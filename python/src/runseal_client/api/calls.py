@@ -70,6 +70,21 @@ def close_permit(permit_id: str, request: Mapping[str, Any], idempotency_key: st
     )
 
 
+def collect_permit(approval_id: str) -> Call[a.OpenPermitAnswer]:
+    """Collect the permit of an act that people approved. For the key that asked, without a body. An approval is one permit: a repetition gives the same one. 409 where a decision came in between: retry."""
+    return Call("POST", f"/approvals/{segment(approval_id)}/permit", a.OpenPermitAnswer)
+
+
+def withdraw_approval(approval_id: str) -> Call[a.AskedApprovalAnswer]:
+    """Withdraw a request for an approval. For the key that asked. It ends in a refused run."""
+    return Call("DELETE", f"/approvals/{segment(approval_id)}", a.AskedApprovalAnswer)
+
+
+def get_approval(approval_id: str) -> Call[a.ApprovalRecord]:
+    """A request for an approval, with its sealed document. To those who approve also the payload, as long as it is stored."""
+    return Call("GET", f"/approvals/{segment(approval_id)}", a.ApprovalRecord)
+
+
 def redeem_permit(permit_id: str, permit: str, *, extra: Mapping[str, Any] | None = None) -> Call[a.RedeemPermitAnswer]:
     """Take a permit for the one act, once for all. For the party that acts. The permit is the credential; no key is needed. Requests are counted by address."""
     return Call(
@@ -77,6 +92,34 @@ def redeem_permit(permit_id: str, permit: str, *, extra: Mapping[str, Any] | Non
         f"/permits/{segment(permit_id)}/redeem",
         a.RedeemPermitAnswer,
         spread({"permit": permit}, extra),
+    )
+
+
+def approvals(
+    *,
+    limit: int | None = None,
+    before: str | None = None,
+    state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | None = None,
+) -> Call[a.ApprovalsPage]:
+    """Requests for an approval, newest first. To people who signed in and to keys of approvers: those with a rule that names one of their groups. To other keys: their own."""
+    return Call("GET", "/approvals", a.ApprovalsPage, query=given({"limit": limit, "before": before, "state": state}))
+
+
+def decide_approval(
+    approval_id: str,
+    request_digest: str,
+    decision: Literal["approve", "reject"],
+    *,
+    comment: str | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Call[a.DecidedApproval]:
+    """Approve or reject an act. The decision names the document that was shown. A person counts once, whatever sessions and keys it has. The same decision again changes nothing. A rejection ends the request."""
+    return Call(
+        "POST",
+        f"/approvals/{segment(approval_id)}/decision",
+        a.DecidedApproval,
+        spread({"request_digest": request_digest, "decision": decision, "comment": comment}, extra),
+        again=True,
     )
 
 
@@ -534,8 +577,8 @@ def admin_events(
     *,
     limit: int | None = None,
     before: int | None = None,
-    action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear"] | None = None,
-    subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index"] | None = None,
+    action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
+    subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
     subject_id: str | None = None,
 ) -> Call[a.EventsPage]:
     """What administrators did, newest first. For admin keys, and for auditors who read all keys."""
@@ -589,7 +632,7 @@ def make_destination(
     ca: str | None = None,
     name: str | None = None,
     format: Literal["standard", "ocsf", "cef"] | None = None,
-    types: Sequence[Literal["run.sealed", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
+    types: Sequence[Literal["run.sealed", "approval.requested", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
     outcomes: Sequence[Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"]] | None = None,
     key_ids: Sequence[int] | None = None,
     from_: int | None = None,
@@ -618,7 +661,7 @@ def change_destination(
     ca: str | None = None,
     name: str | None = None,
     format: Literal["standard", "ocsf", "cef"] | None = None,
-    types: Sequence[Literal["run.sealed", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
+    types: Sequence[Literal["run.sealed", "approval.requested", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
     outcomes: Sequence[Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"]] | None = None,
     key_ids: Sequence[int] | None = None,
     active: bool | None = None,

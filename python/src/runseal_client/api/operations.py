@@ -93,6 +93,18 @@ class Operations(Sender):
             timeout=timeout,
         )
 
+    def collect_permit(self, approval_id: str, *, timeout: float | None = None) -> a.OpenPermitAnswer:
+        """Collect the permit of an act that people approved. For the key that asked, without a body. An approval is one permit: a repetition gives the same one. 409 where a decision came in between: retry."""
+        return self.send(c.collect_permit(approval_id), timeout=timeout)
+
+    def withdraw_approval(self, approval_id: str, *, timeout: float | None = None) -> a.AskedApprovalAnswer:
+        """Withdraw a request for an approval. For the key that asked. It ends in a refused run."""
+        return self.send(c.withdraw_approval(approval_id), timeout=timeout)
+
+    def get_approval(self, approval_id: str, *, timeout: float | None = None) -> a.ApprovalRecord:
+        """A request for an approval, with its sealed document. To those who approve also the payload, as long as it is stored."""
+        return self.send(c.get_approval(approval_id), timeout=timeout)
+
     def redeem_permit(
         self,
         permit_id: str,
@@ -103,6 +115,43 @@ class Operations(Sender):
     ) -> a.RedeemPermitAnswer:
         """Take a permit for the one act, once for all. For the party that acts. The permit is the credential; no key is needed. Requests are counted by address."""
         return self.send(c.redeem_permit(permit_id, permit, extra=extra), timeout=timeout)
+
+    def approvals(
+        self,
+        *,
+        limit: int | None = None,
+        before: str | None = None,
+        state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | None = None,
+        timeout: float | None = None,
+    ) -> a.ApprovalsPage:
+        """Requests for an approval, newest first. To people who signed in and to keys of approvers: those with a rule that names one of their groups. To other keys: their own."""
+        return self.send(c.approvals(limit=limit, before=before, state=state), timeout=timeout)
+
+    def iter_approvals(
+        self,
+        *,
+        limit: int | None = None,
+        state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[a.ApprovalSummary]:
+        """The items of `approvals`, page by page: `limit` is the size of a page."""
+        return self.items(c.approvals(limit=limit, state=state), "approvals", "approval_id", timeout)
+
+    def decide_approval(
+        self,
+        approval_id: str,
+        request_digest: str,
+        decision: Literal["approve", "reject"],
+        *,
+        comment: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> a.DecidedApproval:
+        """Approve or reject an act. The decision names the document that was shown. A person counts once, whatever sessions and keys it has. The same decision again changes nothing. A rejection ends the request."""
+        return self.send(
+            c.decide_approval(approval_id, request_digest, decision, comment=comment, extra=extra),
+            timeout=timeout,
+        )
 
     def runs(
         self,
@@ -688,8 +737,8 @@ class Operations(Sender):
         *,
         limit: int | None = None,
         before: int | None = None,
-        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear"] | None = None,
-        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index"] | None = None,
+        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
+        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
         subject_id: str | None = None,
         timeout: float | None = None,
     ) -> a.EventsPage:
@@ -703,8 +752,8 @@ class Operations(Sender):
         self,
         *,
         limit: int | None = None,
-        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear"] | None = None,
-        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index"] | None = None,
+        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
+        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
         subject_id: str | None = None,
         timeout: float | None = None,
     ) -> Iterator[a.ListedEvent]:
@@ -777,7 +826,7 @@ class Operations(Sender):
         ca: str | None = None,
         name: str | None = None,
         format: Literal["standard", "ocsf", "cef"] | None = None,
-        types: Sequence[Literal["run.sealed", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
+        types: Sequence[Literal["run.sealed", "approval.requested", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
         outcomes: Sequence[Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"]] | None = None,
         key_ids: Sequence[int] | None = None,
         from_: int | None = None,
@@ -803,7 +852,7 @@ class Operations(Sender):
         ca: str | None = None,
         name: str | None = None,
         format: Literal["standard", "ocsf", "cef"] | None = None,
-        types: Sequence[Literal["run.sealed", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
+        types: Sequence[Literal["run.sealed", "approval.requested", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
         outcomes: Sequence[Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"]] | None = None,
         key_ids: Sequence[int] | None = None,
         active: bool | None = None,
@@ -1025,6 +1074,18 @@ class AsyncOperations(AsyncSender):
             timeout=timeout,
         )
 
+    async def collect_permit(self, approval_id: str, *, timeout: float | None = None) -> a.OpenPermitAnswer:
+        """Collect the permit of an act that people approved. For the key that asked, without a body. An approval is one permit: a repetition gives the same one. 409 where a decision came in between: retry."""
+        return await self.send(c.collect_permit(approval_id), timeout=timeout)
+
+    async def withdraw_approval(self, approval_id: str, *, timeout: float | None = None) -> a.AskedApprovalAnswer:
+        """Withdraw a request for an approval. For the key that asked. It ends in a refused run."""
+        return await self.send(c.withdraw_approval(approval_id), timeout=timeout)
+
+    async def get_approval(self, approval_id: str, *, timeout: float | None = None) -> a.ApprovalRecord:
+        """A request for an approval, with its sealed document. To those who approve also the payload, as long as it is stored."""
+        return await self.send(c.get_approval(approval_id), timeout=timeout)
+
     async def redeem_permit(
         self,
         permit_id: str,
@@ -1035,6 +1096,43 @@ class AsyncOperations(AsyncSender):
     ) -> a.RedeemPermitAnswer:
         """Take a permit for the one act, once for all. For the party that acts. The permit is the credential; no key is needed. Requests are counted by address."""
         return await self.send(c.redeem_permit(permit_id, permit, extra=extra), timeout=timeout)
+
+    async def approvals(
+        self,
+        *,
+        limit: int | None = None,
+        before: str | None = None,
+        state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | None = None,
+        timeout: float | None = None,
+    ) -> a.ApprovalsPage:
+        """Requests for an approval, newest first. To people who signed in and to keys of approvers: those with a rule that names one of their groups. To other keys: their own."""
+        return await self.send(c.approvals(limit=limit, before=before, state=state), timeout=timeout)
+
+    def iter_approvals(
+        self,
+        *,
+        limit: int | None = None,
+        state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[a.ApprovalSummary]:
+        """The items of `approvals`, page by page: `limit` is the size of a page."""
+        return self.items(c.approvals(limit=limit, state=state), "approvals", "approval_id", timeout)
+
+    async def decide_approval(
+        self,
+        approval_id: str,
+        request_digest: str,
+        decision: Literal["approve", "reject"],
+        *,
+        comment: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> a.DecidedApproval:
+        """Approve or reject an act. The decision names the document that was shown. A person counts once, whatever sessions and keys it has. The same decision again changes nothing. A rejection ends the request."""
+        return await self.send(
+            c.decide_approval(approval_id, request_digest, decision, comment=comment, extra=extra),
+            timeout=timeout,
+        )
 
     async def runs(
         self,
@@ -1625,8 +1723,8 @@ class AsyncOperations(AsyncSender):
         *,
         limit: int | None = None,
         before: int | None = None,
-        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear"] | None = None,
-        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index"] | None = None,
+        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
+        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
         subject_id: str | None = None,
         timeout: float | None = None,
     ) -> a.EventsPage:
@@ -1640,8 +1738,8 @@ class AsyncOperations(AsyncSender):
         self,
         *,
         limit: int | None = None,
-        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear"] | None = None,
-        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index"] | None = None,
+        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
+        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
         subject_id: str | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[a.ListedEvent]:
@@ -1714,7 +1812,7 @@ class AsyncOperations(AsyncSender):
         ca: str | None = None,
         name: str | None = None,
         format: Literal["standard", "ocsf", "cef"] | None = None,
-        types: Sequence[Literal["run.sealed", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
+        types: Sequence[Literal["run.sealed", "approval.requested", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
         outcomes: Sequence[Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"]] | None = None,
         key_ids: Sequence[int] | None = None,
         from_: int | None = None,
@@ -1740,7 +1838,7 @@ class AsyncOperations(AsyncSender):
         ca: str | None = None,
         name: str | None = None,
         format: Literal["standard", "ocsf", "cef"] | None = None,
-        types: Sequence[Literal["run.sealed", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
+        types: Sequence[Literal["run.sealed", "approval.requested", "permit.opened", "permit.closed", "permit.ended", "admin.event"]] | None = None,
         outcomes: Sequence[Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"]] | None = None,
         key_ids: Sequence[int] | None = None,
         active: bool | None = None,

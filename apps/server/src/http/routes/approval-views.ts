@@ -1,9 +1,21 @@
 /** What answers show of a request for an approval. docs/api.md, "Approvals". */
-import { type AskedApprovalAnswer, approvalPage } from "@runseal/core/wire/approval-answers"
+import {
+  type ApprovalRecord,
+  type ApprovalSummary,
+  type AskedApprovalAnswer,
+  approvalPage,
+} from "@runseal/core/wire/approval-answers"
 import type { Context } from "hono"
 import { storedRequest } from "../../approval-service.ts"
 import type { Deps } from "../../deps.ts"
-import { type FoundApproval, findApproval } from "../../store/tables/approvals-table.ts"
+import { neededOf } from "../../store/tables/approval-decisions.ts"
+import type { ListedApproval } from "../../store/tables/approval-lists.ts"
+import {
+  type ApprovalDecisionRow,
+  approvalDecisionOf,
+  type FoundApproval,
+  findApproval,
+} from "../../store/tables/approvals-table.ts"
 import { keyCallerOf } from "../access/caller.ts"
 import { roomForAnswer } from "../json-body.ts"
 import { noSuchApproval } from "../permit-query.ts"
@@ -24,6 +36,8 @@ export async function askersApproval(
   return found
 }
 
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
 /** Where people decide on it. */
 const approvalAddress = (c: Context, deps: Pick<Deps, "baseUrl">, approval_id: string): string =>
   `${serviceUrl(c, deps)}${approvalPage(approval_id)}`
@@ -37,7 +51,52 @@ export const askedAnswer = (
   ok: true,
   approval_id: found.approval_id,
   state: found.state,
-  expires_at: new Date(found.expires_at).toISOString(),
+  expires_at: timestamp(found.expires_at),
   address: approvalAddress(c, deps, found.approval_id),
   request: storedRequest(found, deps.trust),
+})
+
+function shownDecision(row: ApprovalDecisionRow): ApprovalSummary["decisions"][number] {
+  const { person, comment_hash: _hash, ...decision } = approvalDecisionOf(row)
+  return { ...decision, ...person, ...(row.comment === "" ? {} : { comment: row.comment }) }
+}
+
+/** @param decided what people decided of it */
+export const approvalSummary = (row: ListedApproval, decided: readonly ApprovalDecisionRow[]): ApprovalSummary => ({
+  approval_id: row.approval_id,
+  state: row.state,
+  requested_at: timestamp(row.requested_at),
+  expires_at: timestamp(row.expires_at),
+  tenant_id: row.tenant_id,
+  program_id: row.program_id,
+  route_id: row.route_id,
+  audience: row.audience,
+  ...(row.end_user_subject === "" ? {} : { end_user: { issuer: row.end_user_issuer, subject: row.end_user_subject } }),
+  needed: [...neededOf(row)],
+  decisions: decided.map(shownDecision),
+  ...(row.permit_id === "" ? {} : { permit_id: row.permit_id }),
+  ...(row.run_id === 0 ? {} : { run_id: row.run_id }),
+})
+
+type RecordParts = {
+  /** Absent where it is not shown, or not stored any more. */
+  readonly payload: string | undefined
+  /** Of the same act, the newest first. */
+  readonly rejections: readonly ApprovalDecisionRow[]
+}
+
+/** `GET /approvals/{id}`. */
+export const approvalRecord = (
+  c: Context,
+  deps: Pick<Deps, "baseUrl" | "trust">,
+  found: FoundApproval,
+  { payload, rejections }: RecordParts,
+): ApprovalRecord => ({
+  ok: true,
+  ...approvalSummary(found, found.decided),
+  request_digest: found.request_hash,
+  request: storedRequest(found, deps.trust),
+  address: approvalAddress(c, deps, found.approval_id),
+  ...(payload === undefined ? {} : { payload }),
+  rejections: rejections.map(row => ({ approval_id: row.approval_id, ...shownDecision(row) })),
 })

@@ -4,7 +4,12 @@
  */
 import type { ApprovalDecision } from "@runseal/core/artifacts/approvals"
 import { commentHash } from "@runseal/core/formulas/moment"
-import type { ApprovalState, Decision, DecisionProof } from "@runseal/core/wire/approval-answers"
+import {
+  type ApprovalState,
+  type Decision,
+  type DecisionProof,
+  REJECTIONS_MAX,
+} from "@runseal/core/wire/approval-answers"
 import { sql as fragment } from "drizzle-orm"
 import { check, index, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import * as v from "valibot"
@@ -248,9 +253,6 @@ export function approvalDecisionOf(row: ApprovalDecisionRow): ApprovalDecision {
     ...(comment === "" ? {} : { comment_hash: commentHash(comment_salt, comment) }),
   }
 }
-
-/** Most rejections of one act that are read. */
-const REJECTIONS_MAX = 20
 
 /** The newest rejections of an act that came at this time or later, the newest first. @param since milliseconds since the epoch */
 export function rejectedSince(

@@ -1,0 +1,139 @@
+/** Requests for an approval: who sees them, and who decides. docs/api.md, "Approvals". */
+import { randomBytes } from "node:crypto"
+import { approvalPlaceOf, approvalPlaceText } from "@runseal/api/queries"
+import { canonicalize } from "@runseal/canonical"
+import { type ApprovalsPage, type DecidedApproval, REJECTIONS_DAYS } from "@runseal/core/wire/approval-answers"
+import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
+import type { Context } from "hono"
+import type { Deps } from "../../deps.ts"
+import { HttpError } from "../../http-error.ts"
+import { type Approver, decideApproval, groupsOf, type Undecided } from "../../store/tables/approval-decisions.ts"
+import { type ApprovalViewer, listApprovals } from "../../store/tables/approval-lists.ts"
+import { decisionsOf, type FoundApproval, findApproval, rejectedSince } from "../../store/tables/approvals-table.ts"
+import { type Caller, callerOf, whoOf } from "../access/caller.ts"
+import type { Handlers } from "../endpoint-routes.ts"
+import { roomForAnswer } from "../json-body.ts"
+import { noSuchApproval, readApprovalId } from "../permit-query.ts"
+import { approvalRecord, approvalSummary } from "./approval-views.ts"
+
+/** A person's groups count for so long after its sign-in, in milliseconds. */
+const SIGNED_IN_MAX_MS = 15 * 60_000
+const DAY_MS = 86_400_000
+/** Of the salt of a comment. */
+const SALT_BYTES = 32
+
+/** The person that a caller is: signed in, or with the key of an approver; undefined for other keys. */
+function approverOf(caller: Caller): Approver | undefined {
+  if (caller.person !== undefined) {
+    const { display_name: name, issuer, subject, groups } = caller.person
+    return { subject, issuer, name, key_name: "", proof: "idp", groups }
+  }
+  const key_name = caller.authentication.api_key_name ?? ""
+  return caller.approver && { ...caller.approver, issuer: "", name: "", key_name, proof: "key" }
+}
+
+function viewerOf(caller: Caller): ApprovalViewer {
+  const approver = approverOf(caller)
+  if (approver !== undefined) return { groups: approver.groups }
+  return { owner: caller.person === undefined ? caller.api_key_id : -1 }
+}
+
+function sees(viewer: ApprovalViewer, found: FoundApproval): boolean {
+  if ("owner" in viewer) return viewer.owner === found.owner
+  return groupsOf(found).some(group => viewer.groups.includes(group))
+}
+
+/** The request of the path. @throws HttpError 404 when there is none, also when the caller does not see it */
+async function seenApproval(
+  c: Context,
+  { db, rememberStored }: Pick<Deps, "db" | "rememberStored">,
+): Promise<FoundApproval> {
+  const found = await findApproval(db, readApprovalId(c.req.param("id")))
+  if (found !== undefined && sees(viewerOf(callerOf(c)), found)) return found
+  await rememberStored()
+  throw noSuchApproval()
+}
+
+export function approvalRoutes(deps: Deps): Handlers {
+  const { acts, db, nowMs, payloadKeys, reads } = deps
+  return {
+    approvals: async (c, { query }) => {
+      const { state, limit = PAGE_LIMIT_DEFAULT, before = "" } = query()
+      const page = { limit, before: approvalPlaceOf(before) }
+      const [rows, decided] = await reads.growing(async source => {
+        const listed = await listApprovals(source, viewerOf(callerOf(c)), state, page)
+        return [
+          listed,
+          await decisionsOf(
+            source,
+            listed.map(({ approval_id }) => approval_id),
+          ),
+        ]
+      })
+      const approvals = rows.map(row =>
+        approvalSummary(
+          row,
+          decided.filter(({ approval_id }) => approval_id === row.approval_id),
+        ),
+      )
+      const last = rows.length === limit ? rows.at(-1) : undefined
+      const next = last === undefined ? {} : { next: approvalPlaceText(last) }
+      return c.json({ ok: true, limit, approvals, ...next } satisfies ApprovalsPage)
+    },
+    approval: async c => {
+      const found = await seenApproval(c, deps)
+      await roomForAnswer(c, found.request.length)
+      const since = nowMs() - REJECTIONS_DAYS * DAY_MS
+      const rejections = await rejectedSince(db, found.act_digest, since)
+      const isApprover = approverOf(callerOf(c)) !== undefined
+      const record = approvalRecord(c, deps, found, {
+        payload: isApprover ? payloadKeys.decryptPayload(found) : undefined,
+        rejections: rejections.filter(({ approval_id }) => approval_id !== found.approval_id),
+      })
+      return c.body(canonicalize(record), 200, { "Content-Type": "application/json" })
+    },
+    decide_approval: async (c, { body }) => {
+      const { approval_id } = await seenApproval(c, deps)
+      const { request } = await body()
+      const { request_digest, decision, comment = "" } = request
+      const caller = callerOf(c)
+      const approver = approverOf(caller)
+      if (approver === undefined) throw refusalOf("not_an_approver")
+      const at = nowMs()
+      if (caller.person !== undefined && at - (c.get("session")?.opened_at ?? 0) > SIGNED_IN_MAX_MS) throw signInAgain()
+      const comment_salt = comment === "" ? "" : randomBytes(SALT_BYTES).toString("hex")
+      const made = { at, who: whoOf(caller), approver, decision, request_digest, comment, comment_salt }
+      const undecided = await decideApproval(acts, approval_id, made)
+      if (undecided !== undefined) throw refusalOf(undecided)
+      // A rejection ends the request: its refused run is sealed soon after this answer.
+      if (decision === "reject") void deps.approvalEnds.sweep()
+      const after = await seenApproval(c, deps)
+      return c.json({ ok: true, ...approvalSummary(after, after.decided) } satisfies DecidedApproval)
+    },
+  }
+}
+
+const signInAgain = (): HttpError =>
+  new HttpError(
+    "sign_in_again",
+    "You signed in more than 15 minutes ago, and your groups may have changed since. Sign in again, then decide.",
+  )
+
+function refusalOf(undecided: Undecided): HttpError {
+  switch (undecided) {
+    case "over":
+      return new HttpError("approval_over", "The request has ended or expired: nothing can be decided any more.")
+    case "other_document":
+      return new HttpError(
+        "approval_over",
+        "request_digest is not that of this request: read the request again, and decide on what it shows.",
+      )
+    case "too_many":
+      return new HttpError("approval_over", "As many people have decided as are counted. It can still be rejected.")
+    case "not_an_approver":
+      return new HttpError(
+        "not_an_approver",
+        "You may not decide this: it needs a group that a rule names, and nobody decides on what was asked for in their own name.",
+      )
+  }
+}

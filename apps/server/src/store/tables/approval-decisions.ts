@@ -1,0 +1,160 @@
+/** What people decide of a request for an approval: judged and written in one transaction, behind the lock of the request's row. */
+import { canonicalize } from "@runseal/canonical"
+import { APPROVAL_DECISIONS_MAX } from "@runseal/core/artifacts/approvals"
+import { type NeededApproval, neededApprovalSchema } from "@runseal/core/artifacts/sealed-sections"
+import { approvalsSatisfy } from "@runseal/core/vocabulary/approvals-satisfy"
+import { APPROVER_GROUPS_MAX } from "@runseal/core/vocabulary/decision-codes"
+import type { ApprovalState, Decision } from "@runseal/core/wire/approval-answers"
+import { and, eq } from "drizzle-orm"
+import * as v from "valibot"
+import type { Tx } from "../driver/session.ts"
+import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
+import { api_key } from "./api-keys.ts"
+import {
+  type ApprovalDecisionRow,
+  type ApprovalRow,
+  approval,
+  approval_decision,
+  approvalDecisionOf,
+  decisionsOf,
+  lockApprovals,
+} from "./approvals-table.ts"
+
+/** Who decides, as authentication found it. */
+export type Approver = Pick<ApprovalDecisionRow, "subject" | "issuer" | "name" | "key_name" | "proof"> & {
+  /** All that are known of the person. */
+  readonly groups: readonly string[]
+}
+
+export type NewDecision = Pick<NewAdminEvent, "at" | "who"> & {
+  readonly approver: Approver
+  readonly decision: Decision
+  /** The document that the person was shown. */
+  readonly request_digest: string
+  /** "" for none, as the salt. */
+  readonly comment: string
+  /** 64 hex digits. */
+  readonly comment_salt: string
+}
+
+/** Why nothing was decided: the request is over or another one was shown; this person may not; as many as are counted have decided. */
+export type Undecided = "over" | "other_document" | "not_an_approver" | "too_many"
+
+const neededList = v.array(neededApprovalSchema)
+const names = v.array(v.string())
+/** What the rules of a request require. */
+export const neededOf = ({ needed }: Pick<ApprovalRow, "needed">): readonly NeededApproval[] =>
+  v.parse(neededList, JSON.parse(needed))
+/** The groups of a request or of a decision. */
+export const groupsOf = ({ groups }: { readonly groups: string }): readonly string[] =>
+  v.parse(names, JSON.parse(groups))
+
+/**
+ * Of the groups of a person those by which it counts: at least one for each rule for which it may, and at most as many as are sealed. None: it may
+ * not decide.
+ */
+export function countedGroups(
+  needed: readonly NeededApproval[],
+  { groups, proof }: Pick<Approver, "groups" | "proof">,
+): readonly string[] {
+  const counted = new Set<string>()
+  for (const { by, proof: required = "any" } of needed) {
+    if (required !== "any" && required !== proof) continue
+    const found = by.filter(group => groups.includes(group))
+    if (found[0] !== undefined && !found.some(group => counted.has(group))) counted.add(found[0])
+  }
+  return [...counted].toSorted().slice(0, APPROVER_GROUPS_MAX)
+}
+
+/**
+ * Writes a decision, unless the same person made the same one before. While people decide, a sign-in takes the place of a key's approval; a
+ * rejection takes that of any approval, and ends the request.
+ * @returns why nothing was decided; undefined when the decision is there
+ * @throws ActorRefused
+ */
+export function decideApproval(acts: Acts, approvalId: string, made: NewDecision): Promise<Undecided | undefined> {
+  return acts.transaction(async tx => {
+    await lockApprovals(tx, [approvalId])
+    const [found] = await tx.orm.select().from(approval).where(eq(approval.approval_id, approvalId))
+    if (found === undefined) return "over"
+    const decided = await decisionsOf(tx, [approvalId])
+    const { subject, proof } = made.approver
+    const own = decided.find(row => row.subject === subject)
+    if (made.request_digest !== found.request_hash) return "other_document"
+    const isStronger = found.state === "waiting" && own?.proof === "key" && proof === "idp"
+    if (own?.decision === made.decision && !isStronger) return undefined
+    if ((found.state !== "waiting" && found.state !== "approved") || found.expires_at <= made.at) return "over"
+    const needed = neededOf(found)
+    const groups = countedGroups(needed, made.approver)
+    if (groups.length === 0 || subject === found.end_user_subject || (await isExcluded(tx, found, subject)))
+      return "not_an_approver"
+    // The last place is for a rejection.
+    const most = made.decision === "approve" ? APPROVAL_DECISIONS_MAX - 1 : APPROVAL_DECISIONS_MAX
+    if (own === undefined && decided.length >= most) return "too_many"
+    const row = decisionRow(approvalId, made, groups, Math.max(made.at, found.requested_at, ...decided.map(timeOf)))
+    const all = [...decided.filter(each => each !== own), row]
+    await tx.orm
+      .delete(approval_decision)
+      .where(and(eq(approval_decision.approval_id, approvalId), eq(approval_decision.subject, subject)))
+    await tx.orm.insert(approval_decision).values(row)
+    await tx.orm
+      .update(approval)
+      .set({ state: stateAfter(needed, all), decisions: all.length })
+      .where(eq(approval.approval_id, approvalId))
+    await recordAdminEvent(tx, eventOf(row, made, found))
+    return undefined
+  })
+}
+
+const timeOf = ({ decided_at }: ApprovalDecisionRow): number => decided_at
+
+function stateAfter(needed: readonly NeededApproval[], all: readonly ApprovalDecisionRow[]): ApprovalState {
+  const decisions = all.map(approvalDecisionOf)
+  if (decisions.some(({ decision }) => decision === "reject")) return "rejected"
+  return approvalsSatisfy(needed, decisions) ? "approved" : "waiting"
+}
+
+/** Whether the key that asks names the person as one who may not approve. */
+async function isExcluded({ orm }: Tx, { owner }: ApprovalRow, subject: string): Promise<boolean> {
+  const [key] = await orm.select({ persons: api_key.persons }).from(api_key).where(eq(api_key.key_id, owner))
+  return key !== undefined && key.persons !== "" && v.parse(names, JSON.parse(key.persons)).includes(subject)
+}
+
+const decisionRow = (
+  approval_id: string,
+  { approver, decision, comment, comment_salt }: NewDecision,
+  groups: readonly string[],
+  decided_at: number,
+): ApprovalDecisionRow => ({
+  approval_id,
+  subject: approver.subject,
+  issuer: approver.issuer,
+  name: approver.name,
+  key_name: approver.key_name,
+  groups: canonicalize([...groups]),
+  proof: approver.proof,
+  decision,
+  decided_at,
+  comment,
+  comment_salt,
+})
+
+function eventOf(
+  row: ApprovalDecisionRow,
+  { at, who, request_digest }: NewDecision,
+  { approval_id }: ApprovalRow,
+): NewAdminEvent {
+  const { comment_hash } = approvalDecisionOf(row)
+  return {
+    at,
+    who,
+    action: `approval.${row.decision}`,
+    subject: { kind: "approval", id: approval_id },
+    after: {
+      request_digest,
+      person: row.subject,
+      proof: row.proof,
+      ...(comment_hash === undefined ? {} : { comment_hash }),
+    },
+  }
+}

@@ -1,0 +1,65 @@
+/** Requests for an approval: who asked, who approves or rejects, and what became of them. */
+import { approvalRecordSchema, approvalsPageSchema, decidedApprovalSchema } from "@runseal/core/wire/approval-answers"
+import { decideApprovalRequestSchema } from "@runseal/core/wire/approval-requests"
+import { SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
+import { described, type Routes, shape } from "../endpoint.ts"
+import { approvalsQuerySchema } from "../queries.ts"
+import { APPROVAL_ID } from "./permits-endpoints.ts"
+
+const ONE = { access: "key", limit: "shared", persons: true, path_parameters: { id: APPROVAL_ID } } as const
+
+export const APPROVAL_ROUTES = {
+  approvals: {
+    method: "get",
+    path: "/approvals",
+    access: "key",
+    limit: "shared",
+    persons: true,
+    query: shape(approvalsQuerySchema),
+    answers: { 200: shape(approvalsPageSchema) },
+  },
+  approval: {
+    ...ONE,
+    method: "get",
+    path: "/approvals/{id}",
+    sealed: true,
+    answers: { 200: shape(approvalRecordSchema) },
+  },
+  decide_approval: {
+    ...ONE,
+    method: "post",
+    path: "/approvals/{id}/decision",
+    // A person who is an auditor may have a group that approves as well: the rules say who decides.
+    auditors: true,
+    repeatable: true,
+    stored: true,
+    body: shape(decideApprovalRequestSchema),
+    max_bytes: SMALL_BODY_MAX_BYTES,
+    answers: { 200: shape(decidedApprovalSchema) },
+  },
+} as const satisfies Routes
+
+export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVAL_ROUTES, () => ({
+  approvals: {
+    summary: "Requests for an approval, newest first",
+    description:
+      "To people who signed in and to keys of approvers: those with a rule that names one of their groups. To other keys: their own.",
+    answers: { 200: "A page of requests." },
+  },
+  approval: {
+    summary: "A request for an approval, with its sealed document",
+    description: "To those who approve also the payload, as long as it is stored.",
+    refusals: [404],
+    answers: { 200: "Its state, who decided what, and the document." },
+  },
+  decide_approval: {
+    summary: "Approve or reject an act",
+    description:
+      "The decision names the document that was shown. A person counts once, whatever sessions and keys it has. The same decision again changes nothing. A rejection ends the request.",
+    body: {
+      example: { request_digest: "0".repeat(64), decision: "approve", comment: "Invoice 4711 was checked." },
+    },
+    refusals: [403, 404, 409],
+    answers: { 200: "The request as it is now." },
+  },
+}))

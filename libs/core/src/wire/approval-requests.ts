@@ -1,0 +1,24 @@
+/** The body of `POST /approvals/{id}/decision`. docs/api.md, "Approvals". */
+import * as v from "valibot"
+import { type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+
+/** Longest comment of a decision, in UTF-16 units. */
+const COMMENT_MAX_LENGTH = 1000
+
+/** What a person writes beside a decision; several lines are fine. */
+export const commentSchema = v.pipe(
+  v.string(),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(COMMENT_MAX_LENGTH, `must have at most ${COMMENT_MAX_LENGTH} characters`),
+  v.check(text => !text.includes("\u0000") && text.isWellFormed(), "must not hold U+0000 or half a character"),
+  v.description("Length in UTF-16 units; U+0000 is refused."),
+)
+
+export const decideApprovalRequestSchema = v.strictObject({
+  /** `request_digest` of the request that the person was shown. */
+  request_digest: sha256Schema,
+  decision: v.picklist(["approve", "reject"], "must be approve or reject"),
+  /** For the others. It can be deleted; what is sealed of it is a hash. */
+  comment: v.exactOptional(commentSchema),
+})
+export type DecideApprovalRequest = Shape<typeof decideApprovalRequestSchema>
