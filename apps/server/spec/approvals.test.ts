@@ -1,67 +1,238 @@
 /** Requests for an approval, from the refusal to their one end. docs/api.md, "Approvals". */
-import type { JsonObject } from "@runseal/canonical"
-import { expect, test } from "vitest"
-import { asking } from "./harness/asked-permits.ts"
-import { numberAt, textAt } from "./harness/read-answer.ts"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { beforeAll, describe, expect, test } from "vitest"
+import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
+import { eachDatabase } from "./database/databases.ts"
+import { APPROVAL_POLICY, APPROVAL_SECONDS, approvalOf, approver, collect, decide, transferOf } from "./harness/approvals.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
+import { expectRefused, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { runSql } from "./harness/read-tables.ts"
+import { dumpTables } from "./harness/spellings.ts"
 import { standingService } from "./harness/test-service.ts"
+import { runVerifier } from "./harness/verifier.ts"
 
-const POLICY: JsonObject = {
-  policy_id: "payments",
-  policy_name: "Payments",
-  required_attested_fields: [],
-  acts: [{ name: "transfer", routes: ["payments/*"], names: { amount: { at: "/amount", type: "decimal" } } }],
-  rules: [
-    { id: "transfers", effect: "allow", act: "transfer" },
-    {
-      id: "two-people",
-      effect: "require_approval",
-      act: "transfer",
-      when: 'context.act.amount.greaterThan(decimal("10000.0"))',
-      approval: { by: ["treasury", "finance"], count: 2, within_seconds: 3600, end_user: "optional" },
-    },
-  ],
-}
-let amounts = 10_000
-const transfer = (): JsonObject => ({
-  route_id: "payments/transfer",
-  payload: JSON.stringify({ amount: ++amounts }),
-})
+const SECRET_MEMO = "for-nobody-else-to-read"
 
-const service = standingService(() => ({ policy: POLICY, config: { approvals: "on" } }))
+eachDatabase("an approval", open => {
+  const service = standingService(() => ({ open, policy: APPROVAL_POLICY, config: { approvals: "on" } }))
+  let admin: Holder
+  let asker: Holder
+  let people: Readonly<Record<"anna" | "ben" | "cleo", Holder>>
 
-test("a request waits, and is withdrawn into a refused run", async () => {
-  const asked = await service().post("/permits", asking(transfer()))
-  expect(asked).toMatchObject({ status: 202, body: { state: "waiting" } })
-  const id = textAt(asked.body, "approval_id")
-  expect((await service().post(`/approvals/${id}/permit`, {})).status).toBe(202)
-  const withdrawn = await service().request(`/approvals/${id}`, { method: "DELETE" })
-  expect([withdrawn.status, await withdrawn.json()]).toMatchObject([200, { state: "refused" }])
-  const refused = await service().post(`/approvals/${id}/permit`, {})
-  expect(refused).toMatchObject({ status: 422, body: { explanation: { reason: "APPROVAL_WITHDRAWN" } } })
-  expect(numberAt(refused.body, "run_id")).toBeGreaterThan(0)
-})
-
-test("a request expires into a refused run", async () => {
-  const asked = await service().post("/permits", asking(transfer()))
-  const id = textAt(asked.body, "approval_id")
-  service().clock.advance(3_600_000)
-  const refused = await service().post(`/approvals/${id}/permit`, {})
-  expect(refused).toMatchObject({ status: 422, body: { explanation: { reason: "APPROVAL_EXPIRED" } } })
-})
-
-test("approved", async () => {
-  const asked = await service().post("/permits", asking(transfer()))
-  const id = textAt(asked.body, "approval_id")
-  await service().db.transaction(async ({ sql }) => {
-    for (const subject of ["anna", "ben"])
-      await sql`insert into approval_decision (approval_id, subject, issuer, name, key_name, groups, proof, decision, decided_at, comment, comment_salt)
-        values (${id}::text, ${subject}::text, '', '', 'key of', '["treasury"]', 'key', 'approve', ${service().clock.nowMs()}::bigint, '', '')`
-    await sql`update approval set state = 'approved', decisions = 2 where approval_id = ${id}::text`
+  beforeAll(async () => {
+    admin = await mint(service(), ADMIN)
+    asker = await mint(service(), CUSTOMER, admin)
+    people = {
+      anna: await approver(service(), admin, "anna", ["treasury"]),
+      ben: await approver(service(), admin, "ben", ["finance", "board"]),
+      cleo: await approver(service(), admin, "cleo", ["board"]),
+    }
   })
-  const collected = await service().post(`/approvals/${id}/permit`, {})
-  expect(collected).toMatchObject({ status: 201 })
-  const permit = textAt(collected.body, "permit_id")
-  expect(textAt((await service().post(`/approvals/${id}/permit`, {})).body, "permit_id")).toBe(permit)
-  const closed = await service().post(`/permits/${permit}/close`, { outcome: "completed" })
-  expect(closed).toMatchObject({ status: 200 })
+  const ask = async (amount = 12_500): Promise<string> => {
+    const asked = await asker.post("/permits", transferOf(amount))
+    expect(asked, asked.text).toMatchObject({ status: 202, body: { ok: true, state: "waiting" } })
+    return approvalOf(asked)
+  }
+  const approveBy = async (id: string, ...who: readonly Holder[]): Promise<void> => {
+    for (const person of who) expect((await decide(person, id, "approve")).status).toBe(200)
+  }
+  const policyFile = (folder: string): void =>
+    writeFileSync(join(folder, "policy.json"), JSON.stringify(APPROVAL_POLICY))
+
+  test("of two people is a permit that has to be redeemed, and its record says who approved", async () => {
+    const id = await ask()
+    expect((await collect(asker, id)).status).toBe(202)
+    await approveBy(id, people.anna)
+    expect(await collect(asker, id)).toMatchObject({ status: 202, body: { state: "waiting" } })
+    await approveBy(id, people.ben)
+    const collected = await collect(asker, id)
+    expect(collected).toMatchObject({
+      status: 201,
+      body: {
+        opening: {
+          redeem_required: true,
+          sections: {
+            policy_evaluation: { decision_reason_code: "RULE_APPROVED", fired_rule_id: "two-people" },
+            approvals: {
+              approval_id: id,
+              outcome: "approved",
+              decisions: [
+                { decision: "approve", person: { subject: "anna" }, key_name: "key of anna", groups: ["treasury"], proof: "key" },
+                { decision: "approve", person: { subject: "ben" }, groups: ["finance"] },
+              ],
+            },
+          },
+        },
+      },
+    })
+    const permit = textAt(collected.body, "permit_id")
+    const redeemed = await asker.post(`/permits/${permit}/redeem`, { permit: textAt(collected.body, "permit") })
+    expect(redeemed.status).toBe(200)
+    const closed = await asker.post(`/permits/${permit}/close`, { outcome: "completed" })
+    expect(closed.status).toBe(200)
+
+    const folder = testFolder("runseal-approved")
+    const run = numberAt(closed.body, "run_id")
+    for (const [name, path] of [
+      ["bundle.json", `/runs/${run}/artifacts`],
+      ["trust.json", "/.well-known/runseal-trust.json"],
+    ] as const)
+      writeFileSync(join(folder, name), (await asker.get(path)).text)
+    policyFile(folder)
+    const verified = await runVerifier(folder, ["bundle.json", "--trust", "trust.json", "--decided-by", "policy.json"])
+    expect(verified).toMatchObject({ exit: 0, stdout: expect.stringContaining("DECIDED AGAIN") })
+    expect(verified.stdout).toMatch(/approved by anna \(treasury\) at .*by the API key key of anna/)
+  })
+
+  test("collected twice is one permit", async () => {
+    const id = await ask()
+    await approveBy(id, people.anna, people.ben)
+    const [one, other] = [await collect(asker, id), await collect(asker, id)]
+    expect([one.status, other.status]).toEqual([201, 201])
+    expect(textAt(other.body, "permit_id")).toBe(textAt(one.body, "permit_id"))
+  })
+
+  test("a rejection ends the request in a refused run, also after the approvals", async () => {
+    for (const before of [[], [people.anna], [people.anna, people.ben]]) {
+      const id = await ask()
+      await approveBy(id, ...before)
+      expect((await decide(people.cleo, id, "reject")).status).toBe(403)
+      const last = before.at(-1) ?? people.ben
+      expect((await decide(last, id, "reject", { comment: "not this month" })).status).toBe(200)
+      const refused = await collect(asker, id)
+      expect(refused).toMatchObject({ status: 422, body: { explanation: { reason: "APPROVAL_REJECTED" } } })
+      expectRefused(await decide(people.anna, id, "approve"), 409, "approval_over")
+    }
+  })
+
+  test("after a rejection the same act is refused at once for an hour, and asked for again after it", async () => {
+    const body = transferOf(12_500)
+    const id = approvalOf(await asker.post("/permits", body))
+    await decide(people.anna, id, "reject")
+    await collect(asker, id)
+    expect(await asker.post("/permits", body)).toMatchObject({
+      status: 422,
+      body: { explanation: { reason: "APPROVAL_REQUIRED" } },
+    })
+    service().clock.advance(APPROVAL_SECONDS * 1000 + 1)
+    expect((await asker.post("/permits", body)).status).toBe(202)
+  })
+
+  test("the same act is asked for once while it waits, and under other terms not at all", async () => {
+    const body = transferOf(12_500)
+    const id = approvalOf(await asker.post("/permits", body))
+    const again = await Promise.all([1, 2, 3].map(() => asker.post("/permits", body)))
+    expect(again.map(approvalOf)).toEqual([id, id, id])
+    const otherwise = await asker.post("/permits", { ...body, valid_for_seconds: 60 })
+    expectRefused(otherwise, 409, "approval_waiting")
+    const others = await Promise.all([1, 2, 3].map(() => asker.post("/permits", { ...body, route_id: "payments/other" })))
+    expect(new Set(others.map(approvalOf)).size).toBe(1)
+  })
+
+  test("is over when its time is: not approved in time, or approved and not collected", async () => {
+    const [waiting, approved] = [await ask(), await ask()]
+    await approveBy(approved, people.anna, people.ben)
+    service().clock.advance(APPROVAL_SECONDS * 1000)
+    expectRefused(await decide(people.anna, waiting, "approve"), 409, "approval_over")
+    await service().deps.approvalEnds.sweep()
+    for (const [id, reason] of [
+      [waiting, "APPROVAL_EXPIRED"],
+      [approved, "APPROVAL_UNUSED"],
+    ] as const)
+      expect(await collect(asker, id)).toMatchObject({ status: 422, body: { explanation: { reason } } })
+  })
+
+  test("who asked withdraws a request, and a revoked key's are withdrawn", async () => {
+    const id = await ask()
+    expectRefused(await people.anna.send("DELETE", `/approvals/${id}`), 403, undefined)
+    expect(await asker.send("DELETE", `/approvals/${id}`)).toMatchObject({ status: 200, body: { state: "refused" } })
+    expectRefused(await asker.send("DELETE", `/approvals/${id}`), 409, "approval_over")
+
+    const other = await mint(service(), { name: "other" }, admin)
+    const left = approvalOf(await other.post("/permits", transferOf(12_500)))
+    expectRefused(await collect(asker, left), 404, undefined)
+    await approveBy(left, people.anna, people.ben)
+    await admin.send("DELETE", `/admin/keys/${other.id}`)
+    await service().deps.approvalEnds.sweep()
+    const [row] = await runSql(service().db, `select state, permit_id from approval where approval_id = '${left}'`)
+    expect(row).toEqual({ state: "refused", permit_id: "" })
+  })
+
+  test("a person counts for one rule alone", async () => {
+    const id = await ask(2_000_000)
+    await approveBy(id, people.anna, people.ben)
+    // Ben has both groups: he is one of the two, or he is the board.
+    expect(await collect(asker, id)).toMatchObject({ status: 202, body: { state: "waiting" } })
+    await approveBy(id, people.cleo)
+    expect(await collect(asker, id)).toMatchObject({
+      status: 201,
+      body: { opening: { sections: { policy_evaluation: { matched_rule_ids: ["board", "two-people"] } } } },
+    })
+  })
+
+  test("is for the policy that asked: one that is loaded meanwhile changes nothing", async () => {
+    const id = await ask()
+    const lax = { ...APPROVAL_POLICY, policy_id: "lax", rules: [{ id: "transfers", effect: "deny", act: "transfer" }] }
+    expect((await admin.post("/admin/policies", { policy: lax })).status).toBe(201)
+    try {
+      await approveBy(id, people.anna, people.ben)
+      expect((await collect(asker, id)).status).toBe(201)
+    } finally {
+      await admin.post("/admin/policies", { policy: APPROVAL_POLICY })
+    }
+  })
+
+  test("one that the budget refuses is used up", async () => {
+    const asked = await asker.post("/permits", transferOf(12_500, { reserve_tokens: 999_999 }))
+    const id = approvalOf(asked)
+    await approveBy(id, people.anna, people.ben)
+    await admin.send("PATCH", `/admin/keys/${asker.id}`, { window_token_budget: 10 })
+    try {
+      expect(await collect(asker, id)).toMatchObject({ status: 422, body: { outcome: "macc_halt" } })
+    } finally {
+      await admin.send("PATCH", `/admin/keys/${asker.id}`, { window_token_budget: null })
+    }
+    expect((await collect(asker, id)).status).toBe(422)
+  })
+
+  test("the payload is in no table and no line of the log as text, and not at all once the request ended", async () => {
+    const body = transferOf(12_500, { payload: `{"amount": "12500.5", "memo": "${SECRET_MEMO}"}` })
+    const id = approvalOf(await asker.post("/permits", body))
+    expect(textAt((await people.anna.get(`/approvals/${id}`)).body, "payload")).toContain(SECRET_MEMO)
+    expect(await dumpTables(service().db, 8)).not.toContain(SECRET_MEMO)
+    expect(service().logLines.join("\n")).not.toContain(SECRET_MEMO)
+    await approveBy(id, people.anna, people.ben)
+    await collect(asker, id)
+    expect(objectAt((await people.anna.get(`/approvals/${id}`)).body)).not.toHaveProperty("payload")
+    const [row] = await runSql(service().db, `select octet_length(payload) as bytes from approval where approval_id = '${id}'`)
+    expect(row).toEqual({ bytes: 0 })
+  })
+
+  test("a request that was changed in the database is not acted on", async () => {
+    const id = await ask()
+    await approveBy(id, people.anna, people.ben)
+    const change = (hash: string) =>
+      runSql(service().db, `update approval set request_hash = '${hash}' where approval_id = '${id}'`)
+    const sealed = textAt((await asker.get(`/approvals/${id}`)).body, "request_digest")
+    await change("0".repeat(64))
+    expect((await collect(asker, id)).status).toBe(503)
+    await change(sealed)
+    expect((await collect(asker, id)).status).toBe(201)
+  })
+
+  describe("is not asked for", () => {
+    test("a payload that nobody can read whole", async () => {
+      const payload = JSON.stringify({ amount: "12500.5", memo: "x".repeat(66_000) })
+      expectRefused(await asker.post("/permits", transferOf(12_500, { payload })), 413, "approval_payload_too_large")
+    })
+
+    test("more than fifty acts of one key at once", async () => {
+      const busy = await mint(service(), { name: "busy" }, admin)
+      const answers = await Promise.all(Array.from({ length: 53 }, () => busy.post("/permits", transferOf(12_500))))
+      expect(answers.filter(({ status }) => status === 202)).toHaveLength(50)
+      for (const answer of answers.filter(({ status }) => status !== 202))
+        expectRefused(answer, 429, "too_many_approvals")
+    })
+  })
 })

@@ -10,7 +10,7 @@ import { causeOf, type Explanation, explainReceipt } from "@runseal/core/artifac
 import type { Receipts } from "@runseal/core/artifacts/sealed-artifacts"
 import type { PolicyEvaluationSection, SealedSections } from "@runseal/core/artifacts/sealed-sections"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
-import type { DryRunAnswer } from "@runseal/core/wire/policy-requests"
+import { type DryRunAnswer, PROPOSALS_MAX } from "@runseal/core/wire/policy-requests"
 import { explainRule } from "@runseal/policy/explain-rule"
 import { type CompiledPolicy, compilePolicy, loadPolicy, policyPreimage } from "@runseal/policy/load-policy"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
@@ -25,11 +25,12 @@ import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
 import {
   addPolicy,
   documentOf,
-  type LoadedVersion,
+  type AddedPolicy,
   nameVersion,
   newestPolicy,
   type PolicyVersionRow,
   startPolicy,
+  TooManyProposals,
 } from "./store/tables/policy-versions.ts"
 import type { Telemetry } from "./telemetry.ts"
 
@@ -46,13 +47,13 @@ export type Policies = {
   readonly ofEvaluation: PolicyOfEvaluation
   readonly exactlyOf: ExactPolicyOf
   readonly explain: ExplainRefusal
-  /** Puts a document in force, as an act of an administrator. Rejects with a 400 for one that cannot be used, and then nothing changed. */
+  /** Puts a document in force, as an act of an administrator; or proposes it, where another one has to load it too. Rejects with a 400 for one that cannot be used, and then nothing changed. */
   readonly load: (
     acts: Acts,
     document: JsonValue,
     source: "file" | "api",
     who: EventFacts["who"],
-  ) => Promise<LoadedVersion>
+  ) => Promise<AddedPolicy>
   /** Rejects as `load`. Undefined: another one is under way. */
   readonly dryRun: (document: JsonValue, last: number) => Promise<DryRunAnswer | undefined>
   /** Puts the file of `--policy` in force, as it is when that is asked for. What comes of it is in the process log. */
@@ -80,7 +81,7 @@ export function requireApprovals({ approvals }: CompiledPolicy, { approvals: mod
 }
 
 type PolicyParts = {
-  readonly config: ApprovalOptions
+  readonly config: ApprovalOptions & Pick<Config, "approvePolicy">
   readonly db: Pick<Database, "read" | "transaction">
   readonly prepared: {
     /** Text of the file of `--policy`; undefined without one. */
@@ -111,7 +112,8 @@ export async function openPolicies({ config, db, prepared, nowMs, telemetry }: P
     fileText === undefined
       ? versionOf(parseStrictJson(JSON.stringify(BUILT_IN_POLICY)), "built-in")
       : versionOf(parseStrictJson(fileText), "file")
-  const started = await startPolicy(db, start, OPERATOR_COMMAND, nowMs())
+  const confirmation = config.approvePolicy === "on" ? "another_admin" : "none"
+  const started = await startPolicy(db, start, OPERATOR_COMMAND, nowMs(), confirmation)
   let current = await atStart(() => ready(started.row))
   telemetry.policyChanged(current.row, start.source === "file" && started.row.document !== start.document)
 
@@ -141,8 +143,8 @@ export async function openPolicies({ config, db, prepared, nowMs, telemetry }: P
   const timer = setInterval(poll, POLL_EVERY_MS).unref()
   const load: Policies["load"] = async (acts, document, source, who) => {
     const version = accepted(() => versionOf(document, source))
-    const settled = await addPolicy(acts, version, who, nowMs())
-    await refresh()
+    const settled = await addPolicy(acts, version, who, nowMs(), confirmation).catch(refusedLoad)
+    if (!("proposal" in settled)) await refresh()
     return settled
   }
   const exactlyOf = policiesOfBefore(db, () => current.compiled)
@@ -158,7 +160,8 @@ export async function openPolicies({ config, db, prepared, nowMs, telemetry }: P
       try {
         const text = readText()
         if (text === undefined) telemetry.policyRefused("the service was started without --policy")
-        else await load(acts, parseStrictJson(text), "file", OPERATOR_COMMAND)
+        else if ("proposal" in (await load(acts, parseStrictJson(text), "file", OPERATOR_COMMAND)))
+          telemetry.policyRefused("another admin has to load the same document: --approve-policy is on")
       } catch (error) {
         telemetry.policyRefused(refusalOf(error))
       }
@@ -200,6 +203,11 @@ async function atStart(ready: () => Promise<PolicyInForce>): Promise<PolicyInFor
     if (!(error instanceof PolicyError)) throw error
     throw new StartupError(`the policy in force in the database cannot be used: ${error.message}`)
   }
+}
+
+function refusedLoad(error: unknown): never {
+  if (!(error instanceof TooManyProposals)) throw error
+  throw badRequest(`${PROPOSALS_MAX} policies wait for another admin to load them, as many as may: confirm one, or wait a day.`)
 }
 
 /** The sentence on a policy that cannot be used names its rules and quotes nothing else: it is for the author of the policy. */

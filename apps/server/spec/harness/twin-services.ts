@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { JsonObject } from "@runseal/canonical"
 import { afterAll, afterEach, beforeAll } from "vitest"
 import type { Config } from "../../src/options/config.ts"
 import { openDatabase } from "../../src/store/driver/database.ts"
@@ -13,7 +14,7 @@ import { openService, type TestService } from "./test-service.ts"
 export type Twins = readonly [TestService, TestService]
 
 /** Twin services on a new PostgreSQL database. After each test what is new is checked from both, after the last one everything. */
-export function standingTwins(config: Partial<Config> = {}): () => Twins {
+export function standingTwins(config: Partial<Config> = {}, policy?: JsonObject): () => Twins {
   const keysDir = mkdtempSync(join(tmpdir(), "runseal-twins-"))
   let twins: Twins | undefined
   const standing = (): Twins => {
@@ -23,7 +24,7 @@ export function standingTwins(config: Partial<Config> = {}): () => Twins {
   beforeAll(async () => {
     const url = await newPostgresUrl()
     const clock = testClock()
-    const open = () => openService({ open: () => openDatabase({ kind: "postgres", url }), keysDir, clock, config })
+    const open = () => openService({ open: () => openDatabase({ kind: "postgres", url }), keysDir, clock, config, ...(policy && { policy }) })
     twins = await Promise.all([open(), open()])
   })
   afterEach(async () => {

@@ -68,6 +68,12 @@ const POLICY_OPTIONS = {
     v.optional(v.picklist(APPROVALS), "off"),
     { choices: APPROVALS },
   ),
+  approvePolicy: option(
+    "--approve-policy <mode>",
+    "whether another admin has to [confirm a policy](policy-and-review.md#a-policy-that-another-admin-confirms) before it is in force",
+    v.optional(v.picklist(APPROVALS), "off"),
+    { choices: APPROVALS },
+  ),
   policyFile: option("--policy <file>", "[policy document](policy-and-review.md), JSON", v.optional(v.string()), {
     otherwise: "the built-in policy that admits every run",
   }),

@@ -4,6 +4,7 @@ import {
   dryRunRequestSchema,
   foundPolicySchema,
   loadedPolicySchema,
+  policyProposalSchema,
   loadPolicyRequestSchema,
   policiesPageSchema,
 } from "@runseal/core/wire/policy-requests"
@@ -34,7 +35,11 @@ export const POLICY_ROUTES = {
     repeatable: true,
     body: shape(loadPolicyRequestSchema),
     nulls: "inside",
-    answers: { 200: shape(loadedPolicySchema), 201: shape(loadedPolicySchema) },
+    answers: {
+      200: shape(loadedPolicySchema),
+      201: shape(loadedPolicySchema),
+      202: shape(policyProposalSchema),
+    },
   },
   try_policy: {
     method: "post",
@@ -95,7 +100,11 @@ export const POLICY_ENDPOINTS = /* @__PURE__ */ described("Policies", POLICY_ROU
     description:
       "Every process of this deployment decides by it within two seconds. An administrative event says who loaded it.",
     body: { schema: loadPolicySchema, example: { policy: POLICY } },
-    answers: { 200: "This document was in force already.", 201: "The policy is in force." },
+    answers: {
+      200: "This document was in force already.",
+      201: "The policy is in force.",
+      202: "With --approve-policy on: the policy waits until another admin loads the same document.",
+    },
   },
   try_policy: {
     summary: "Hold a policy against the newest runs",

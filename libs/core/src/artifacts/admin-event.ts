@@ -40,6 +40,7 @@ export const ADMIN_ACTIONS = [
   "run.unpublish",
   "run.share",
   "run.unshare",
+  "policy.propose",
   "policy.load",
   "webhook.create",
   "webhook.change",

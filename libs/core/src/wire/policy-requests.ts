@@ -79,10 +79,33 @@ export const loadedPolicySchema = v.strictObject({
 /** `POST /admin/policies`. */
 export type LoadedPolicy = Shape<typeof loadedPolicySchema>
 
+/** For so long a policy may be confirmed, in milliseconds, and most that wait for it at once. */
+export const PROPOSED_FOR_MS = 86_400_000
+export const PROPOSALS_MAX = 16
+
+const proposed = {
+  policy_id: nonEmptySchema,
+  policy_name: nonEmptySchema,
+  policy_hash: sha256Schema,
+  proposed_by: actorSchema,
+  proposed_by_name: opt(nonEmptySchema),
+  /** From then on it cannot be confirmed. */
+  expires_at: clockSchema,
+  policy: jsonObjectSchema,
+}
+const proposedPolicySchema = v.strictObject(proposed)
+export type ProposedPolicy = Shape<typeof proposedPolicySchema>
+
+export const policyProposalSchema = v.strictObject({ ...ok, ...proposed })
+/** Status 202 of `POST /admin/policies`: another admin confirms it by loading the same document. */
+export type PolicyProposal = Shape<typeof policyProposalSchema>
+
 export const policiesPageSchema = v.strictObject({
   ...ok,
   limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(PAGE_LIMIT_MAX)),
   policies: v.pipe(v.array(policyVersionSchema), v.maxLength(PAGE_LIMIT_MAX)),
+  /** Policies that wait for another admin to load them too; on the first page, where there are any. */
+  proposed: opt(v.pipe(v.array(proposedPolicySchema), v.maxLength(PROPOSALS_MAX))),
   /** Version of the page's last policy, where there are more. */
   next: opt(ordinalSchema),
 })

@@ -1,6 +1,7 @@
 /** Every policy that was in force, in order: the highest version is. Rows are never changed, so that all processes come to the same policy. */
-import type { POLICY_SOURCES } from "@runseal/core/wire/policy-requests"
-import { and, desc, eq, lt } from "drizzle-orm"
+import { sha256Hex } from "@runseal/canonical"
+import { type POLICY_SOURCES, PROPOSALS_MAX, PROPOSED_FOR_MS } from "@runseal/core/wire/policy-requests"
+import { and, desc, eq, gt, lt, lte } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
 import type { Source, Tx } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
@@ -32,6 +33,26 @@ export const policy_hash = pgTable("policy_hash", {
   policy_hash: text().primaryKey(),
   version: number(),
 })
+
+/** Policies that wait until another administrator loads the same document. */
+export const policy_proposal = pgTable("policy_proposal", {
+  /** SHA-256 of the document, in hex. */
+  document_hash: text().primaryKey(),
+  /** RFC 8785 text of the policy document. */
+  document: text().notNull(),
+  policy_id: text().notNull(),
+  policy_name: text().notNull(),
+  policy_hash: text().notNull(),
+  source: text().$type<(typeof POLICY_SOURCES)[number]>().notNull(),
+  /** As `admin_event`, of who proposed it. */
+  actor: text().notNull(),
+  actor_name: text().notNull(),
+  actor_issuer: text().notNull(),
+  actor_subject: text().notNull(),
+  /** Milliseconds since the epoch. */
+  proposed_at: number(),
+})
+export type PolicyProposalRow = RowOf<typeof policy_proposal>
 
 /** Key of the advisory lock under which versions get their numbers: "rspolid" in ASCII, read as a number. */
 const POLICY_LOCK = 0x7273706f6c6964
@@ -89,27 +110,92 @@ export function listPolicies(source: Source, limit: number, before?: number): Pr
 
 /** A version that is in force, and whether this call made it so. */
 export type LoadedVersion = { readonly row: PolicyVersionRow; readonly changed: boolean }
+/** The same, or a policy that waits for another administrator. */
+export type AddedPolicy = LoadedVersion | { readonly proposal: PolicyProposalRow }
+
+/** What a load needs besides: nothing, or that another administrator loads the same document. */
+export type Confirmation = "none" | "another_admin"
+
+/** The policies that can be confirmed, the newest first. @param now milliseconds since the epoch */
+export function listProposals(source: Source, now: number): Promise<readonly PolicyProposalRow[]> {
+  const { proposed_at } = policy_proposal
+  return source.read(({ orm }) =>
+    orm
+      .select()
+      .from(policy_proposal)
+      .where(gt(proposed_at, now - PROPOSED_FOR_MS))
+      .orderBy(desc(proposed_at))
+      .limit(PROPOSALS_MAX),
+  )
+}
 
 /**
- * Makes a policy the one in force, unless its document is already.
- * @param who undefined for the first policy of a deployment, which is no admin event
+ * Makes a policy the one in force, unless its document is already; or proposes it, where another administrator has to load it too.
+ * @throws TooManyProposals where no more may wait
  */
 export function addPolicy(
   acts: Acts,
   policy: NewVersion,
   who: NewAdminEvent["who"],
   at: number,
-): Promise<LoadedVersion> {
+  confirmation: Confirmation,
+): Promise<AddedPolicy> {
   return acts.transaction(async tx => {
     const before = await lockNewest(tx)
     if (before?.document === policy.document) return { row: before, changed: false }
+    const proposal = confirmation === "none" ? undefined : await proposed(tx, policy, who, at)
+    if (proposal !== undefined) return { proposal }
     return { row: await insertVersion(tx, policy, before, who, at), changed: true }
   })
 }
 
+/** Thrown where as many policies wait to be confirmed as may. */
+export class TooManyProposals extends Error {
+  override readonly name = "TooManyProposals"
+}
+
+/** The proposal of a policy, made where there is none; undefined where another administrator made it: it is confirmed, and removed. */
+async function proposed(
+  tx: Tx,
+  policy: NewVersion,
+  who: NewAdminEvent["who"],
+  at: number,
+): Promise<PolicyProposalRow | undefined> {
+  const { orm } = tx
+  await orm.delete(policy_proposal).where(lte(policy_proposal.proposed_at, at - PROPOSED_FOR_MS))
+  const waiting = await orm.select().from(policy_proposal)
+  const document_hash = sha256Hex(policy.document)
+  const found = waiting.find(each => each.document_hash === document_hash)
+  if (found !== undefined && isSameActor(found, who)) return found
+  if (found !== undefined) {
+    await orm.delete(policy_proposal).where(eq(policy_proposal.document_hash, document_hash))
+    return undefined
+  }
+  if (waiting.length >= PROPOSALS_MAX) throw new TooManyProposals()
+  const { actor, name: actor_name = "", issuer: actor_issuer = "", subject: actor_subject = "" } = who
+  const row = { ...policy, document_hash, actor, actor_name, actor_issuer, actor_subject, proposed_at: at }
+  await orm.insert(policy_proposal).values(row)
+  const { policy_id, policy_hash, source } = row
+  await recordAdminEvent(tx, {
+    at,
+    who,
+    action: "policy.propose",
+    subject: { kind: "policy", id: policy_id },
+    after: { policy_id, policy_hash, source },
+  })
+  return row
+}
+
+/** One key, one person, or the operator at the machine. */
+const isSameActor = (
+  { actor, actor_issuer, actor_subject }: PolicyProposalRow,
+  { actor: other, issuer = "", subject = "" }: NewAdminEvent["who"],
+): boolean => actor === other && actor_issuer === issuer && actor_subject === subject
+
 /**
  * Settles which policy a starting process goes by. A file that no process of this deployment has loaded is new and comes into force; one that
- * was loaded before does not take the place of what came after it. Decision 0186.
+ * was loaded before does not take the place of what came after it. Decision 0186. Where another administrator has to confirm, a new file is proposed,
+ * and the policy before it stays in force.
  * @param policy of the file; of the built-in policy where there is none
  */
 export function startPolicy(
@@ -117,6 +203,7 @@ export function startPolicy(
   policy: NewVersion,
   who: NewAdminEvent["who"],
   at: number,
+  confirmation: Confirmation,
 ): Promise<LoadedVersion> {
   return acts.transaction(async tx => {
     const before = await lockNewest(tx)
@@ -129,6 +216,8 @@ export function startPolicy(
       .where(and(eq(source, "file"), eq(document, policy.document)))
       .limit(1)
     if (known !== undefined) return { row: before, changed: false }
+    const proposal = confirmation === "none" ? undefined : await proposed(tx, policy, who, at)
+    if (proposal !== undefined) return { row: before, changed: false }
     return { row: await insertVersion(tx, policy, before, who, at), changed: true }
   })
 }
