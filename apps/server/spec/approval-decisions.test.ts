@@ -281,7 +281,15 @@ eachDatabase("requests for an approval", open => {
       expect((await decides(await signedIn("anna", ["people", "audit"]), id)).status).toBe(200)
     })
 
-    test("with a revoked key, or without the token of the session", async () => {
+    test("to approve what cannot be shown any more; it can be rejected", async () => {
+      const id = await asked(ONE)
+      await service().db.sql`update approval set payload = decode('00', 'hex') where approval_id = ${id}::text`
+      expect((await shownTo(treasurer, id)).body).not.toHaveProperty("payload")
+      expectRefused(await decides(treasurer, id), 409, "approval_over")
+      expect((await decides(treasurer, id, "reject")).status).toBe(200)
+    })
+
+    test("with a revoked key", async () => {
       const id = await asked(ONE)
       const gone = await approverKey("gus", ["treasury"])
       await admin.send("DELETE", `/admin/keys/${gone.id}`)

@@ -4,7 +4,15 @@
  */
 import { beforeAll, describe, expect, test } from "vitest"
 import { postgresStart, postgresTitle } from "./database/databases.ts"
-import { APPROVAL_POLICY, APPROVAL_SECONDS, approvalOf, approver, collect, decide, transferOf } from "./harness/approvals.ts"
+import {
+  APPROVAL_POLICY,
+  APPROVAL_SECONDS,
+  approvalOf,
+  approver,
+  collect,
+  decide,
+  transferOf,
+} from "./harness/approvals.ts"
 import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/key-holders.ts"
 import { type Answer, textAt } from "./harness/read-answer.ts"
 import { readTables } from "./harness/read-tables.ts"

@@ -4,7 +4,15 @@ import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { eachDatabase } from "./database/databases.ts"
-import { APPROVAL_POLICY, APPROVAL_SECONDS, approvalOf, approver, collect, decide, transferOf } from "./harness/approvals.ts"
+import {
+  APPROVAL_POLICY,
+  APPROVAL_SECONDS,
+  approvalOf,
+  approver,
+  collect,
+  decide,
+  transferOf,
+} from "./harness/approvals.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { expectRefused, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { runSql } from "./harness/read-tables.ts"
@@ -58,7 +66,13 @@ eachDatabase("an approval", open => {
               approval_id: id,
               outcome: "approved",
               decisions: [
-                { decision: "approve", person: { subject: "anna" }, key_name: "key of anna", groups: ["treasury"], proof: "key" },
+                {
+                  decision: "approve",
+                  person: { subject: "anna" },
+                  key_name: "key of anna",
+                  groups: ["treasury"],
+                  proof: "key",
+                },
                 { decision: "approve", person: { subject: "ben" }, groups: ["finance"] },
               ],
             },
@@ -126,7 +140,9 @@ eachDatabase("an approval", open => {
     expect(again.map(approvalOf)).toEqual([id, id, id])
     const otherwise = await asker.post("/permits", { ...body, valid_for_seconds: 60 })
     expectRefused(otherwise, 409, "approval_waiting")
-    const others = await Promise.all([1, 2, 3].map(() => asker.post("/permits", { ...body, route_id: "payments/other" })))
+    const others = await Promise.all(
+      [1, 2, 3].map(() => asker.post("/permits", { ...body, route_id: "payments/other" })),
+    )
     expect(new Set(others.map(approvalOf)).size).toBe(1)
   })
 
@@ -205,7 +221,10 @@ eachDatabase("an approval", open => {
     await approveBy(id, people.anna, people.ben)
     await collect(asker, id)
     expect(objectAt((await people.anna.get(`/approvals/${id}`)).body)).not.toHaveProperty("payload")
-    const [row] = await runSql(service().db, `select octet_length(payload) as bytes from approval where approval_id = '${id}'`)
+    const [row] = await runSql(
+      service().db,
+      `select octet_length(payload) as bytes from approval where approval_id = '${id}'`,
+    )
     expect(row).toEqual({ bytes: 0 })
   })
 

@@ -31,7 +31,10 @@ test("a policy waits until another admin loads the same document, and the first 
   const { body } = (await other?.get("/admin/policies")) ?? {}
   expect(objectAt(body, "proposed", 0)).toMatchObject({ policy: policy("strict"), proposed_by_name: "ops" })
 
-  expect(await load(other, "strict")).toMatchObject({ status: 201, body: { policy_id: "strict", loaded_by: "api-key-2" } })
+  expect(await load(other, "strict")).toMatchObject({
+    status: 201,
+    body: { policy_id: "strict", loaded_by: "api-key-2" },
+  })
   expect(inForce()).toBe("strict")
   expect((await other?.get("/admin/policies"))?.body).not.toHaveProperty("proposed")
   expect((await load(one, "strict")).status).toBe(200)

@@ -23,9 +23,9 @@ import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
 import { type Acts, OPERATOR_COMMAND } from "./store/tables/admin-events.ts"
 import {
+  type AddedPolicy,
   addPolicy,
   documentOf,
-  type AddedPolicy,
   nameVersion,
   newestPolicy,
   type PolicyVersionRow,
@@ -207,7 +207,9 @@ async function atStart(ready: () => Promise<PolicyInForce>): Promise<PolicyInFor
 
 function refusedLoad(error: unknown): never {
   if (!(error instanceof TooManyProposals)) throw error
-  throw badRequest(`${PROPOSALS_MAX} policies wait for another admin to load them, as many as may: confirm one, or wait a day.`)
+  throw badRequest(
+    `${PROPOSALS_MAX} policies wait for another admin to load them, as many as may: confirm one, or wait a day.`,
+  )
 }
 
 /** The sentence on a policy that cannot be used names its rules and quotes nothing else: it is for the author of the policy. */

@@ -48,8 +48,12 @@ export function transferOf(amount: number, changes: JsonObject = {}): JsonObject
 export const approvalOf = ({ body }: Answer): string => textAt(body, "approval_id")
 
 /** The person of a key. */
-export const approver = (service: TestService, admin: Holder, person: string, groups: readonly string[]): Promise<Holder> =>
-  mint(service, { name: `key of ${person}`, scope: "approver", person, groups: [...groups] }, admin)
+export const approver = (
+  service: TestService,
+  admin: Holder,
+  person: string,
+  groups: readonly string[],
+): Promise<Holder> => mint(service, { name: `key of ${person}`, scope: "approver", person, groups: [...groups] }, admin)
 
 /** Decides on what is shown. */
 export async function decide(

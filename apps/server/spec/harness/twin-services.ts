@@ -24,7 +24,14 @@ export function standingTwins(config: Partial<Config> = {}, policy?: JsonObject)
   beforeAll(async () => {
     const url = await newPostgresUrl()
     const clock = testClock()
-    const open = () => openService({ open: () => openDatabase({ kind: "postgres", url }), keysDir, clock, config, ...(policy && { policy }) })
+    const open = () =>
+      openService({
+        open: () => openDatabase({ kind: "postgres", url }),
+        keysDir,
+        clock,
+        config,
+        ...(policy && { policy }),
+      })
     twins = await Promise.all([open(), open()])
   })
   afterEach(async () => {

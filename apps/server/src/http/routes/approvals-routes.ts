@@ -7,7 +7,13 @@ import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
-import { type Approver, decideApproval, groupsOf, type Undecided } from "../../store/tables/approval-decisions.ts"
+import {
+  type Approver,
+  decideApproval,
+  groupsOf,
+  type NewDecision,
+  type Undecided,
+} from "../../store/tables/approval-decisions.ts"
 import { type ApprovalViewer, listApprovals } from "../../store/tables/approval-lists.ts"
 import { decisionsOf, type FoundApproval, findApproval, rejectedSince } from "../../store/tables/approvals-table.ts"
 import { type Caller, callerOf, whoOf } from "../access/caller.ts"
@@ -102,7 +108,8 @@ export function approvalRoutes(deps: Deps): Handlers {
       const at = nowMs()
       if (caller.person !== undefined && at - (c.get("session")?.opened_at ?? 0) > SIGNED_IN_MAX_MS) throw signInAgain()
       const comment_salt = comment === "" ? "" : randomBytes(SALT_BYTES).toString("hex")
-      const made = { at, who: whoOf(caller), approver, decision, request_digest, comment, comment_salt }
+      const isReadable: NewDecision["isReadable"] = row => payloadKeys.decryptPayload(row) !== undefined
+      const made = { at, who: whoOf(caller), approver, decision, request_digest, comment, comment_salt, isReadable }
       const undecided = await decideApproval(acts, approval_id, made)
       if (undecided !== undefined) throw refusalOf(undecided)
       // A rejection ends the request: its refused run is sealed soon after this answer.
@@ -127,6 +134,11 @@ function refusalOf(undecided: Undecided): HttpError {
       return new HttpError(
         "approval_over",
         "request_digest is not that of this request: read the request again, and decide on what it shows.",
+      )
+    case "unreadable":
+      return new HttpError(
+        "approval_over",
+        "The payload cannot be shown any more, so nobody can approve it: reject the request, or withdraw it and make a new one.",
       )
     case "too_many":
       return new HttpError("approval_over", "As many people have decided as are counted. It can still be rejected.")

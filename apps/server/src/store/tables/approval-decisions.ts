@@ -35,10 +35,15 @@ export type NewDecision = Pick<NewAdminEvent, "at" | "who"> & {
   readonly comment: string
   /** 64 hex digits. */
   readonly comment_salt: string
+  /** Whether the payload can be shown: nobody approves what nobody can read. */
+  readonly isReadable: (request: ApprovalRow) => boolean
 }
 
-/** Why nothing was decided: the request is over or another one was shown; this person may not; as many as are counted have decided. */
-export type Undecided = "over" | "other_document" | "not_an_approver" | "too_many"
+/**
+ * Why nothing was decided: the request is over or another one was shown; the payload cannot be shown any more; this person may not; as many as are
+ * counted have decided.
+ */
+export type Undecided = "over" | "other_document" | "unreadable" | "not_an_approver" | "too_many"
 
 const neededList = v.array(neededApprovalSchema)
 const names = v.array(v.string())
@@ -88,6 +93,7 @@ export function decideApproval(acts: Acts, approvalId: string, made: NewDecision
     const groups = countedGroups(needed, made.approver)
     if (groups.length === 0 || subject === found.end_user_subject || (await isExcluded(tx, found, subject)))
       return "not_an_approver"
+    if (made.decision === "approve" && !made.isReadable(found)) return "unreadable"
     // The last place is for a rejection.
     const most = made.decision === "approve" ? APPROVAL_DECISIONS_MAX - 1 : APPROVAL_DECISIONS_MAX
     if (own === undefined && decided.length >= most) return "too_many"
