@@ -38,7 +38,7 @@ test.each(INFERRED.map(row => [row.id, row] as const))(
   async (_, row) => {
     const { asked, methodOf } = watched()
     const place = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => row.path_parameters?.[name]?.example)
-    const body = row.body?.example
+    const body = row.body?.example ?? Object.values(row.body?.examples ?? {})[0]?.value
     const method = methodOf(row)
     if (typeof method !== "function") throw new Error("it is no call")
     const query = row.id === "log_consistency" ? { first: 1, second: 2 } : undefined
