@@ -48,12 +48,15 @@ const COLLECT_TRIES = 3
 export type Collected = { readonly waits: FoundApproval } | OpenedPermit | { readonly stored: FoundApproval }
 
 export type Approvals = {
-  /** Seals a request, or gives the id of the one that waits for the same act. Rejects as `open` of permits does. */
+  /**
+   * Seals a request, or gives the id of the one that waits for the same act; where people approved that one, opens its permit. Rejects as `open` of
+   * permits does.
+   */
   readonly ask: (
     pending: PendingRequest,
-    payload: string,
+    submission: Pick<Submission, "payload" | "budgets">,
     claim: KeyClaim | undefined,
-  ) => Promise<{ readonly asked: string } | { readonly refused: SealedRun }>
+  ) => Promise<{ readonly asked: string } | OpenedPermit>
   /**
    * Opens the permit of a request that enough persons approved, once. A request that is over without it is ended now.
    * @returns `stored` of one that ended before: its row says in what
@@ -103,12 +106,12 @@ const createJudge =
 export function openApprovals(parts: ApprovalParts): Approvals {
   const { db, sealer, nowMs, trust, reportFailure } = parts
   const judged = createJudge(parts)
-  const waitingSame = async (act: string, request: RequestDraft): Promise<{ asked: string } | undefined> => {
+  const waitingSame = async (act: string, request: RequestDraft): Promise<FoundApproval | undefined> => {
     const id = await waitingForAct(db, act)
     const found = id === undefined ? undefined : await findApproval(db, id)
-    if (found === undefined) return undefined
+    if (found === undefined || found.ended_at > 0) return undefined
     if (askedText(storedRequest(found, trust)) !== askedText(request)) throw waitsOtherwise(found.approval_id)
-    return { asked: found.approval_id }
+    return found
   }
   /** Ends a request that is over without a permit. */
   const end = async (found: FoundApproval, outcome: Exclude<ApprovalOutcome, "approved">): Promise<SealedRun> => {
@@ -117,12 +120,16 @@ export function openApprovals(parts: ApprovalParts): Approvals {
       throw new Error("a request that is over is refused by the policy gate")
     return sealer.seal(draft)
   }
-  const open = async (found: FoundApproval, key: Pick<Submission, "budgets">): Promise<OpenedPermit> => {
+  const open = async (
+    found: FoundApproval,
+    key: Pick<Submission, "budgets">,
+    claim?: KeyClaim,
+  ): Promise<OpenedPermit> => {
     const made = await judged(found, "approved", key)
-    if (!("outcome_kind" in made)) return sealer.openPermit(made)
+    if (!("outcome_kind" in made)) return sealer.openPermit(made, claim)
     // A stage that failed before the policy decided uses no approval up.
     if (made.sections.approvals === undefined) throw made.failure ?? new Error("a collection came to the policy gate")
-    return { refused: await sealer.seal(made) }
+    return { refused: await sealer.seal(made, claim) }
   }
   const collect = async (found: FoundApproval, key: Pick<Submission, "budgets">, tries: number): Promise<Collected> => {
     if (found.ended_at > 0) return { stored: found }
@@ -138,7 +145,7 @@ export function openApprovals(parts: ApprovalParts): Approvals {
     }
   }
   return {
-    ask: async (pending, payload, claim) => {
+    ask: async (pending, submission, claim) => {
       const { tenant, request, refused } = pending
       const { envelope, payload: hashed } = request.sections
       if (hashed.payload_bytes > APPROVAL_PAYLOAD_MAX_BYTES) throw tooLarge()
@@ -146,12 +153,17 @@ export function openApprovals(parts: ApprovalParts): Approvals {
       if ((await rejectedSince(db, act, nowMs() - REJECTED_FOR_MS)).length > 0)
         return { refused: await sealer.seal(refused, claim) }
       const same = await waitingSame(act, request)
-      if (same !== undefined) return same
+      const outcome = same && outcomeOf(same, nowMs())
+      if (same !== undefined && outcome === undefined) return { asked: same.approval_id }
+      if (same !== undefined && outcome === "approved") return open(same, submission, claim)
+      // One that is over, and whose end is not sealed yet: the act is asked for anew.
+      if (same !== undefined && outcome !== undefined && outcome !== "approved")
+        await end(same, outcome).catch(unlessChanged)
       try {
-        return { asked: await sealer.requestApproval(pending, payload, claim) }
+        return { asked: await sealer.requestApproval(pending, submission.payload, claim) }
       } catch (error) {
         const other = error instanceof PermitRefusal && error.reason === "asked" && (await waitingSame(act, request))
-        if (other) return other
+        if (other) return { asked: other.approval_id }
         throw error
       }
     },
@@ -234,7 +246,10 @@ export function storedRequest(
   return stored.value
 }
 
-/** What is asked for, beside payload, route and tenant: the same request has the same text. */
+/**
+ * What is asked for, beside payload, route and tenant: the same request has the same text. The context of a program may differ, which names the
+ * attempt: what is sealed is that of the first.
+ */
 function askedText(request: RequestDraft | ApprovalRequest): string {
   const { sections, audience, valid_for_seconds, close_within_seconds, reserve_tokens } = request
   const { envelope, end_user } = sections
@@ -247,6 +262,8 @@ function askedText(request: RequestDraft | ApprovalRequest): string {
     close_within_seconds,
     reserve_tokens,
     end_user: person === undefined ? "" : canonicalize([person.issuer, person.subject]),
-    declared: DECLARED_NAMES.map(name => canonicalize(shown(sections[name])?.declared ?? {})),
+    declared: DECLARED_NAMES.filter(name => name !== "reproducibility_context").map(name =>
+      canonicalize(shown(sections[name])?.declared ?? {}),
+    ),
   })
 }

@@ -106,7 +106,7 @@ export function openPermits({
         const pending = await openPermit(submission, asked, mint(), context)
         if ("outcome_kind" in pending) noteFailure(pending)
         if ("outcome_kind" in pending) return { refused: await sealer.seal(pending, claim) }
-        const made = "request" in pending ? ask(pending, submission.payload, claim) : sealer.openPermit(pending, claim)
+        const made = "request" in pending ? ask(pending, submission, claim) : sealer.openPermit(pending, claim)
         return made.catch(refusedAs("reserve_tokens"))
       }
       const refusedRun = (made: OpenedPermit | AskedApproval): SealedRun | undefined =>

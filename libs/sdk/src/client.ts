@@ -33,7 +33,7 @@ import {
   type RunFilters,
   type RunList,
 } from "./list-pages.ts"
-import { type PermitCalls, permitCalls } from "./permit-calls.ts"
+import { type PermitCalls, permitCalls, permitOpening } from "./permit-calls.ts"
 import { type PermittedActs, permittedActs } from "./permitted-act.ts"
 import { checkShape, okObject, okText, parseObject, type Received } from "./read-reply.ts"
 import { type RunReads, runReads } from "./run-reads.ts"
@@ -126,7 +126,8 @@ export function createClient(options: ClientOptions = {}): Client {
   const settings = readSettings(options)
   const send = createTransport(settings)
   const reads = runReads(send, settings, "")
-  const permits = permitCalls(send, settings)
+  const openPermit = permitOpening(send, settings)
+  const permits = permitCalls(send, settings, openPermit)
   const attest = methodOf(send, settings, ROUTES.attest)
   const service = { send, settings }
   return {
@@ -137,7 +138,7 @@ export function createClient(options: ClientOptions = {}): Client {
       run: methodOf(send, settings, ROUTES.admin_run),
       permit: methodOf(send, settings, ROUTES.admin_permit),
     },
-    ...permittedActs(permits, settings),
+    ...permittedActs(permits, openPermit, settings),
     ...exportCalls(settings),
     ...reads,
     execute: async (request, call) =>

@@ -20,7 +20,7 @@ function watched() {
 
 /** Endpoints whose calls are not inferred: outcomes, permits, lists, documents that are read in their own way; and those of other clients. */
 const OTHERS =
-  /^(?:execute|verify_determinism|dcae_verify|open_permit|permits?|close_permit|redeem_permit|runs|search_runs|attest|attestations|(?:public|shared)_bundle|trust|version|hook_claude_code|export_traces|(?:open|show|close)_session|(?:start|finish)_sign_in)$/
+  /^(?:execute|verify_determinism|dcae_verify|open_permit|permits?|close_permit|redeem_permit|collect_permit|runs|search_runs|attest|attestations|(?:public|shared)_bundle|trust|version|hook_claude_code|export_traces|(?:open|show|close)_session|(?:start|finish)_sign_in)$/
 const ofOneRun = ({ path }: Endpoint): boolean =>
   /^\/runs\/\{id\}\/./.test(path) || /^\/admin\/(?:runs|permits)\/\{id\}(?:$|\/(?!publish|unpublish|share))/.test(path)
 const INFERRED = ENDPOINTS.filter(row => {
@@ -28,9 +28,9 @@ const INFERRED = ENDPOINTS.filter(row => {
   return content?.schema !== undefined && !OTHERS.test(row.id) && !ofOneRun(row)
 })
 
-test("45 endpoints are calls that nobody wrote", () => {
+test("46 endpoints are calls that nobody wrote", () => {
   expect(INFERRED.filter(row => typeof watched().methodOf(row) !== "function").map(({ id }) => id)).toEqual([])
-  expect(INFERRED).toHaveLength(45)
+  expect(INFERRED).toHaveLength(46)
 })
 
 test.each(INFERRED.map(row => [row.id, row] as const))(

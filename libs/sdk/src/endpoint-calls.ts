@@ -22,6 +22,7 @@ import type { ActionOptions, CallOptions, OnceOptions, Settings } from "./settin
 import type { Send } from "./transport.ts"
 
 type Called = Pick<typeof RUN_ROUTES, "run"> &
+  Pick<typeof PERMIT_ROUTES, "withdraw_approval"> &
   typeof KEY_ROUTES &
   typeof PUBLISHED_ROUTES &
   typeof POLICY_ROUTES &
@@ -33,6 +34,7 @@ type Called = Pick<typeof RUN_ROUTES, "run"> &
 /** Endpoints whose calls are inferred, but for those below. */
 const CALLED: Called = {
   run: RUN_ROUTES.run,
+  withdraw_approval: PERMIT_ROUTES.withdraw_approval,
   ...KEY_ROUTES,
   ...PUBLISHED_ROUTES,
   ...POLICY_ROUTES,

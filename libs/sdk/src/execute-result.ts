@@ -43,6 +43,9 @@ const OBSERVED = { ...OBSERVED_ANSWERS, ok: RESULTS.ok }
  */
 export type ExecuteResult = Shape<(typeof RESULTS | typeof OBSERVED)[OutcomeKind]>
 
+/** The service recorded a run that did not end ok; `outcome_kind` decides which receipt there is. */
+export type RefusedRun = Exclude<ExecuteResult, { readonly outcome_kind: "ok" }>
+
 /** @throws HttpStatusError when the reply reports no outcome, ProtocolError when an outcome has another shape than ours */
 export function readExecuteResult(reply: Reply): ExecuteResult {
   const answer = reply.status === 200 ? okObject(reply).document : objectOrNothing(reply)

@@ -110,6 +110,7 @@ export {
   remoteKeys,
   verifyPermit,
 } from "@runseal/permit"
+export type { WaitOptions } from "./approval-wait.ts"
 export { type Breaker, type Fail, failOf, type Mode, ServiceAwayError } from "./breaker.ts"
 export { type AttestArguments, type Client, createClient, type OfAnyKey, type VersionAnswer } from "./client.ts"
 export {
@@ -149,7 +150,7 @@ export type {
   ThresholdCheck,
   TimeInput,
 } from "./execute-arguments.ts"
-export type { ExecuteResult } from "./execute-result.ts"
+export type { ExecuteResult, RefusedRun } from "./execute-result.ts"
 export type { ExportCalls, ExportRange } from "./export-calls.ts"
 export type { AttestationList, List, PageOptions, RunFilters, RunList } from "./list-pages.ts"
 export { hashFile } from "./local-files.ts"
@@ -159,18 +160,20 @@ export type {
   CloseOptions,
   DecisionOptions,
   OpenedPermit,
+  OpenOptions,
   OpenPermitResult,
   PermitCalls,
   PermitList,
-  RefusedRun,
 } from "./permit-calls.ts"
 export {
   ActFailedError,
   ActTimeoutError,
+  ApprovalPending,
   isUnfit,
   OutputRefusedError,
   PermitNotClosedError,
   PermitRefusedError,
+  PermitUsedError,
 } from "./permit-errors.ts"
 export type { Acted, ActivePermit, ActOptions, GuardOptions, PermittedActs, PermittedRun } from "./permitted-act.ts"
 export type { Fetch, Platform } from "./platform.ts"

@@ -1,5 +1,6 @@
 /** Permits, call by call: opened before an act, closed after it. docs/api.md, "Permits". */
 
+import { askedApprovalAnswerSchema } from "@runseal/core/wire/approval-answers"
 import {
   type OpenPermitAnswer,
   openPermitAnswerSchema,
@@ -10,15 +11,17 @@ import {
   type RedeemPermitAnswer,
 } from "@runseal/core/wire/permit-answers"
 import type { PermitState } from "@runseal/core/wire/permit-requests"
+import { type AskedApproval, approvalWaitOf, type Timed, type WaitOptions, waitForPeople } from "./approval-wait.ts"
 import { type Fail, meansAway } from "./breaker.ts"
 import { callTo } from "./calls.ts"
 import { HttpStatusError, ProtocolError } from "./client-errors.ts"
 import { methodOf, ROUTES } from "./endpoint-calls.ts"
 import type { Call, Reply } from "./exchange.ts"
-import { type ExecuteResult, readExecuteResult } from "./execute-result.ts"
+import { type ExecuteResult, type RefusedRun, readExecuteResult } from "./execute-result.ts"
 import { lenient } from "./lenient.ts"
 import { type List, listOf, type PageOptions } from "./list-pages.ts"
 import type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
+import { ApprovalPending } from "./permit-errors.ts"
 import { whileIdle } from "./platform.ts"
 import { okAnswer } from "./read-reply.ts"
 import { isTransient } from "./retry.ts"
@@ -27,9 +30,9 @@ import type { Send } from "./transport.ts"
 
 /** A permit that was opened. */
 export type OpenedPermit = { readonly outcome_kind: "opened" } & OpenPermitAnswer
-/** The service recorded a run that did not end ok; `outcome_kind` decides which receipt there is. */
-export type RefusedRun = Exclude<ExecuteResult, { readonly outcome_kind: "ok" }>
 export type OpenPermitResult = OpenedPermit | RefusedRun
+/** What an act that is asked for comes to: the same, or people have to decide. */
+type OpenedOrAsked = OpenPermitResult | AskedApproval
 export type PermitList = List<PermitsPage, PermitSummary>
 
 /** Options of a call that somebody waits for before an act. */
@@ -40,6 +43,8 @@ export type DecisionOptions = OnceOptions & {
    */
   readonly fail?: Fail | undefined
 }
+
+export type OpenOptions = DecisionOptions & EndUserOption & WaitOptions
 
 export type CloseOptions = DecisionOptions & {
   /**
@@ -52,9 +57,15 @@ export type CloseOptions = DecisionOptions & {
 export type PermitCalls = {
   /**
    * Asks for a permit. A refused act is a result too: the run that the service recorded, with its receipt. Retried only under an
-   * idempotency key, since each call opens a permit.
+   * idempotency key, since each call opens a permit. Rejects with ApprovalPending where people have to decide and have not, after
+   * `approvalWaitMs`: that is a decision, as a refusal is, and the act must not be done.
    */
-  readonly open: (request: PermitRequest, options?: DecisionOptions & EndUserOption) => Promise<OpenPermitResult>
+  readonly open: (request: PermitRequest, options?: OpenOptions) => Promise<OpenPermitResult>
+  /**
+   * The permit of an act that people approved, or the run that was refused instead. A repetition gives the same one. Rejects with
+   * ApprovalPending while they have not decided.
+   */
+  readonly collect: (approvalId: string, options?: CallOptions) => Promise<OpenPermitResult>
   /**
    * Seals what became of the act. Every outcome the service recorded is a result: the output may be released only when it is `ok`.
    * ConflictError with the code `permit_not_open` when it was closed before or is too late. Retried: the permit's id is the idempotency
@@ -74,17 +85,45 @@ export type PermitCalls = {
 
 const LISTING = { items: (page: PermitsPage) => page.permits, id: (permit: PermitSummary) => permit.permit_id }
 
-export function permitCalls(send: Send, settings: Settings): PermitCalls {
+/** As `permits.open`. */
+export type OpenPermit = (request: PermitRequest, options?: OpenOptions) => Promise<Timed<OpenPermitResult>>
+
+export function permitOpening(send: Send, settings: Settings): OpenPermit {
+  const ask = async (
+    request: PermitRequest,
+    { fail, approvalWaitMs: _ms, onApprovalWait: _polls, ...options }: OpenOptions,
+  ): Promise<OpenedOrAsked> => {
+    const call = callTo(settings, ROUTES.open_permit, { body: request }, options)
+    if (fail === undefined) return await send(call, readOpening, options)
+    const { signal } = options
+    return await settings.breaker.decision(fail, waitMs =>
+      send({ ...call, awaited: true }, readOpening, { signal, timeoutMs: waitMs, deadlineMs: waitMs }),
+    )
+  }
+  return async (request, options = {}) => {
+    const wait = approvalWaitOf(options)
+    const askedAt = settings.now()
+    const result = await ask(request, options)
+    if (result.outcome_kind !== "asked") return { result, askedAt }
+    const call = collection(settings, result.asked.approval_id)
+    const collect = (limits: CallOptions): Promise<OpenedOrAsked> =>
+      send({ ...call, awaited: true }, readOpening, limits)
+    return await waitForPeople(settings, result, wait, collect)
+  }
+}
+
+const collection = (settings: Settings, approvalId: string): Call =>
+  callTo(settings, ROUTES.collect_permit, { place: [approvalId] })
+
+export function permitCalls(send: Send, settings: Settings, openPermit: OpenPermit): PermitCalls {
   const sendLater = lateCloses(send)
   const redeem = methodOf(send, settings, ROUTES.redeem_permit)
   return {
-    open: async (request, { fail, ...options } = {}) => {
-      const call = callTo(settings, ROUTES.open_permit, { body: request }, options)
-      if (fail === undefined) return await send(call, readOpening, options)
-      const { signal } = options
-      return await settings.breaker.decision(fail, waitMs =>
-        send({ ...call, awaited: true }, readOpening, { signal, timeoutMs: waitMs, deadlineMs: waitMs }),
-      )
+    open: async (request, options) => (await openPermit(request, options)).result,
+    collect: async (approvalId, options) => {
+      const found = await send(collection(settings, approvalId), readOpening, options)
+      if (found.outcome_kind === "asked") throw new ApprovalPending(found.asked)
+      return found
     },
     close: async (permitId, closing, { fail, resend = false, ...options } = {}) => {
       const once = { ...options, idempotencyKey: options.idempotencyKey ?? permitId }
@@ -105,7 +144,11 @@ export function permitCalls(send: Send, settings: Settings): PermitCalls {
 }
 
 /** @throws HttpStatusError when the reply reports no outcome, ProtocolError when an outcome has another shape than ours */
-function readOpening(reply: Reply): OpenPermitResult {
+function readOpening(reply: Reply): OpenedOrAsked {
+  if (reply.status === 202) {
+    const asked = okAnswer(lenient(askedApprovalAnswerSchema), reply, 202)
+    return { outcome_kind: "asked", asked, retryAfterSeconds: reply.retryAfterSeconds }
+  }
   if (reply.status === 201) return { outcome_kind: "opened", ...okAnswer(lenient(openPermitAnswerSchema), reply, 201) }
   const result = readExecuteResult(reply)
   if (result.outcome_kind === "ok") throw new ProtocolError("it answers a request for a permit with a finished run")

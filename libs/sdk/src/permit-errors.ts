@@ -1,5 +1,6 @@
 /** What acting under a permit throws besides the errors of its calls. */
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
+import type { AskedApprovalAnswer } from "@runseal/core/wire/approval-answers"
 import type { ErrorCode } from "@runseal/core/wire/error-codes"
 import {
   BadRequestError,
@@ -8,7 +9,7 @@ import {
   PayloadTooLargeError,
   RunsealError,
 } from "./client-errors.ts"
-import type { RefusedRun } from "./permit-calls.ts"
+import type { RefusedRun } from "./execute-result.ts"
 
 /** The act was refused before it began; nothing was reserved. */
 export class PermitRefusedError extends RunsealError {
@@ -19,6 +20,40 @@ export class PermitRefusedError extends RunsealError {
   constructor(result: RefusedRun) {
     super(`The act was refused: ${result.error}`)
     this.result = result
+  }
+}
+
+/**
+ * People decide on the act, and have not: nothing is permitted, and the act must not be done, whatever becomes of calls without a decision. The same
+ * request later finds what they decided, and so does `permits.collect`. `cause` is why the service could not be polled.
+ */
+export class ApprovalPending extends RunsealError {
+  override readonly name = "ApprovalPending"
+  readonly approval_id: string
+  /** Where they decide: a page of the console. */
+  readonly address: string
+  /** RFC 3339: from then on the act cannot be approved, and its permit not collected. */
+  readonly expires_at: string
+
+  constructor({ approval_id, address, expires_at }: AskedApprovalAnswer, options?: ErrorOptions) {
+    super(`People decide on this act, until ${expires_at}: ${address}`, options)
+    this.approval_id = approval_id
+    this.address = address
+    this.expires_at = expires_at
+  }
+}
+
+/**
+ * The permit allows this call nothing: another call used it, it is over, or nobody knows whether it could be redeemed, which `cause` says. The
+ * act was not started.
+ */
+export class PermitUsedError extends RunsealError {
+  override readonly name = "PermitUsedError"
+  readonly permitId: string
+
+  constructor(permitId: string, cause?: unknown) {
+    super(`The permit ${permitId} allows this call nothing: it was used or is over.`, { cause })
+    this.permitId = permitId
   }
 }
 

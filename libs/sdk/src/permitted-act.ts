@@ -3,19 +3,21 @@ import { sha256Hex, utf8Encode } from "@runseal/canonical"
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
 import { CLOSE_SECONDS_DEFAULT, VALID_SECONDS_DEFAULT } from "@runseal/core/wire/permit-requests"
+import type { WaitOptions } from "./approval-wait.ts"
 import type { Fail } from "./breaker.ts"
-import { ProtocolError, TimeoutError } from "./client-errors.ts"
+import { ConflictError, TimeoutError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
 import type { Cost, Effect } from "./execute-arguments.ts"
 import type { ExecuteResult } from "./execute-result.ts"
 import type { PermitClosing, PermitRequest } from "./permit-arguments.ts"
-import type { OpenedPermit, PermitCalls } from "./permit-calls.ts"
+import type { OpenedPermit, OpenPermit, PermitCalls } from "./permit-calls.ts"
 import {
   ActFailedError,
   ActTimeoutError,
   OutputRefusedError,
   PermitNotClosedError,
   PermitRefusedError,
+  PermitUsedError,
 } from "./permit-errors.ts"
 import { jsonText } from "./plain-json.ts"
 import { randomKey } from "./platform.ts"
@@ -53,7 +55,8 @@ export type PermittedRun<Output> = {
 }
 
 export type ActOptions = CallOptions &
-  EndUserOption & {
+  EndUserOption &
+  WaitOptions & {
     /** Milliseconds for the act, at most until the permit expires, which is also the default. */
     readonly actTimeoutMs?: number | undefined
     /**
@@ -61,6 +64,11 @@ export type ActOptions = CallOptions &
      * caller goes on, or not. Absent: the bounds of the call.
      */
     readonly fail?: Fail | undefined
+    /**
+     * true: the function is the one who acts. A permit that has to be redeemed, as every one that people approved, is redeemed before it starts; where
+     * that fails, it is not started. false when absent: the permit is passed on, and who checks it redeems it.
+     */
+    readonly redeems?: boolean | undefined
     /** Idempotency key of the opening; a random one when absent. */
     readonly idempotencyKey?: string | undefined
     /**
@@ -79,7 +87,8 @@ export type PermittedActs = {
   /**
    * Asks for a permit, acts, and closes the permit, always. An act that throws is closed as failed, EXECUTOR_FAILED or the code of an
    * ActFailedError, and its error is thrown again; one that is aborted or takes too long is closed as TIMED_OUT and throws AbortedError or
-   * ActTimeoutError. An act that is refused throws PermitRefusedError and is not started. When the close is refused, or cannot be
+   * ActTimeoutError. An act that is refused throws PermitRefusedError and is not started, and so does one that people have not decided on, with
+   * ApprovalPending, and one whose permit another call used, with PermitUsedError. When the close is refused, or cannot be
    * made, the output is not returned: OutputRefusedError has the receipt, PermitNotClosedError the permit's id.
    */
   readonly permit: <Output>(
@@ -98,17 +107,18 @@ export type PermittedActs = {
 const ACT_MAX_MS = 86_400_000
 /** Milliseconds that a close leaves to the network before the permit's time to be closed is over. */
 const CLOSE_MARGIN_MS = 5_000
+/** Longest wait for a redemption, in milliseconds. */
+const REDEEM_MS = 10_000
 
-export function permittedActs(permits: PermitCalls, settings: Settings): PermittedActs {
+export function permittedActs(permits: PermitCalls, openPermit: OpenPermit, settings: Settings): PermittedActs {
   const permit = async <Output>(
     request: PermitRequest,
     act: (permit: ActivePermit) => Promise<Acted<Output>>,
     options: ActOptions = {},
   ): Promise<PermittedRun<Output>> => {
     const actTimeoutMs = integerWithin("actTimeoutMs", options.actTimeoutMs ?? ACT_MAX_MS, 1, ACT_MAX_MS)
-    // The permit is admitted later than this, so what is measured from here ends before it does, whatever this machine's clock says.
-    const askedAt = settings.now()
-    const opened = await open(permits, settings, request, options)
+    // The permit is admitted later than `askedAt`, so what is measured from there ends before it does, whatever this machine's clock says.
+    const { askedAt, ...opened } = await open(openPermit, settings, request, options)
     const validMs = (request.valid_for_seconds ?? VALID_SECONDS_DEFAULT) * 1000
     const closeMs = validMs + (request.close_within_seconds ?? CLOSE_SECONDS_DEFAULT) * 1000 - CLOSE_MARGIN_MS
     const close = (closing: PermitClosing): Promise<ExecuteResult> => {
@@ -119,9 +129,10 @@ export function permittedActs(permits: PermitCalls, settings: Settings): Permitt
     }
     const leftMs = Math.floor(Math.min(actTimeoutMs, askedAt + validMs - settings.now()))
     let began = false
-    const begin = (active: ActivePermit): Promise<Acted<Output>> => {
+    const begin = async (active: ActivePermit): Promise<Acted<Output>> => {
+      if (options.redeems === true && opened.opening.redeem_required === true) await redeem(permits, active)
       began = true
-      return act(active)
+      return await act(active)
     }
     let used: Used = {}
     const done = async (): Promise<Done<Output>> => {
@@ -130,6 +141,8 @@ export function permittedActs(permits: PermitCalls, settings: Settings): Permitt
       return { output, closing: closingOf(used, outputText(output), options.captureContent !== false) }
     }
     const { output, closing } = await done().catch(async error => {
+      // Who redeemed the permit before closes it.
+      if (isOfAnother(error)) throw error
       // The act's own error is thrown below, however the close went: a permit that could not be closed is ended by the service.
       const code = began ? failureCode(error, options.signal) : "NOT_EXECUTED"
       await close({ outcome: "failed", code, ...used }).catch(() => undefined)
@@ -152,17 +165,29 @@ export function permittedActs(permits: PermitCalls, settings: Settings): Permitt
 }
 
 async function open(
-  permits: PermitCalls,
+  openPermit: OpenPermit,
   settings: Settings,
   request: PermitRequest,
-  { idempotencyKey, endUserToken, signal, timeoutMs, deadlineMs, fail }: ActOptions,
-): Promise<OpenedPermit & { readonly permit: string }> {
-  const key = idempotencyKey ?? settings.newIdempotencyKey?.() ?? randomKey()
-  const opened = await permits.open(request, { idempotencyKey: key, endUserToken, signal, timeoutMs, deadlineMs, fail })
-  if (opened.outcome_kind !== "opened") throw new PermitRefusedError(opened)
-  if (opened.permit === undefined) throw new ProtocolError("it opens a permit that allows nothing any more")
-  return { ...opened, permit: opened.permit }
+  { actTimeoutMs: _act, captureContent: _content, redeems: _once, ...options }: ActOptions,
+): Promise<OpenedPermit & { readonly permit: string; readonly askedAt: number }> {
+  const idempotencyKey = options.idempotencyKey ?? settings.newIdempotencyKey?.() ?? randomKey()
+  const { result, askedAt } = await openPermit(request, { ...options, idempotencyKey })
+  if (result.outcome_kind !== "opened") throw new PermitRefusedError(result)
+  if (result.permit === undefined) throw new PermitUsedError(result.permit_id)
+  return { ...result, permit: result.permit, askedAt }
 }
+
+/** @throws PermitUsedError whatever went wrong: after an answer that was lost, the permit may be used up */
+async function redeem(permits: PermitCalls, { permit_id, permit, signal }: ActivePermit): Promise<void> {
+  try {
+    await permits.redeem(permit_id, permit, { signal, timeoutMs: REDEEM_MS, deadlineMs: REDEEM_MS })
+  } catch (error) {
+    throw new PermitUsedError(permit_id, error)
+  }
+}
+
+const isOfAnother = (error: unknown): boolean =>
+  error instanceof PermitUsedError && error.cause instanceof ConflictError
 
 /** Runs the act until it ends, its time is over or the caller aborts. */
 async function actWithin<Output>(

@@ -15,8 +15,8 @@ const TEXT_MAX_LENGTH = 1000
 /** Control characters, which could steer a terminal or forge a line of a log. */
 const CONTROLS = /\p{Cc}+/gu
 
-/** The status of a call that succeeded, and of one that created something. */
-export type DoneStatus = 200 | 201
+/** The status of a call that succeeded, of one that created something, and of one that people have to decide on. */
+export type DoneStatus = 200 | 201 | 202
 
 /** The text of a reply with that status. @throws HttpStatusError, ProtocolError */
 export function okText(reply: Reply, status: DoneStatus = 200): string {

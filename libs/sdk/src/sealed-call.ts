@@ -28,6 +28,8 @@ export type SealOptions = {
   readonly reserve_tokens?: number
   /** Whether results are sent, searched and reviewed. Otherwise their hashes are declared, and nobody reviews them. */
   readonly capture_content?: boolean
+  /** Milliseconds for which a call waits until people have decided on it. 0 when absent: it throws ApprovalPending at once. */
+  readonly approval_wait_ms?: number
   /** Called with the reason for each call that was made and not sealed. */
   readonly onUnsealed?: (error: unknown) => void
 }
@@ -57,7 +59,8 @@ export type Made<Result> = { readonly result: Result; readonly cost?: Cost | und
  * only observed, it is made at once, and its result waits for nothing.
  * @param make is called once, and only where the call may be made
  * @param sealed what is sealed of the result; the result itself when absent
- * @throws PermitRefusedError, OutputRefusedError, PermitNotClosedError, ActTimeoutError of the client; the call's own error
+ * @throws PermitRefusedError, ApprovalPending, PermitUsedError, OutputRefusedError, PermitNotClosedError, ActTimeoutError of the client; the call's
+ *   own error
  */
 export async function sealedCall<Result>(
   client: Client,
@@ -108,6 +111,8 @@ async function sealCall<Result>(
         endUserToken: call.endUserToken,
         captureContent: options.capture_content === true,
         fail: failOf(options),
+        approvalWaitMs: options.approval_wait_ms,
+        redeems: true,
       },
     )
     if (made === undefined) throw new Error(`the call ended without a result: ${output.length}`)
@@ -274,8 +279,9 @@ function reported<Value>(): readonly [Promise<Value>, (value: Value) => void, (e
 /** Whether a call is made, or its result given, although this stopped its decision or its close. */
 const goesOnAfter = (error: unknown, { mode, fail }: SealOptions): boolean =>
   mode === "observe" || (fail === "open" && !isUnfit(error) && !(error instanceof ActTimeoutError))
-const isRefusal = (error: unknown): boolean =>
-  error instanceof Error && (error.name === "PermitRefusedError" || error.name === "OutputRefusedError")
+/** Whether an error is a decision: no call is made, and no result given, after one. */
+const isRefusal = (error: unknown): boolean => error instanceof Error && REFUSALS.includes(error.name)
+const REFUSALS: readonly string[] = ["PermitRefusedError", "ApprovalPending", "PermitUsedError", "OutputRefusedError"]
 
 // A call of a door as the body of `POST /permits`: docs/doors/README.md, "What each door seals".
 

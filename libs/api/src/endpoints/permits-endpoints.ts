@@ -83,6 +83,7 @@ export const PERMIT_ROUTES = {
     path: "/approvals/{id}/permit",
     access: "key",
     limit: "permits",
+    repeatable: true,
     answers: {
       201: shape(openPermitAnswerSchema),
       202: shape(askedApprovalAnswerSchema),
