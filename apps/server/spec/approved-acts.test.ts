@@ -10,8 +10,8 @@ import {
   type SealOptions,
   sealedCall,
 } from "@runseal/sdk"
-import { afterEach, describe, expect, test } from "vitest"
-import { askingPolicy, decide, waiting } from "./harness/approving.ts"
+import { afterEach, beforeAll, describe, expect, test } from "vitest"
+import { type Approver, approverBy, askingPolicy, mintAgentAndApprover } from "./harness/approving.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const service = standingService(() => ({
@@ -19,6 +19,15 @@ const service = standingService(() => ({
   config: { approvals: "on" },
 }))
 const BASE = "http://runseal.test"
+let apiKey: string
+let approver: Approver
+beforeAll(async () => {
+  const fetch: ClientOptions["fetch"] = (url, init) => service().request(url.slice(BASE.length), init)
+  const as = (key?: string): Client => createClient({ baseUrl: BASE, fetch, apiKey: key })
+  const keys = await mintAgentAndApprover(as(), as)
+  apiKey = keys.agent
+  approver = approverBy(as(keys.approver))
+})
 
 /** What the client does between its requests: moves the clock of both, and whatever a test puts here. */
 let meanwhile: () => Promise<void> = async () => undefined
@@ -34,6 +43,7 @@ function clientOf(options: ClientOptions = {}): Client {
   const { clock } = service()
   return createClient({
     baseUrl: BASE,
+    apiKey,
     now: clock.nowMs,
     decisionMs: 8_000,
     // A deadline that nobody reaches, or a wait for people.
@@ -73,7 +83,7 @@ async function pending(call: Promise<unknown>): Promise<ApprovalPending> {
 test("an act that people decide on is not begun: the error says where, and until when", async () => {
   const request = order()
   const error = await pending(clientOf().permit(request, () => Promise.reject(new Error("begun"))))
-  const [approval_id = ""] = await waiting(service())
+  const [approval_id = ""] = await approver.waiting()
   expect(error).toMatchObject({
     approval_id,
     address: `http://localhost/console/approval?id=${approval_id}`,
@@ -87,7 +97,7 @@ test("the same act again finds its request; once it was approved, it is permitte
   const first = await pending(clientOf().permit(request, paid))
   const second = await pending(clientOf().permits.open({ ...request, reproducibility_context: { attempt: 2 } }))
   expect(second.approval_id).toBe(first.approval_id)
-  await decide(service(), first.approval_id, "approve")
+  await approver.decide(first.approval_id, "approve")
   const { permit_id, run } = await clientOf().permit(request, paid)
   expect(run.outcome_kind).toBe("ok")
   expect(await clientOf().permits.collect(first.approval_id)).toMatchObject({ outcome_kind: "opened", permit_id })
@@ -97,7 +107,7 @@ test("under its idempotency key a decided request is collected, and gives the sa
   const request = order()
   const once = { idempotencyKey: request.payload ?? "" }
   const { approval_id } = await pending(clientOf().permits.open(request, once))
-  await decide(service(), approval_id, "approve")
+  await approver.decide(approval_id, "approve")
   const opened = await clientOf().permits.open(request, once)
   expect(opened).toMatchObject({ outcome_kind: "opened", opening: { redeem_required: true } })
   expect(await clientOf().permits.open(request, once)).toEqual({ ...opened, permit: expect.any(String) })
@@ -106,7 +116,7 @@ test("under its idempotency key a decided request is collected, and gives the sa
 test("a rejected act is refused, and so is one that was withdrawn", async () => {
   const request = order()
   const { approval_id } = await pending(clientOf().permits.open(request))
-  await decide(service(), approval_id, "reject")
+  await approver.decide(approval_id, "reject")
   expect(await clientOf().permits.collect(approval_id)).toMatchObject({ explanation: { reason: "APPROVAL_REJECTED" } })
   expect(await thrown(clientOf().permit(request, paid))).toBeInstanceOf(PermitRefusedError)
   const other = await pending(clientOf().permits.open(order()))
@@ -117,8 +127,8 @@ describe("a wait", () => {
   test("ends with the permit, and begins its time when it is opened", async () => {
     let asked = 0
     meanwhile = async () => {
-      const [approval_id = ""] = await waiting(service())
-      if (++asked === 3) await decide(service(), approval_id, "approve")
+      const [approval_id = ""] = await approver.waiting()
+      if (++asked === 3) await approver.decide(approval_id, "approve")
     }
     const polls: string[] = []
     const options = { approvalWaitMs: 60_000, onApprovalWait: (error: ApprovalPending) => polls.push(error.address) }
@@ -129,7 +139,7 @@ describe("a wait", () => {
 
   test("ends with the refusal", async () => {
     meanwhile = async () => {
-      for (const id of await waiting(service())) await decide(service(), id, "reject")
+      await approver.decideAll("reject")
     }
     const refused = await thrown(clientOf().permit(order(), paid, { approvalWaitMs: 60_000 }))
     expect(refused).toMatchObject({ result: { explanation: { reason: "APPROVAL_REJECTED" } } })
@@ -152,7 +162,7 @@ describe("a wait", () => {
     let asked = 0
     meanwhile = async () => {
       away = ++asked < 4 ? async () => Promise.reject(new TypeError("refused")) : undefined
-      for (const id of await waiting(service())) if (asked >= 4) await decide(service(), id, "approve")
+      for (const id of await approver.waiting()) if (asked >= 4) await approver.decide(id, "approve")
     }
     const { run } = await clientOf({ retries: 0 }).permit(order(), paid, { approvalWaitMs: 60_000 })
     expect(run.outcome_kind).toBe("ok")
@@ -193,7 +203,7 @@ describe("a call of a door that fails open", () => {
 
   test("is not made once it was rejected", async () => {
     meanwhile = async () => {
-      for (const id of await waiting(service())) await decide(service(), id, "reject")
+      await approver.decideAll("reject")
     }
     expect(await thrown(call("transfer", { approval_wait_ms: 20_000 }))).toBeInstanceOf(PermitRefusedError)
     expect(made).toEqual([])
@@ -201,7 +211,7 @@ describe("a call of a door that fails open", () => {
 
   test("redeems what was approved before it is made, once", async () => {
     meanwhile = async () => {
-      for (const id of await waiting(service())) await decide(service(), id, "approve")
+      await approver.decideAll("approve")
     }
     expect(await call("transfer", { approval_wait_ms: 20_000 })).toBe("made")
     expect(await newestPermit()).toMatchObject({
@@ -213,8 +223,8 @@ describe("a call of a door that fails open", () => {
 
   test("is not made under a permit that another call used", async () => {
     meanwhile = async () => {
-      for (const id of await waiting(service())) {
-        await decide(service(), id, "approve")
+      for (const id of await approver.waiting()) {
+        await approver.decide(id, "approve")
         const opened = await clientOf().permits.collect(id)
         if (opened.outcome_kind !== "opened") throw new Error("not opened")
         await clientOf().permits.redeem(opened.permit_id, opened.permit ?? "")

@@ -3,6 +3,7 @@
  * arguments, its answer is the result. What needs more than that is written by hand, in the modules beside this one.
  */
 import type { Route } from "@runseal/api/endpoint"
+import { APPROVAL_ROUTES } from "@runseal/api/endpoints/approvals-endpoints"
 import { ATTESTATION_ROUTES } from "@runseal/api/endpoints/attestations-endpoints"
 import { DEPLOYMENT_ROUTES } from "@runseal/api/endpoints/deployment-endpoints"
 import { EVENT_ROUTES } from "@runseal/api/endpoints/events-endpoints"
@@ -23,6 +24,7 @@ import type { Send } from "./transport.ts"
 
 type Called = Pick<typeof RUN_ROUTES, "run"> &
   Pick<typeof PERMIT_ROUTES, "withdraw_approval"> &
+  typeof APPROVAL_ROUTES &
   typeof KEY_ROUTES &
   typeof PUBLISHED_ROUTES &
   typeof POLICY_ROUTES &
@@ -35,6 +37,7 @@ type Called = Pick<typeof RUN_ROUTES, "run"> &
 const CALLED: Called = {
   run: RUN_ROUTES.run,
   withdraw_approval: PERMIT_ROUTES.withdraw_approval,
+  ...APPROVAL_ROUTES,
   ...KEY_ROUTES,
   ...PUBLISHED_ROUTES,
   ...POLICY_ROUTES,

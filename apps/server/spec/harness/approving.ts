@@ -1,8 +1,7 @@
-/** A policy that leaves acts to people, and what they decide. */
+/** A policy that leaves acts to people, and one person who decides on them. */
 import type { JsonObject } from "@runseal/canonical"
 import type { Decision } from "@runseal/core/wire/approval-answers"
-import { textAt } from "./read-answer.ts"
-import type { TestService } from "./test-service.ts"
+import type { Client } from "@runseal/sdk"
 
 /** Everything is allowed, and what `when` says only with the approval of one person of the group `treasury`. */
 export const askingPolicy = (when: string): JsonObject => ({
@@ -20,30 +19,45 @@ export const askingPolicy = (when: string): JsonObject => ({
   ],
 })
 
-/** A person of the group decides on a request. */
-export async function decide({ db, clock }: TestService, approvalId: string, decision: Decision): Promise<void> {
-  const state = decision === "approve" ? "approved" : "rejected"
-  await db.transaction(async ({ sql }) => {
-    await sql`insert into approval_decision (approval_id, subject, issuer, name, key_name, groups, proof, decision, decided_at, comment, comment_salt)
-      values (${approvalId}::text, 'anna', '', '', 'key of anna', '["treasury"]', 'key', ${decision}::text, ${clock.nowMs()}::bigint, '', '')`
-    await sql`update approval set state = ${state}::text, decisions = 1 where approval_id = ${approvalId}::text`
-  })
+export type Approver = {
+  /** The requests that wait for the person, the newest first. */
+  readonly waiting: () => Promise<readonly string[]>
+  readonly decide: (approvalId: string, decision: Decision) => Promise<void>
+  /** Decides on all that wait. */
+  readonly decideAll: (decision: Decision) => Promise<void>
 }
 
-/** The requests that wait for people, the newest first. */
-export async function waiting({ db }: Pick<TestService, "db">): Promise<readonly string[]> {
-  const rows = await db.read(
-    async ({ sql }) =>
-      sql<
-        { approval_id: string }[]
-      >`select approval_id from approval where state = 'waiting' order by requested_at desc, log_index desc`,
-  )
-  return rows.map(row => textAt({ ...row }, "approval_id"))
+/** The secrets of the keys of an agent and of an approver, at a service without a key. */
+export async function mintAgentAndApprover(
+  open: Client,
+  as: (apiKey: string) => Client,
+): Promise<{ readonly agent: string; readonly approver: string }> {
+  const admin = as((await open.createKey({ name: "ops", scope: "admin", confirm_admin_scope: true })).secret)
+  const agent = await admin.createKey({ name: "agent", tier: "production", observe: true })
+  const approver = await admin.createKey({ name: "anna's", scope: "approver", person: "anna", groups: ["treasury"] })
+  return { agent: agent.secret, approver: approver.secret }
 }
 
-/** The address that a sentence names, and the request that it is of. */
-export function addressIn(sentence: string): { readonly address: string; readonly approvalId: string } {
-  const [address = "", approvalId = ""] = /\S+\/console\/approval\?id=(apr-[0-9a-f]{32})/.exec(sentence) ?? []
-  if (address === "") throw new Error(`no address in: ${sentence}`)
-  return { address, approvalId }
+/** @param client with the key of an approver */
+export function approverBy(client: Client): Approver {
+  const decide: Approver["decide"] = async (id, decision) => {
+    const { request_digest } = (await client.approval(id)).document
+    await client.decideApproval(id, { request_digest, decision })
+  }
+  const waiting: Approver["waiting"] = async () =>
+    (await client.approvals({ state: "waiting" })).approvals.map(({ approval_id }) => approval_id)
+  return {
+    waiting,
+    decide,
+    decideAll: async decision => {
+      for (const id of await waiting()) await decide(id, decision)
+    },
+  }
+}
+
+/** The request of the address that a sentence names. */
+export function approvalIn(sentence: string): string {
+  const id = /https?:\/\/\S+\/console\/approval\?id=(apr-[0-9a-f]{32})/.exec(sentence)?.[1]
+  if (id === undefined) throw new Error(`no address in: ${sentence}`)
+  return id
 }
