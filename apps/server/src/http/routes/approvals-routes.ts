@@ -99,8 +99,8 @@ export function approvalRoutes(deps: Deps): Handlers {
       return c.body(canonicalize(record), 200, { "Content-Type": "application/json" })
     },
     decide_approval: async (c, { body }) => {
-      const { approval_id } = await seenApproval(c, deps)
       const { request } = await body()
+      const { approval_id } = await seenApproval(c, deps)
       const { request_digest, decision, comment = "" } = request
       const caller = callerOf(c)
       const approver = approverOf(caller)
