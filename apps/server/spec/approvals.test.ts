@@ -96,7 +96,7 @@ eachDatabase("an approval", open => {
     policyFile(folder)
     const verified = await runVerifier(folder, ["bundle.json", "--trust", "trust.json", "--decided-by", "policy.json"])
     expect(verified).toMatchObject({ exit: 0, stdout: expect.stringContaining("DECIDED AGAIN") })
-    expect(verified.stdout).toMatch(/approved by anna \(treasury\) at .*by the API key key of anna/)
+    expect(verified.stdout).toMatch(/Approved by anna \(treasury\) at .*by the API key key of anna/)
   })
 
   test("collected twice is one permit", async () => {
@@ -111,13 +111,22 @@ eachDatabase("an approval", open => {
     for (const before of [[], [people.anna], [people.anna, people.ben]]) {
       const id = await ask()
       await approveBy(id, ...before)
-      expect((await decide(people.cleo, id, "reject")).status).toBe(403)
+      // Not of these groups: there is no such request for her.
+      expectRefused(await people.cleo.get(`/approvals/${id}`), 404)
       const last = before.at(-1) ?? people.ben
       expect((await decide(last, id, "reject", { comment: "not this month" })).status).toBe(200)
       const refused = await collect(asker, id)
       expect(refused).toMatchObject({ status: 422, body: { explanation: { reason: "APPROVAL_REJECTED" } } })
-      expectRefused(await decide(people.anna, id, "approve"), 409, "approval_over")
+      expectRefused(await decide(last, id, "approve"), 409, "approval_over")
     }
+  })
+
+  test("nobody approves a payload that cannot be read; it can be rejected", async () => {
+    const id = await ask()
+    await runSql(service().db, `update approval set payload = '\\x00' where approval_id = '${id}'`)
+    expectRefused(await decide(people.anna, id, "approve"), 503)
+    expect((await decide(people.anna, id, "reject")).status).toBe(200)
+    expect((await collect(asker, id)).status).toBe(422)
   })
 
   test("after a rejection the same act is refused at once for an hour, and asked for again after it", async () => {
@@ -205,7 +214,10 @@ eachDatabase("an approval", open => {
     await approveBy(id, people.anna, people.ben)
     await admin.send("PATCH", `/admin/keys/${asker.id}`, { window_token_budget: 10 })
     try {
-      expect(await collect(asker, id)).toMatchObject({ status: 422, body: { outcome: "macc_halt" } })
+      expect(await collect(asker, id)).toMatchObject({
+        status: 422,
+        body: { explanation: { reason: "CUMULATIVE_TOKEN_BUDGET_EXCEEDED" } },
+      })
     } finally {
       await admin.send("PATCH", `/admin/keys/${asker.id}`, { window_token_budget: null })
     }

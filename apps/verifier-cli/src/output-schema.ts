@@ -1,5 +1,6 @@
 /** The JSON Schema of what `--json` prints, made of the tables that the verifier answers from. `verifier json-schema` prints it. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
+import { APPROVAL_OUTCOMES } from "@runseal/core/artifacts/approvals"
 import { END_REASONS } from "@runseal/core/artifacts/permit-end"
 import { ACT_FAILURE_CODES, ACT_OUTCOMES } from "@runseal/core/artifacts/permit-sections"
 import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
@@ -61,6 +62,26 @@ const PERMIT = object(
     used_tokens: COUNT,
   },
 )
+/** How a request for an approval ended, and what each person decided. */
+const APPROVALS = object({
+  approval_id: TEXT,
+  request_hash: TEXT,
+  requested_at: TEXT,
+  expires_at: TEXT,
+  outcome: oneOf(APPROVAL_OUTCOMES),
+  decisions: list(
+    object(
+      {
+        decision: TEXT,
+        person: object({ subject: TEXT }, { issuer: TEXT, name: TEXT }),
+        groups: list(TEXT),
+        proof: TEXT,
+        decided_at: TEXT,
+      },
+      { key_name: TEXT, comment_hash: TEXT },
+    ),
+  ),
+})
 const EVENT = object(
   { actor: TEXT, action: TEXT, subject: TEXT, done_at: TEXT },
   { name: TEXT, issuer: TEXT, person: TEXT },
@@ -97,6 +118,7 @@ const RUN_FACTS: JsonObject = {
       ...Object.fromEntries(FACTS.map(name => [name, TEXT])),
       enforcement: { const: ENFORCEMENT },
       permit: PERMIT,
+      approvals: APPROVALS,
       ended: ENDED,
       event: EVENT,
     },

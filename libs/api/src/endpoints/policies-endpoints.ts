@@ -4,9 +4,9 @@ import {
   dryRunRequestSchema,
   foundPolicySchema,
   loadedPolicySchema,
-  policyProposalSchema,
   loadPolicyRequestSchema,
   policiesPageSchema,
+  policyProposalSchema,
 } from "@runseal/core/wire/policy-requests"
 import { dryRunSchema, loadPolicySchema } from "../documented-schemas.ts"
 import { described, type Routes, RUN_ID, shape } from "../endpoint.ts"

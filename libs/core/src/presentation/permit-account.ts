@@ -1,4 +1,5 @@
 /** The sentences on a permit, the same in every program and report that tells of one. */
+import { decisionText, type GivenApprovals } from "../artifacts/approvals.ts"
 import type { ActFailureCode } from "../artifacts/permit-sections.ts"
 import type { EndFacts, PermitFacts, RecordFacts } from "../verify/record-facts.ts"
 import { type Report, VERDICTS } from "../verify/report.ts"
@@ -15,7 +16,8 @@ const FAILURES: Readonly<Record<ActFailureCode, string>> = {
 export const failureText = (code: ActFailureCode): string => `${code}, ${FAILURES[code]}`
 
 /** What a document states of its permit, one sentence a line; none for a document of no permit. */
-export const permitTexts = ({ permit, ended }: RecordFacts): readonly string[] => [
+export const permitTexts = ({ permit, ended, approvals }: RecordFacts): readonly string[] => [
+  ...(approvals === undefined ? [] : approvalTexts(approvals)),
   ...(permit === undefined ? [] : usedTexts(permit)),
   ...(ended === undefined ? [] : [endText(ended)]),
 ]
@@ -32,10 +34,19 @@ export function permitLines({
   outcome_kind,
   facts,
 }: Pick<Report, "verdict" | "outcome_kind" | "facts">): readonly string[] {
-  if (verdict === VERDICTS.failed || facts?.permit === undefined) return []
+  if (verdict === VERDICTS.failed || (facts?.permit ?? facts?.approvals) === undefined || facts === undefined) return []
   const refused = refusedCloseText(outcome_kind, facts)
   return [...permitTexts(facts), ...(refused === undefined ? [] : [refused])]
 }
+
+/** How the request for an approval ended, and a sentence for each person that decided: who, when, and how that is proven. */
+const approvalTexts = ({ approval_id, requested_at, outcome, decisions }: GivenApprovals): readonly string[] => [
+  `Approval ${approval_id}, asked for at ${requested_at}: ${outcome}.`,
+  ...decisions.map(decision => {
+    const text = decisionText(decision)
+    return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  }),
+]
 
 function usedTexts({
   permitted_at,

@@ -1,5 +1,6 @@
 /** The facts that a record states of its run. The report's verdict says whether they can be relied on. */
 import { isSha256Hex } from "@runseal/canonical"
+import { type GivenApprovals, shownApprovals } from "../artifacts/approvals.ts"
 import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
 import { causeOf, type ExplainedSections, explainReceipt } from "../artifacts/explanation.ts"
 import type { EndReason } from "../artifacts/permit-end.ts"
@@ -26,6 +27,8 @@ export type RecordFacts = {
   readonly declared_output_hash?: string
   /** Of an opening, and of the run that closes one. */
   readonly permit?: PermitFacts
+  /** Of what ended a request for an approval, and of the run that closes a permit which one was given for. */
+  readonly approvals?: GivenApprovals
   /** Of an end of permits. */
   readonly ended?: EndFacts
   /** Of an admin event. */
@@ -110,7 +113,18 @@ export function bundleFacts(bundle: Bundle): RecordFacts {
     ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash, ai_output_hash }),
     ...(declared_output_hash === undefined ? {} : { declared_output_hash }),
     ...(permit === undefined ? {} : { permit }),
+    ...approvalFacts(sections),
   }
+}
+
+/** What persons decided, where that is shown. */
+export function approvalFacts({
+  approvals: section,
+}: Pick<Bundle["sections"], "approvals">): Pick<RecordFacts, "approvals"> {
+  const shown = section && shownApprovals(section)
+  if (shown === undefined) return {}
+  const { kind: _kind, salt: _salt, hash: _hash, ...approvals } = shown
+  return { approvals }
 }
 
 /**

@@ -28,7 +28,7 @@ import { collectFindings, conclude, type PassedChecks } from "./examination.ts"
 import { kindOf } from "./kind.ts"
 import { checkHeldSections, checkRequest, intactSections } from "./links.ts"
 import { type Unreadable, unreadable } from "./parsed-text.ts"
-import { enforcementOf, type RecordFacts, runFacts } from "./record-facts.ts"
+import { approvalFacts, enforcementOf, type RecordFacts, runFacts } from "./record-facts.ts"
 import { chainRules, tenantRule } from "./record-places.ts"
 import { type Limitation, limitation, type Report, VERDICTS } from "./report.ts"
 
@@ -206,6 +206,7 @@ function openingFacts({ sections, entry, reservation, ...opening }: Opening): Re
   return {
     ...runFacts({ tenant_id, program_id, route_id, policy_hash, payload_hash: payload.payload_hash }),
     ...enforcementOf(envelope),
+    ...approvalFacts(sections),
     permit: {
       permit_id,
       permitted_at,

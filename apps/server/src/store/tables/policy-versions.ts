@@ -138,7 +138,7 @@ export function addPolicy(
   policy: NewVersion,
   who: NewAdminEvent["who"],
   at: number,
-  confirmation: Confirmation,
+  confirmation: Confirmation = "none",
 ): Promise<AddedPolicy> {
   return acts.transaction(async tx => {
     const before = await lockNewest(tx)
@@ -203,7 +203,7 @@ export function startPolicy(
   policy: NewVersion,
   who: NewAdminEvent["who"],
   at: number,
-  confirmation: Confirmation,
+  confirmation: Confirmation = "none",
 ): Promise<LoadedVersion> {
   return acts.transaction(async tx => {
     const before = await lockNewest(tx)
