@@ -124,7 +124,7 @@ eachDatabase("an approval", open => {
   test("nobody approves a payload that cannot be read; it can be rejected", async () => {
     const id = await ask()
     await runSql(service().db, `update approval set payload = '\\x00' where approval_id = '${id}'`)
-    expectRefused(await decide(people.anna, id, "approve"), 503)
+    expectRefused(await decide(people.anna, id, "approve"), 409, "approval_over")
     expect((await decide(people.anna, id, "reject")).status).toBe(200)
     expect((await collect(asker, id)).status).toBe(422)
   })
