@@ -12,7 +12,7 @@ const kind = v.literal(ACT_KIND)
 /** Entries of `unreadable`: each name once, and objects. */
 const MAX_FAULTS = 128
 
-const shownActSchema = v.strictObject({
+export const shownActSchema = v.strictObject({
   kind,
   /** Keeps withheld values from being guessed from their hash: 64 hex, derived from a seed that is never shown. */
   salt: sha256Schema,

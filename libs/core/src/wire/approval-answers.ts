@@ -1,5 +1,6 @@
 /** Answers of the endpoints of approvals, as strict as this release writes them. docs/api.md, "Approvals". */
 import * as v from "valibot"
+import { shownActSchema } from "../artifacts/act-section.ts"
 import { approvalRequestSchema } from "../artifacts/approval-request.ts"
 import { APPROVAL_DECISIONS_MAX, approvalDecisionSchema, approvalIdSchema } from "../artifacts/approvals.ts"
 import { neededApprovalSchema } from "../artifacts/sealed-sections.ts"
@@ -64,6 +65,10 @@ const summary = {
   program_id: sha256Schema,
   route_id: routeIdSchema,
   audience: nonEmptySchema,
+  /** Name of the API key that asked; absent for a caller without one. */
+  asked_by: opt(nonEmptySchema),
+  /** What the service read of the payload; absent where no act table names the route. */
+  act: opt(v.strictObject({ table: shownActSchema.entries.table, values: shownActSchema.entries.values })),
   end_user: opt(v.strictObject({ issuer: nonEmptySchema, subject: nonEmptySchema })),
   /** What each rule requires that matched. */
   needed: v.pipe(v.array(neededApprovalSchema), v.maxLength(MAX_RULES)),

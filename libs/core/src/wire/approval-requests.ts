@@ -3,7 +3,7 @@ import * as v from "valibot"
 import { type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 /** Longest comment of a decision, in UTF-16 units. */
-const COMMENT_MAX_LENGTH = 1000
+export const COMMENT_MAX_LENGTH = 1000
 
 /** What a person writes beside a decision; several lines are fine. */
 export const commentSchema = v.pipe(

@@ -169,6 +169,18 @@ class AskedApprovalAnswer(Answer):
     ignored: list[str] | None = None
 
 
+class AskedActValue(Answer):
+    name: str
+    at: str
+    type: Literal["ascii", "string", "integer", "decimal", "boolean", "strings", "sum", "max"] | str
+    value: str | int | bool | list[str]
+
+
+class AskedAct(Answer):
+    table: str
+    values: list[AskedActValue]
+
+
 class ApprovalEndUser(Answer):
     issuer: str
     subject: str
@@ -219,6 +231,8 @@ class ApprovalRecord(Answer):
     program_id: str
     route_id: str
     audience: str
+    asked_by: str | None = None
+    act: AskedAct | None = None
     end_user: ApprovalEndUser | None = None
     needed: list[NeededApproval]
     decisions: list[ApprovalDecision]
@@ -247,6 +261,8 @@ class ApprovalSummary(Answer):
     program_id: str
     route_id: str
     audience: str
+    asked_by: str | None = None
+    act: AskedAct | None = None
     end_user: ApprovalEndUser | None = None
     needed: list[NeededApproval]
     decisions: list[ApprovalDecision]
@@ -273,6 +289,8 @@ class DecidedApproval(Answer):
     program_id: str
     route_id: str
     audience: str
+    asked_by: str | None = None
+    act: AskedAct | None = None
     end_user: ApprovalEndUser | None = None
     needed: list[NeededApproval]
     decisions: list[ApprovalDecision]
@@ -556,11 +574,22 @@ class PolicyVersion(Answer):
     policy: dict[str, Any]
 
 
+class ProposedPolicy(Answer):
+    policy_id: str
+    policy_name: str
+    policy_hash: str
+    proposed_by: str
+    proposed_by_name: str | None = None
+    expires_at: str
+    policy: dict[str, Any]
+
+
 class PoliciesPage(Answer):
     """The answer of GET /admin/policies."""
 
     limit: int
     policies: list[PolicyVersion]
+    proposed: list[ProposedPolicy] | None = None
     next: int | None = None
 
 

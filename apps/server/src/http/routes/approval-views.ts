@@ -1,4 +1,6 @@
 /** What answers show of a request for an approval. docs/api.md, "Approvals". */
+import { parseStrictJson } from "@runseal/canonical"
+import { actSectionSchema, shownAct } from "@runseal/core/artifacts/act-section"
 import {
   type ApprovalRecord,
   type ApprovalSummary,
@@ -6,6 +8,7 @@ import {
   approvalPage,
 } from "@runseal/core/wire/approval-answers"
 import type { Context } from "hono"
+import * as v from "valibot"
 import { storedRequest } from "../../approval-service.ts"
 import type { Deps } from "../../deps.ts"
 import { neededOf } from "../../store/tables/approval-decisions.ts"
@@ -61,6 +64,15 @@ function shownDecision(row: ApprovalDecisionRow): ApprovalSummary["decisions"][n
   return { ...decision, ...person, ...(row.comment === "" ? {} : { comment: row.comment }) }
 }
 
+const withAct = v.object({ sections: v.object({ act: v.exactOptional(actSectionSchema) }) })
+
+/** What was read of the payload, as it was sealed. */
+function actOf({ request }: Pick<ListedApproval, "request">): Pick<ApprovalSummary, "act"> {
+  const { act } = v.parse(withAct, parseStrictJson(request)).sections
+  const read = act && shownAct(act)
+  return read === undefined ? {} : { act: { table: read.table, values: read.values } }
+}
+
 /** @param decided what people decided of it */
 export const approvalSummary = (row: ListedApproval, decided: readonly ApprovalDecisionRow[]): ApprovalSummary => ({
   approval_id: row.approval_id,
@@ -71,6 +83,8 @@ export const approvalSummary = (row: ListedApproval, decided: readonly ApprovalD
   program_id: row.program_id,
   route_id: row.route_id,
   audience: row.audience,
+  ...(row.asked_by === "" ? {} : { asked_by: row.asked_by }),
+  ...actOf(row),
   ...(row.end_user_subject === "" ? {} : { end_user: { issuer: row.end_user_issuer, subject: row.end_user_subject } }),
   needed: [...neededOf(row)],
   decisions: decided.map(shownDecision),

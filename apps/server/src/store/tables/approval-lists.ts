@@ -1,7 +1,8 @@
 /** Lists of requests for an approval: those of a key that asks, and those that the persons of some groups may decide on. */
 import type { ApprovalState } from "@runseal/core/wire/approval-answers"
 import type { Source } from "../driver/session.ts"
-import type { ApprovalRow } from "./approvals-table.ts"
+import type { ApprovalRow, FoundApproval } from "./approvals-table.ts"
+import { unpackBundle } from "./bundle-text.ts"
 
 /** Whose list it is: a key's own requests, or those with a rule that names one of these groups. */
 export type ApprovalViewer = { readonly owner: number } | { readonly groups: readonly string[] }
@@ -13,10 +14,13 @@ export type ApprovalPage = {
 }
 
 /** What a list shows of a request, but for what people decided. */
-export type ListedApproval = Omit<ApprovalRow, "payload" | "payload_key_day" | "seed" | "act_digest">
+export type ListedApproval = Omit<ApprovalRow, "payload" | "payload_key_day" | "seed" | "act_digest"> &
+  Pick<FoundApproval, "asked_by" | "request">
 
 const COLUMNS = `approval_id, owner, tenant_id, log_index, state, requested_at, expires_at, request_hash, program_id, route_id, audience,
-  end_user_subject, end_user_issuer, needed, groups, decisions, permit_id, run_id, ended_at`
+  end_user_subject, end_user_issuer, needed, groups, decisions, permit_id, run_id, ended_at,
+  (select packed from document where document.log_index = approval.log_index) as packed,
+  coalesce((select name from api_key where key_id = approval.owner), '') as asked_by`
 
 /** The next requests, newest first. @param state only these; absent: all */
 export function listApprovals(
@@ -41,5 +45,8 @@ export function listApprovals(
     before?.approval_id ?? "",
     limit,
   ]
-  return source.read(async ({ sql }) => sql.unsafe<ListedApproval[]>(text, values))
+  return source.read(async ({ sql }) => {
+    const rows = await sql.unsafe<(Omit<ListedApproval, "request"> & { readonly packed: Uint8Array })[]>(text, values)
+    return rows.map(({ packed, ...row }) => ({ ...row, request: unpackBundle(packed) }))
+  })
 }

@@ -170,6 +170,8 @@ export function findDueApprovals(source: Source, now: number, limit: number): Pr
 
 /** A request with its sealed document, as RFC 8785 text, and what people decided, the first first. */
 export type FoundApproval = ApprovalRow & {
+  /** Name of the key that asked; "" for a caller without one. */
+  readonly asked_by: string
   readonly request: string
   readonly decided: readonly ApprovalDecisionRow[]
 }
@@ -177,8 +179,10 @@ export type FoundApproval = ApprovalRow & {
 /** The request of this id; undefined when there is none. Both statements are one read: a decision may come between them, and is then there. */
 export function findApproval(source: Source, approvalId: string): Promise<FoundApproval | undefined> {
   return source.read(async session => {
-    const [found] = await session.sql<(ApprovalRow & { readonly packed: Uint8Array })[]>`
-      select approval.*, document.packed from approval join document using (log_index) where approval_id = ${approvalId}::text`
+    const [found] = await session.sql<(Omit<FoundApproval, "request" | "decided"> & { readonly packed: Uint8Array })[]>`
+      select approval.*, document.packed, coalesce(api_key.name, '') as asked_by
+      from approval join document using (log_index) left join api_key on api_key.key_id = approval.owner
+      where approval_id = ${approvalId}::text`
     if (found === undefined) return undefined
     const { packed, ...row } = found
     return { ...row, request: unpackBundle(packed), decided: await decisionsOf(session, [approvalId]) }
