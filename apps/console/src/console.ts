@@ -7,6 +7,7 @@ import { bodyLimit } from "hono/body-limit"
 import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from "./api.ts"
 import { sendAsset } from "./assets/assets.ts"
 import { takeNews } from "./news.ts"
+import { APPROVAL_PATH, decisionForm, requestPage } from "./pages/approval-page.ts"
 import { APPROVALS_PATH, approvalsPage } from "./pages/approvals-page.ts"
 import { auditPage } from "./pages/audit-page.ts"
 import { budgetsPage } from "./pages/budgets-page.ts"
@@ -55,6 +56,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/console/deliveries/:id{\\d{1,16}}": deliveryPage,
   "/console/audit": auditPage,
   [APPROVALS_PATH]: approvalsPage,
+  [APPROVAL_PATH]: requestPage,
 }
 
 /** Forms that change something. */
@@ -66,7 +68,11 @@ const FORMS: Readonly<Record<string, Page>> = {
   "/console/keys/:id{\\d{1,16}}": keyAction,
   "/console/deliveries": newDestination,
   "/console/deliveries/:id{\\d{1,16}}": deliveryAction,
+  [APPROVAL_PATH]: decisionForm,
 }
+
+/** The pages that an approver sees. */
+const OF_APPROVERS: readonly string[] = [APPROVALS_PATH, APPROVAL_PATH]
 
 export function createConsole({ fetch }: ConsoleParts): Hono {
   const app = new Hono()
@@ -149,7 +155,7 @@ async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Res
     const body = isForm ? NOT_SENT : noFile(signInAddress(c))
     return c.html(await page({ title: "The session has ended", here: c.req.path, body }), 403)
   }
-  if (session.scope === "approver" && c.req.path !== APPROVALS_PATH) {
+  if (session.scope === "approver" && !OF_APPROVERS.includes(c.req.path)) {
     if (c.req.path === "/console") return c.redirect(APPROVALS_PATH, 303)
     throw new ApiRefusal(APPROVALS_ONLY)
   }

@@ -38,7 +38,7 @@ export async function show({ c, session }: Visit, { title, body, islands, status
 }
 
 type FormAnswer<Done> = {
-  /** Path of the page that shows what was done. */
+  /** Path of the page that shows what was done, with a query or without. */
   readonly path: string
   readonly news: (done: Done) => News
   /** The page of the form, which says why it was refused: nothing was done, and what was typed can be sent again. */
@@ -61,14 +61,10 @@ const DONE_BEFORE: News = {
   text: "This form was sent before, and what it asks for was done then. It was not done again. A secret that it made was shown then; if nobody copied it, make another one.",
 }
 
-/** Leads to a page that shows the news once. */
-export async function leadTo(
-  { c, session }: Pick<Visit, "c" | "session">,
-  path: string,
-  news: News,
-): Promise<Response> {
-  await giveNews(c, session, path, news)
-  return c.redirect(path, 303)
+/** Leads to a page that shows the news once. @param to its path, with a query or without */
+export async function leadTo({ c, session }: Pick<Visit, "c" | "session">, to: string, news: News): Promise<Response> {
+  await giveNews(c, session, new URL(to, c.req.url).pathname, news)
+  return c.redirect(to, 303)
 }
 
 /** Whether the visitor sees the whole deployment; a customer sees its own runs. */

@@ -9,6 +9,7 @@ const SOURCES: Readonly<Record<AssetName, string>> = {
   "run.js": "islands/verify-run.ts",
   "tail.js": "islands/live-tail.ts",
   "log.js": "islands/audit-log.ts",
+  "approval.js": "islands/approve.ts",
 }
 
 /** The text of every asset. @throws Error when its sources do not build */

@@ -58,11 +58,20 @@ export async function showSignIn(
 
 export async function signInPage(c: Context, api: Api): Promise<Response> {
   const host = c.req.query("signed_out") === undefined ? undefined : await providerOf(api)
-  const before = c.req.query("ended") === undefined ? (host === undefined ? "" : signedOut(host)) : ENDED
+  const before =
+    SAYS.find(([why]) => c.req.query(why) !== undefined)?.[1] ?? (host === undefined ? "" : signedOut(host))
   return showSignIn(c, api, { next: consolePage(c.req.query("next")), before })
 }
 
 const ENDED = html`<div class="notice warn" role="status"><p>The session has ended. Sign in again to go on.</p></div>`
+
+const AGAIN = html`<div class="notice warn" role="status"><p>You signed in more than 15 minutes ago, and your groups may have changed since. Nothing was decided: sign in again, and then decide.</p></div>`
+
+/** Why the visitor was led here, by the parameter of the address that says so. */
+const SAYS: readonly (readonly [parameter: string, notice: Markup])[] = [
+  ["ended", ENDED],
+  ["again", AGAIN],
+]
 
 const signedOut = (host: string): Markup =>
   html`<div class="notice warn" role="status"><p>You are signed out here. Your session at ${host} goes on: on a machine that others use, sign out there too.</p></div>`

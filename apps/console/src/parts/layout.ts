@@ -28,6 +28,10 @@ type Place = {
   readonly for: readonly SessionAnswer["scope"][]
   /** Of all keys: an auditor of named keys does not see it. */
   readonly ofAllKeys?: true
+  /** Also for people of any role: their groups may be those of a rule. */
+  readonly persons?: true
+  /** A page that the list of this place leads to, where it is not below it. */
+  readonly one?: string
 }
 
 const ALL = ["admin", "auditor", "customer", "anonymous"] as const
@@ -45,7 +49,7 @@ const PLACES: readonly Place[] = [
   { path: "/console/log", name: "Log health", for: ALL },
   { path: "/console/deliveries", name: "Deliveries", for: DEPLOYMENT, ofAllKeys: true },
   { path: "/console/audit", name: "Admin audit", for: DEPLOYMENT, ofAllKeys: true },
-  { path: "/console/approvals", name: "Approvals", for: ["approver"] },
+  { path: "/console/approvals", name: "Approvals", for: ["approver"], persons: true, one: "/console/approval" },
 ]
 
 const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
@@ -57,10 +61,14 @@ const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
 }
 
 /** The navigation of a session. @param here path of the page */
-function navigation({ scope, reads, name, csrf_token }: SessionAnswer, here: string): Markup {
-  const seen = PLACES.filter(place => place.for.includes(scope) && (reads === undefined || place.ofAllKeys !== true))
-  const items = seen.map(({ path, name: text }) => {
-    const current = path === "/console" ? here === path : here === path || here.startsWith(`${path}/`)
+function navigation({ scope, reads, name, person, csrf_token }: SessionAnswer, here: string): Markup {
+  const seen = PLACES.filter(
+    place =>
+      (place.for.includes(scope) || (place.persons === true && person !== undefined)) &&
+      (reads === undefined || place.ofAllKeys !== true),
+  )
+  const items = seen.map(({ path, name: text, one }) => {
+    const current = here === path || here === one || (path !== "/console" && here.startsWith(`${path}/`))
     return html`<li><a href="${path}" ${current ? html`aria-current="page"` : ""}>${text}</a></li>`
   })
   return html`<header class="bar">

@@ -1,0 +1,181 @@
+/** One request for an approval: all that a person needs to decide on it, and the decision itself. */
+import { encodeBase64, utf8Encode } from "@runseal/canonical"
+import { shownAct } from "@runseal/core/artifacts/act-section"
+import {
+  type ApprovalRecord,
+  approvalPage as addressOf,
+  approvalRecordSchema,
+  type DecidedApproval,
+  decidedApprovalSchema,
+} from "@runseal/core/wire/approval-answers"
+import { COMMENT_MAX_LENGTH } from "@runseal/core/wire/approval-requests"
+import { ApiRefusal, isRefusal, type Refusal } from "../api.ts"
+import {
+  actValue,
+  approvalLabel,
+  approvalsFor,
+  decisionItem,
+  isOpen,
+  ownDecision,
+  personName,
+  progress,
+  ruleText,
+  timeLeft,
+} from "../parts/approval-pieces.ts"
+import { everyCharacter, everyLine } from "../parts/characters.ts"
+import { number, plural, seconds, time } from "../parts/format.ts"
+import { html, type Markup } from "../parts/markup.ts"
+import { payloadTree } from "../parts/payload-tree.ts"
+import { facts, formTokens, heading, named, notice, refused } from "../parts/pieces.ts"
+import { answerForm, formOf, show, statusOf, type Visit } from "../visit.ts"
+
+export const APPROVAL_PATH = "/console/approval"
+
+/** The id of the address. @throws ApiRefusal 404 for a text that is none */
+function idOf({ c }: Visit): string {
+  const id = c.req.query("id") ?? ""
+  if (/^apr-[0-9a-f]{32}$/.test(id)) return id
+  throw new ApiRefusal({ status: 404, code: "not_found", error: "There is no such request for an approval." })
+}
+
+export async function requestPage(visit: Visit): Promise<Response> {
+  const record = await visit.api.get(`/approvals/${idOf(visit)}`, approvalRecordSchema)
+  const { decisions, rejections, route_id } = record
+  const body = html`<p class="back"><a href="/console/approvals">Approvals</a></p>
+${heading(route_id, html`${approvalLabel(record)} ${progress(record)}${isOpen(record) ? html`, ${timeLeft(record)}` : ""}`)}
+${visit.news ?? ""}
+${actCard(record)}${rulesCard(record)}${askedCard(record)}${payloadCard(record)}
+${rejections.length === 0 ? "" : html`<section class="card"><h2>The same act was rejected before</h2><ul class="decisions">${rejections.map(one => decisionItem(one, html`<a href="${addressOf(one.approval_id)}">that request</a>`))}</ul></section>`}
+<section class="card"><h2>Decisions so far</h2>${decisions.length === 0 ? html`<p class="quiet">Nobody has decided yet.</p>` : html`<ul class="decisions">${decisions.map(one => decisionItem(one))}</ul>`}</section>
+${decideCard(visit, record)}`
+  return show(visit, { title: `Approval of ${route_id}`, body, islands: ["approval.js"] })
+}
+
+function actCard({ request }: ApprovalRecord): Markup {
+  const act = request.sections.act && shownAct(request.sections.act)
+  if (act === undefined)
+    return html`<section class="card"><h2>The act</h2><p>No act table reads payloads of this route: what is asked for is in the payload alone.</p></section>`
+  const values = act.values.map(
+    value =>
+      html`<div><dt>${value.name} <span class="quiet">${value.type}</span></dt><dd>${actValue(value)}<span class="at quiet">at <code>${everyCharacter(value.at)}</code></span></dd></div>`,
+  )
+  return html`<section class="card"><h2>The act: ${act.table}</h2><dl class="facts act">${values}</dl></section>`
+}
+
+function rulesCard({ needed, decisions, state }: ApprovalRecord): Markup {
+  const rules = needed.map(rule => {
+    const given = approvalsFor(rule, decisions)
+    const names = given.map((one, index) => html`${index === 0 ? "" : ", "}${personName(one)}`)
+    return html`<li class="rule"><p><code>${rule.rule_id}</code> ${ruleText(rule)}</p><p>${given.length === 0 ? html`<span class="quiet">Nobody has approved yet.</span>` : html`Approved by ${names}: ${Math.min(given.length, rule.count)} of ${rule.count}`}</p></li>`
+  })
+  const once =
+    needed.length > 1 && state === "waiting" ? html`<p class="quiet">A person counts for one of these rules.</p>` : ""
+  return html`<section class="card"><h2>Whose approval is needed</h2><ul class="rules">${rules}</ul>${once}</section>`
+}
+
+function askedCard(record: ApprovalRecord): Markup {
+  const { request, end_user, asked_by, audience, program_id, route_id, requested_at, expires_at, run_id, permit_id } =
+    record
+  const { policy_name } = request.sections.policy_evaluation
+  return html`<section class="card"><h2>Who asks, and on which terms</h2>${facts([
+    ["Asked by", asked_by === undefined ? "a caller without a key" : html`key ${everyCharacter(asked_by)}`],
+    [
+      "End user",
+      end_user === undefined
+        ? html`<span class="quiet">none</span>`
+        : html`${everyCharacter(end_user.subject)} <span class="quiet">of ${everyCharacter(end_user.issuer)}</span>`,
+    ],
+    ["Program", html`<code>${program_id}</code>`],
+    ["Route", named(route_id)],
+    ["Audience", everyCharacter(audience)],
+    [
+      "Permit",
+      `for one act, valid for ${seconds(request.valid_for_seconds)}; to be closed within ${seconds(request.close_within_seconds)} more`,
+    ],
+    ["Tokens reserved", number(request.reserve_tokens)],
+    ["Policy", everyCharacter(policy_name)],
+    ["Asked at", time(requested_at)],
+    ["Until", time(expires_at)],
+    ["Became", permit_id === undefined ? undefined : html`permit <code>${permit_id}</code>`],
+    ["Became", run_id === undefined ? undefined : `the refused run ${run_id}`],
+    ["Request", html`<code>${record.approval_id}</code>`],
+    ["Its digest", html`<code>${record.request_digest}</code>`],
+  ])}</section>`
+}
+
+/** Its last line is what has to be seen before *Approve* is active. */
+function payloadCard({ payload, request, state }: ApprovalRecord): Markup {
+  const { payload_bytes, payload_hash } = request.sections.payload
+  const head = html`<h2>The whole payload</h2>`
+  if (payload === undefined) {
+    const why = isOpen({ state })
+      ? "It is not shown to you, or its key is gone."
+      : "It is not stored any more: the request is over."
+    return html`<section class="card">${head}<p>${why} The sealed request has its hash: <code>${payload_hash}</code></p></section>`
+  }
+  const act = request.sections.act && shownAct(request.sections.act)
+  const tree = payloadTree(payload, act?.values ?? [])
+  const lead =
+    tree === undefined
+      ? html`<p>It is not read as JSON, and no rule reads it. It is shown as a text.</p>`
+      : html`<p><strong>${plural(tree.unread, "member")} that no rule reads</strong>, of ${number(tree.members)}. <span class="quiet">A name in a frame is the value of the act that was read there.</span></p>`
+  const shown = tree === undefined ? html`<p class="payload-text">${everyLine(payload)}</p>` : tree.markup
+  return html`<section class="card">${head}${lead}<div class="payload">${shown}</div>
+<p id="payload-end" class="quiet">End of the payload, ${plural(payload_bytes, "byte")}. <span class="nowrap"><b class="char">U+…</b> is a character</span> that would not be seen, or not as what it is.</p></section>`
+}
+
+function decideCard({ session }: Visit, record: ApprovalRecord): Markup {
+  const isApprover = session.scope === "approver" || session.person !== undefined
+  if (!isApprover) return html``
+  if (!isOpen(record)) return notice("warn", "This request is over: nothing can be decided any more.")
+  const { approval_id, payload, request, request_digest, state, end_user } = record
+  const own = ownDecision(record, session)
+  if (end_user !== undefined && end_user.subject === session.person?.subject)
+    return notice("warn", "You are the end user of this request: others decide on it.")
+  // A sign-in takes the place of what a key of the same person approved.
+  const isStronger = own?.proof === "key" && session.person !== undefined
+  const mayApprove = state === "waiting" && (own === undefined || isStronger)
+  return html`<section class="card"><h2>Your decision</h2>
+<form method="post" action="${addressOf(approval_id)}" class="decide" autocomplete="off" data-hash="${request.sections.payload.payload_hash}" ${payload === undefined ? "" : html`data-payload="${encodeBase64(utf8Encode(payload))}"`}>
+${formTokens(session.csrf_token)}<input type="hidden" name="request_digest" value="${request_digest}">
+${own === undefined ? "" : html`<p>You approved this${isStronger ? " with a key: approve it here if a rule wants a sign-in" : ""}. Until the permit is given you can still reject it.</p>`}
+<label>Comment, for the others (optional)<textarea name="comment" rows="3" maxlength="${COMMENT_MAX_LENGTH}"></textarea></label>
+${mayApprove ? html`<p id="approve-status" role="status">${payload === undefined ? "Without its payload it cannot be approved here." : "Approve becomes active when this browser has checked the payload and you have seen its end."}</p>` : ""}
+<p class="buttons">${mayApprove ? html`<button name="decision" value="approve" disabled>Approve</button>` : ""}<button name="decision" value="reject" class="danger">Reject</button></p>
+<p class="quiet">A rejection ends the request. Your decision is sealed with your name.</p>
+</form></section>`
+}
+
+/** The form: the decision is on the document that the page showed, and on no other. */
+export async function decisionForm(visit: Visit): Promise<Response> {
+  const { c, api } = visit
+  const id = idOf(visit)
+  const field = await formOf(c)
+  const comment = field("comment").replaceAll("\r\n", "\n")
+  const decided = await api.change("POST", `/approvals/${id}/decision`, decidedApprovalSchema, {
+    request_digest: field("request_digest"),
+    decision: field("decision"),
+    ...(comment === "" ? {} : { comment }),
+  })
+  if (isRefusal(decided) && decided.code === "sign_in_again")
+    return c.redirect(`/console/sign-in?${new URLSearchParams({ again: "", next: addressOf(id) })}`, 303)
+  return answerForm<DecidedApproval>(visit, decided, {
+    path: addressOf(id),
+    news: ({ state }) =>
+      state === "waiting"
+        ? { tone: "good", text: "You approved. Others have to approve as well." }
+        : field("decision") === "approve"
+          ? { tone: "good", text: "You approved, and it is enough: the permit can be collected." }
+          : { tone: "warn", text: "You rejected. The request is over." },
+    page: refusedVisit => undecidedPage(refusedVisit, id, isRefusal(decided) ? decided : undefined, comment),
+  })
+}
+
+/** It does not show the request anew: who decides again has to look at it again. */
+function undecidedPage(visit: Visit, id: string, refusal: Refusal | undefined, comment: string): Promise<Response> {
+  const body = html`<p class="back"><a href="/console/approvals">Approvals</a></p>${heading("Nothing was decided")}
+${refusal === undefined ? "" : refused(refusal)}${refusal?.code === "approval_over" ? html`<p>The request changed or is over since its page was loaded. Load it again to see what became of it.</p>` : ""}
+<p><a class="button" href="${addressOf(id)}">Load the request again</a></p>
+${comment === "" ? "" : html`<p class="quiet">Your comment was:</p><blockquote>${comment}</blockquote>`}`
+  return show(visit, { title: "Nothing was decided", body, status: refusal === undefined ? 503 : statusOf(refusal) })
+}
