@@ -13,11 +13,14 @@ import {
   type Judgement,
   loadedPolicySchema,
   type PolicyVersion,
+  type ProposedPolicy,
   policiesPageSchema,
+  policyProposalSchema,
 } from "@runseal/core/wire/policy-requests"
 import { ruleTexts } from "@runseal/policy/load-policy"
 import { PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
 import { type RuleReview, reviewRules } from "@runseal/policy/rule-review"
+import * as v from "valibot"
 import { isRefusal } from "../api.ts"
 import { address, number, plural, time } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
@@ -26,6 +29,7 @@ import { SIGNS } from "../parts/run-words.ts"
 import { administers, answerForm, formOf, show, type Visit } from "../visit.ts"
 
 const PATH = "/console/policies"
+const loadedOrProposed = v.union([loadedPolicySchema, policyProposalSchema])
 /** Policies of the history that are shown. */
 const SHOWN = 20
 
@@ -33,11 +37,12 @@ const SHOWN = 20
 export const policiesPage = (visit: Visit): Promise<Response> => showPolicies(visit)
 
 async function showPolicies(visit: Visit, typed?: string): Promise<Response> {
-  const { policies } = await visit.api.get(address("/admin/policies", { limit: SHOWN }), policiesPageSchema)
+  const page = await visit.api.get(address("/admin/policies", { limit: SHOWN }), policiesPageSchema)
+  const { policies, proposed = [] } = page
   const [inForce] = policies
   const text = inForce === undefined ? "{}" : policyText(inForce.policy)
   const body = html`${heading("Policies", "What decides about runs. Records name the policy that decided by its hash.")}${visit.news ?? ""}
-<div class="columns"><div>${inForce === undefined ? "" : current(inForce)}${history(policies)}</div>
+<div class="columns"><div>${inForce === undefined ? "" : current(inForce)}${proposed.map(proposal => proposalCard(visit, proposal, text))}${history(policies)}</div>
 <div>${visit.session.scope === "admin" ? tryForm(visit, typed ?? text) : ""}</div></div>`
   return show(visit, { title: "Policies", body })
 }
@@ -56,6 +61,18 @@ function current(version: PolicyVersion): Markup {
     ["Its refusals", html`<a href="${address("/console/runs", { status: "pepg_deny" })}">runs that were denied</a>`],
     ["Required fields", Array.isArray(required) ? required.join(", ") : undefined],
   ])}${rules ?? ""}<details ${rules === undefined ? html`open` : ""}><summary>Text</summary><pre tabindex="0" class="code-block"><code>${policyText(version.policy)}</code></pre></details></section>`
+}
+
+/** A policy that waits for another admin, and what it would change. */
+function proposalCard(visit: Visit, proposal: ProposedPolicy, inForce: string): Markup {
+  const { policy, policy_name, proposed_by, proposed_by_name, expires_at } = proposal
+  const text = policyText(policy)
+  const confirm = html`<form method="post" action="${PATH}">${formTokens(visit.session.csrf_token)}<input type="hidden" name="policy" value="${verbatim(text)}"><label class="check"><input type="checkbox" name="sure" value="yes" required> I have read it, and it is to decide from now on</label><p class="buttons"><button name="action" value="load">Confirm it</button></p></form>`
+  return html`<section class="card"><h2>Waits for another admin</h2>${facts([
+    ["Policy", policy_name],
+    ["From", proposed_by_name ?? proposed_by],
+    ["Until", time(expires_at)],
+  ])}${policyDiff(inForce, text)}${administers(visit) ? confirm : ""}</section>`
 }
 
 function history(policies: readonly PolicyVersion[]): Markup {
@@ -91,10 +108,13 @@ export async function policyForm(visit: Visit): Promise<Response> {
   const policy = readPolicy(text)
   if (policy === undefined) return showPolicies({ ...visit, news: notice("bad", "This is no JSON object.") }, text)
   if (field("action") === "load") {
-    const done = await visit.api.change("POST", "/admin/policies", loadedPolicySchema, { policy })
+    const done = await visit.api.change("POST", "/admin/policies", loadedOrProposed, { policy })
     return answerForm(visit, done, {
       path: PATH,
-      news: () => ({ tone: "good", text: "It is in force." }),
+      news: loaded =>
+        "expires_at" in loaded
+          ? { tone: "good", text: "It waits until another admin puts it in force too." }
+          : { tone: "good", text: "It is in force." },
       page: again => showPolicies(again, text),
     })
   }

@@ -1,9 +1,8 @@
 /** A policy that leaves some acts to people, and the people. */
 import type { JsonObject } from "@runseal/canonical"
 import { asking } from "./asked-permits.ts"
-import { type Holder, mint } from "./key-holders.ts"
+import { type Holder, mint, type RequestTarget } from "./key-holders.ts"
 import { type Answer, textAt } from "./read-answer.ts"
-import type { TestService } from "./test-service.ts"
 
 export const APPROVAL_SECONDS = 3600
 
@@ -49,7 +48,7 @@ export const approvalOf = ({ body }: Answer): string => textAt(body, "approval_i
 
 /** The person of a key. */
 export const approver = (
-  service: TestService,
+  service: RequestTarget,
   admin: Holder,
   person: string,
   groups: readonly string[],
