@@ -18,6 +18,8 @@ export type CallRequest = {
   readonly payload: string
   /** The whole message, in RFC 8785. */
   readonly text: string
+  /** Of the notifications of progress that the agent asked for; absent where it asked for none. */
+  readonly progressToken?: Id
   /** Of MCP 2026-07-28 or later. */
   readonly modern: boolean
 }
@@ -41,9 +43,11 @@ export function readCallRequest(message: JsonObject): CallRequest | Refused {
   if (params.task !== undefined) return refuse("a call as a task is not supported: its result would not be reviewed")
   const { name: _, _meta, ...others } = params
   const forwarded = _meta === undefined ? params : { ...params, _meta: withoutTasks(_meta) }
+  const progressToken = objectAt(params, "_meta").progressToken
   return {
     id,
     tool,
+    ...(typeof progressToken === "string" || typeof progressToken === "number" ? { progressToken } : {}),
     payload: canonicalize({ tool, ...others }),
     text: canonicalize({ ...message, params: forwarded }),
     modern: textAt(_meta, "io.modelcontextprotocol/protocolVersion") !== undefined,

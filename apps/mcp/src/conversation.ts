@@ -79,6 +79,7 @@ export function createConversation(parts: ConversationParts): Conversation {
       ...parts,
       endUserToken: endUserOf.getStore(),
       listTools: () => listTools(parts, message),
+      ...(notify === undefined ? {} : { notify }),
     })
     calls.delete(key)
     calls.set(key, call)

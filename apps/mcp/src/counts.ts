@@ -6,6 +6,7 @@ const ENDS = {
   refused: "refused before the call, with a receipt",
   withheld: "called, and the result refused, with a receipt",
   observed: "called although it would have been refused (observed)",
+  pending: "not called, since people decide",
   stopped: "not called, since the service gave no decision",
   unsealed: "CALLED WITHOUT A RECORD",
   unconfirmed: "CALLED, AND THE SERVICE DID NOT CONFIRM THE RECORD",

@@ -24,6 +24,7 @@ export const HELP = `Runseal in front of an MCP server: a permit before each too
   --run-as <user>        the user as whom a stdio server runs, where the gateway runs as root; by default its own user
   --end-user-from authorization   with --listen: the agent's bearer token is the access token of the person for whom it acts
   --call-timeout <s>     longest tool call, 1 to 3600 seconds; 300 by default
+  --approval-wait <s>    seconds that a call waits until people have decided on it, 0 to 600; 0 by default
   --data-dir <folder>    data of the embedded service and the pins; by default $XDG_DATA_HOME/runseal/mcp
   RUNSEAL_TIMEOUT=2                    seconds that a call waits for its decision; by default 10, and 2 with --fail open and --mode observe
   RUNSEAL_URL, RUNSEAL_API_KEY         the service; without RUNSEAL_URL an embedded one is started
@@ -45,6 +46,7 @@ const FLAGS = {
   "run-as": { type: "string" },
   "end-user-from": { type: "string" },
   "call-timeout": { type: "string", default: "300" },
+  "approval-wait": { type: "string", default: "0" },
   "data-dir": { type: "string" },
   help: { type: "boolean", short: "h", default: false },
 } as const
@@ -60,6 +62,12 @@ const settingsSchema = v.object({
     v.transform(Number),
     v.minValue(1, "--call-timeout is an integer from 1 to 3600"),
     v.maxValue(3600, "--call-timeout is an integer from 1 to 3600"),
+  ),
+  approvalSeconds: v.pipe(
+    v.string(),
+    v.regex(/^\d{1,3}$/, "--approval-wait is an integer from 0 to 600"),
+    v.transform(Number),
+    v.maxValue(600, "--approval-wait is an integer from 0 to 600"),
   ),
   content: v.pipe(
     v.picklist(["true", "false"], "RUNSEAL_CAPTURE_CONTENT is one of true, false"),
@@ -92,6 +100,7 @@ export function readOptions(words: readonly string[], env: NodeJS.ProcessEnv): O
     pin: values.pin,
     endUserFrom: values["end-user-from"],
     callSeconds: values["call-timeout"],
+    approvalSeconds: values["approval-wait"],
     content: env.RUNSEAL_CAPTURE_CONTENT ?? "true",
   })
   if (!settings.success) throw new Error(settings.issues[0].message)

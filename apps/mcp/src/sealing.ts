@@ -3,7 +3,9 @@ import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import {
+  ApprovalPending,
   type Client,
+  ConflictError,
   type ExecuteResult,
   type Fail,
   failOf,
@@ -13,11 +15,13 @@ import {
   type Observed,
   type PermitClosing,
   type RefusedRun,
+  type WaitOptions,
 } from "@runseal/sdk"
 import type { Counts } from "./counts.ts"
 import { fitsRequest } from "./reviewed-text.ts"
 
 export const RECEIPT_META = "dev.runseal/receipt"
+export const APPROVAL_META = "dev.runseal/approval"
 
 export type Sealing = {
   /** Rejects with a sentence for the user when there is no service. The embedded one may still start: calls wait for it, and nothing else does. */
@@ -33,6 +37,8 @@ export type Sealing = {
   readonly content: boolean
   /** Longest call, in seconds: 1 to 3,600. */
   readonly callSeconds: number
+  /** Longest wait of a call for people to decide on it, in seconds: 0 to 600. */
+  readonly approvalSeconds: number
   readonly counts: Counts
   /** Says a sentence to the user. */
   readonly warn: (sentence: string) => void
@@ -49,7 +55,14 @@ export type Act = {
 }
 
 export type Opening =
-  | { readonly kind: "permitted"; readonly permitId: string }
+  | {
+      readonly kind: "permitted"
+      readonly permitId: string
+      /** Where it has to be redeemed before the call is forwarded: the token; undefined for one that is over. */
+      readonly redeems?: { readonly permit: string | undefined }
+    }
+  /** People decide on the call, and have not. */
+  | { readonly kind: "pending"; readonly pending: ApprovalPending; readonly reason: string }
   | { readonly kind: "refused"; readonly run: RefusedRun }
   /** No request of the service can hold the call, or the service does not take it. */
   | { readonly kind: "unfit"; readonly reason: string }
@@ -59,6 +72,7 @@ export type Opening =
 const START_WAIT_MS = 2_000
 /** Longer than the wait for a decision: the act is done. */
 const CLOSE_OPTIONS = { deadlineMs: 30_000, timeoutMs: 10_000 }
+const REDEEM_OPTIONS = { deadlineMs: 10_000, timeoutMs: 10_000 }
 
 /** The service that is asked for decisions. A call that goes on without one does not wait for a start; nobody waits for one that is observed. */
 function startedClient(sealing: Sealing): Promise<Client> {
@@ -67,16 +81,23 @@ function startedClient(sealing: Sealing): Promise<Client> {
   return Promise.race([sealing.client, late])
 }
 
+/** Of a permit. */
+export type OpenOptions = Pick<WaitOptions, "approvalWaitMs" | "onApprovalWait"> & {
+  /** Of the person for whom it is asked. */
+  readonly endUserToken: string | undefined
+  /** Ends a wait for people. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * Asks for a permit. Never throws.
  * @param definition what is known of it: pinned, changed, unlisted, unpinned
- * @param endUserToken of the person for whom it is asked
  */
 export async function openPermit(
   sealing: Sealing,
   act: Act,
   definition: string,
-  endUserToken: string | undefined,
+  options: OpenOptions,
 ): Promise<Opening> {
   if (!fitsRequest(act.payload)) return { kind: "unfit", reason: "the arguments are too large for a request of 1 MiB" }
   const missing = sealing.counts.missing()
@@ -96,13 +117,42 @@ export async function openPermit(
         },
         ...(sealing.mode === "observe" ? { enforcement: "observe" } : {}),
       },
-      { idempotencyKey: randomUUID(), endUserToken, fail: failOf(sealing) },
+      { idempotencyKey: randomUUID(), fail: failOf(sealing), ...options },
     )
-    return opened.outcome_kind === "opened"
-      ? { kind: "permitted", permitId: opened.permit_id }
-      : { kind: "refused", run: opened }
+    if (opened.outcome_kind !== "opened") return { kind: "refused", run: opened }
+    const { permit_id: permitId, permit, opening } = opened
+    return { kind: "permitted", permitId, ...(opening.redeem_required === true ? { redeems: { permit } } : {}) }
   } catch (error) {
+    if (error instanceof ApprovalPending) return { kind: "pending", pending: error, reason: error.message }
     return { kind: isUnfit(error) ? "unfit" : "undecided", reason: reasonOf(error) }
+  }
+}
+
+/** Why a permit allows a call nothing. */
+export type Used = {
+  readonly reason: string
+  /** Another call redeemed it, and closes it. */
+  readonly isOfAnother: boolean
+}
+
+/** Uses a permit up that has to be redeemed. Never throws. @returns undefined where the call may be forwarded */
+export async function redeemPermit(
+  sealing: Sealing,
+  { permitId, redeems }: Extract<Opening, { kind: "permitted" }>,
+): Promise<Used | undefined> {
+  if (redeems === undefined) return undefined
+  const { permit } = redeems
+  if (permit === undefined) return { reason: "its permit was used or is over", isOfAnother: true }
+  try {
+    const client = await sealing.client
+    await client.permits.redeem(permitId, permit, REDEEM_OPTIONS)
+    return undefined
+  } catch (error) {
+    // After an answer that was lost, the permit may be used up.
+    return {
+      reason: `its permit could not be redeemed: ${reasonOf(error)}`,
+      isOfAnother: error instanceof ConflictError,
+    }
   }
 }
 

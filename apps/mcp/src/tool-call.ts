@@ -13,7 +13,18 @@ import {
   textAt,
 } from "./json-rpc.ts"
 import { declaredOutput, reviewedText, sealedText } from "./reviewed-text.ts"
-import { closePermit, openPermit, RECEIPT_META, receiptOf, refusedBy, type Sealing, whereIs } from "./sealing.ts"
+import {
+  APPROVAL_META,
+  closePermit,
+  type Opening,
+  openPermit,
+  RECEIPT_META,
+  receiptOf,
+  redeemPermit,
+  refusedBy,
+  type Sealing,
+  whereIs,
+} from "./sealing.ts"
 import type { ServerFacts } from "./tool-definitions.ts"
 import type { Failure } from "./upstream.ts"
 
@@ -39,6 +50,8 @@ type CallParts = {
   readonly facts: ServerFacts
   /** Of the person for whom the agent makes the call. */
   readonly endUserToken: string | undefined
+  /** Sends the agent a notification; absent where nothing carries it. */
+  readonly notify?: (message: JsonObject) => void
   /** Asks the server for its tools; fails when the server does. */
   readonly listTools: () => Promise<void>
 }
@@ -104,7 +117,8 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
   const { sealing } = parts
   if (sealing.mode === "observe") return await observe(request, parts, forward)
   const answer = (sentence: string, receipt?: JsonObject): JsonObject => refusal(request, sentence, receipt)
-  const { opened, route_id, problem } = await ask(request, parts)
+  const { opened, route_id, problem } = await ask(request, parts, signal)
+  if (opened.kind === "pending") return { end: "pending", answer: pendingAnswer(request, opened.pending) }
   if (opened.kind === "undecided" || opened.kind === "unfit") {
     if (signal.aborted || sealing.fail === "closed" || opened.kind === "unfit")
       return { end: "stopped", answer: answer(`the call was not made, since there is no decision: ${opened.reason}`) }
@@ -116,22 +130,49 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
     return { end: "refused", answer: answer(sentence, receiptOf(sealing, undefined, opened.run)) }
   }
   const { permitId } = opened
-  if (problem === undefined && !signal.aborted) return await release(request, sealing, permitId, await forward())
+  const mayBeMade = problem === undefined && !signal.aborted
+  const used = mayBeMade ? await redeemPermit(sealing, opened) : undefined
+  if (used?.isOfAnother) return { end: "stopped", answer: answer(`the call was not made: ${used.reason}`) }
+  if (mayBeMade && used === undefined) return await release(request, sealing, permitId, await forward())
   const code = problem === undefined ? "NOT_EXECUTED" : "EXECUTOR_REFUSED"
   const { run } = await closePermit(sealing, permitId, { outcome: "failed", code })
   const where = run === undefined ? "" : ` ${whereIs(sealing, run)}`
-  const sentence = `the call was not made: ${problem ?? CANCELLED.message}.${where}`
+  const sentence = `the call was not made: ${problem ?? used?.reason ?? CANCELLED.message}.${where}`
   return { end: "failed", answer: answer(sentence, receiptOf(sealing, permitId, run)) }
 }
 
-/** Asks for a permit, with what is known of the tool. */
-async function ask(request: CallRequest, parts: CallParts) {
+/** What people decide on is a tool error with their address, so that the agent's model can say where. */
+function pendingAnswer(request: CallRequest, { approval_id, address, expires_at }: Pending): JsonObject {
+  const sentence = `people decide on this call, until ${expires_at}: ${address}\nIt was not made. Make the same call again once they have decided.`
+  return refusal(request, sentence, { approval_id, address, expires_at }, APPROVAL_META)
+}
+
+type Pending = Extract<Opening, { kind: "pending" }>["pending"]
+
+/** Asks for a permit, with what is known of the tool. @param signal ends a wait for people */
+async function ask(request: CallRequest, parts: CallParts, signal?: AbortSignal) {
   const { sealing, facts, endUserToken } = parts
   await learnTool(request.tool, parts)
   const { hash, state, problem } = facts.tool(request.tool)
   const route_id = `mcp/${facts.name}/${request.tool}`
   const act = { program_id: facts.programId(), route_id, registry_record_hash: hash, payload: request.payload }
-  return { opened: await openPermit(sealing, act, state, endUserToken), route_id, problem }
+  const waits =
+    signal === undefined || problem !== undefined
+      ? {}
+      : { signal, approvalWaitMs: sealing.approvalSeconds * 1000, onApprovalWait: progressOf(request, parts) }
+  return { opened: await openPermit(sealing, act, state, { endUserToken, ...waits }), route_id, problem }
+}
+
+/** Tells an agent that asked for progress that people decide. What a server reports later under the same token is to be more: each is less than 1. */
+function progressOf({ progressToken }: CallRequest, { notify }: CallParts): (pending: Pending) => void {
+  if (progressToken === undefined || notify === undefined) return () => undefined
+  let polls = 0
+  return ({ address, expires_at }) => {
+    const message = `Runseal: people decide on this call, until ${expires_at}: ${address}`
+    const params = { progressToken, progress: polls / (polls + 1), message }
+    polls++
+    notify({ jsonrpc: "2.0", method: "notifications/progress", params })
+  }
 }
 
 /** Forwards a call at once and answers it at once. It is sealed beside the agent, so its answer has no receipt. */
@@ -233,8 +274,8 @@ function failureCode(response: JsonObject): Failure["code"] {
   return code === METHOD_NOT_FOUND || code === INVALID_PARAMS ? "EXECUTOR_REFUSED" : "EXECUTOR_FAILED"
 }
 
-/** A tool error, which the agent's model reads. */
-function refusal({ id, modern }: CallRequest, sentence: string, receipt?: JsonObject): JsonObject {
+/** A tool error, which the agent's model reads. @param about for programs, under the name */
+function refusal({ id, modern }: CallRequest, sentence: string, about?: JsonObject, name = RECEIPT_META): JsonObject {
   return {
     jsonrpc: "2.0",
     id,
@@ -242,7 +283,7 @@ function refusal({ id, modern }: CallRequest, sentence: string, receipt?: JsonOb
       content: [{ type: "text", text: `Runseal: ${sentence}` }],
       isError: true,
       ...(modern ? { resultType: "complete" } : {}),
-      ...(receipt === undefined ? {} : { _meta: { [RECEIPT_META]: receipt } }),
+      ...(about === undefined ? {} : { _meta: { [name]: about } }),
     },
   }
 }

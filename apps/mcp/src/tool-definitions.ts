@@ -319,7 +319,7 @@ function textOf(value: JsonObject): string | undefined {
 
 async function seal(sealing: Sealing, { method, program_id, route_id }: Seen, text: string): Promise<Verdict> {
   const act = { program_id, route_id, registry_record_hash: sha256Hex(text), payload: canonicalize({ method }) }
-  const opened = await openPermit(sealing, act, "unpinned", endUserOf.getStore())
+  const opened = await openPermit(sealing, act, "unpinned", { endUserToken: endUserOf.getStore() })
   if (opened.kind === "refused") return { kind: "refused", reason: refusedBy(sealing, opened.run) }
   if (opened.kind !== "permitted") return { kind: "undecided", reason: opened.reason }
   const { run } = await closePermit(sealing, opened.permitId, { outcome: "completed", ...sealedText(sealing, text) })
