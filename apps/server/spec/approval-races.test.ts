@@ -56,6 +56,12 @@ function describeTwins(): void {
     }
   }
 
+  test("a payload that one process encrypted is shown by the other", async () => {
+    const id = await ask()
+    const shown = await Promise.all([anna, at(anna)].map(holder => holder.get(`/approvals/${id}`)))
+    expect(new Set(shown.map(({ body }) => textAt(body, "payload"))).size).toBe(1)
+  })
+
   test(`of many collections by two processes there is one permit`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const id = await approved()

@@ -55,20 +55,19 @@ export const groupsOf = ({ groups }: { readonly groups: string }): readonly stri
   v.parse(names, JSON.parse(groups))
 
 /**
- * Of the groups of a person those by which it counts: at least one for each rule for which it may, and at most as many as are sealed. None: it may
- * not decide.
+ * Of the groups that rules name those by which a person counts, sorted. None: it may not decide. Of more than are sealed, those that the first rules
+ * need come first: one for each rule.
  */
 export function countedGroups(
   needed: readonly NeededApproval[],
   { groups, proof }: Pick<Approver, "groups" | "proof">,
 ): readonly string[] {
-  const counted = new Set<string>()
-  for (const { by, proof: required = "any" } of needed) {
-    if (required !== "any" && required !== proof) continue
-    const found = by.filter(group => groups.includes(group))
-    if (found[0] !== undefined && !found.some(group => counted.has(group))) counted.add(found[0])
-  }
-  return [...counted].toSorted().slice(0, APPROVER_GROUPS_MAX)
+  const had = new Set(groups)
+  const found = needed
+    .filter(({ proof: required = "any" }) => required === "any" || required === proof)
+    .map(({ by }) => by.filter(group => had.has(group)))
+  const first = found.flatMap(([one]) => one ?? [])
+  return [...new Set([...first, ...found.flat()])].slice(0, APPROVER_GROUPS_MAX).toSorted()
 }
 
 /**
