@@ -72,7 +72,7 @@ def close_permit(permit_id: str, request: Mapping[str, Any], idempotency_key: st
 
 def collect_permit(approval_id: str) -> Call[a.OpenPermitAnswer]:
     """Collect the permit of an act that people approved. For the key that asked, without a body. An approval is one permit: a repetition gives the same one. 409 where a decision came in between: retry."""
-    return Call("POST", f"/approvals/{segment(approval_id)}/permit", a.OpenPermitAnswer)
+    return Call("POST", f"/approvals/{segment(approval_id)}/permit", a.OpenPermitAnswer, again=True)
 
 
 def withdraw_approval(approval_id: str) -> Call[a.AskedApprovalAnswer]:
