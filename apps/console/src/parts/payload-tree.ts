@@ -55,6 +55,12 @@ function member(name: string | number | undefined, value: Value, readings: reado
           : [],
     )
   const inner = childrenOf(value)
+  // A payload may be a list of some ten thousand numbers: each is one template.
+  if (readBy.length === 0 && typeof name === "number" && inner === undefined && typeof value !== "string") {
+    count.members++
+    count.unread++
+    return html`<li><span class="quiet">${name}:</span> <code>${wordOf(value)}</code></li>`
+  }
   if (inner === undefined || inner.length === 0) {
     count.members++
     if (readBy.length === 0) count.unread++
@@ -93,6 +99,10 @@ const emptyOf = (value: Value, length: number): Markup | string =>
 const scalar = (value: Value, isAscii: boolean): Markup =>
   typeof value === "string"
     ? html`<code class="text">"${everyCharacter(value, isAscii)}"</code>`
-    : html`<code>${(typeof value === "object" && value !== null ? textOfNumber(value) : undefined) ?? `${value}`}</code>`
+    : html`<code>${wordOf(value)}</code>`
+
+/** A number as it is written; true, false or null. */
+const wordOf = (value: Value): string =>
+  (typeof value === "object" && value !== null ? textOfNumber(value) : undefined) ?? `${value}`
 
 const marked = ({ name }: ActValue): Markup => html` <span class="label info">${name}</span>`

@@ -6,6 +6,7 @@ import { type JsonObject, utf8Encode } from "@runseal/canonical"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
+import { expectAccessible } from "../harness/accessible.ts"
 import { asking } from "../harness/asked-permits.ts"
 import { HAS_CHROMIUM, standingVisitor } from "../harness/browser.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
@@ -133,11 +134,6 @@ describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
       await checked(page)
       expect(await isActive(page), "before the end was in view").toBe(false)
       expect(await width(page)).toBeLessThanOrEqual(360)
-      const picture = process.env.RUNSEAL_PICTURES
-      if (picture !== undefined) {
-        await page.screenshot({ path: `${picture}/approval-top-${account}.png` })
-        await page.screenshot({ path: `${picture}/approval-whole-${account}.png`, fullPage: true })
-      }
       expect(await page.locator(".payload .key", { hasText: "ference" }).first().innerText()).toBe("reU+200Bference")
       expect(await page.locator(".payload").innerText()).toContain('"Invoice 4711 U+202Egnp.exe"')
       await page.locator("#payload-end").scrollIntoViewIfNeeded()
@@ -146,9 +142,10 @@ describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
       await approve(page).click()
       await page.getByText(news).waitFor()
       expect(await page.locator(".decisions").innerText()).toContain("Invoice 4711 is checked.")
+      await expectAccessible(page, `the page of ${account}`)
       await page.goto(`${origin()}/console/approvals`)
+      await expectAccessible(page, "the list")
       expect(await width(page)).toBeLessThanOrEqual(360)
-      if (picture !== undefined) await page.screenshot({ path: `${picture}/approvals-${account}.png`, fullPage: true })
     }
     expect((await agent.send("POST", `/approvals/${id}/permit`)).status).toBe(201)
   })
@@ -168,6 +165,21 @@ describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
     await late.getByText("Not this account.").waitFor()
     const refused = await agent.send("POST", `/approvals/${id}/permit`)
     expect([refused.status, at(refused.body, "explanation", "reason")]).toEqual([422, "APPROVAL_REJECTED"])
+  })
+
+  test("a deep payload without blanks is shown whole, and no wider than the screen", async () => {
+    const deepest = "[".repeat(60) + JSON.stringify("x".repeat(2000)) + "]".repeat(60)
+    const long = `"${"k".repeat(500)}": ${deepest}`
+    const payload = `{"arguments": {"amount": "30000.00", "currency": "EUR", "payee": "${"P".repeat(256)}", ${long}}}`
+    const { address } = await asked(payload)
+    const page = await open("anna", address)
+    await checked(page)
+    expect(await width(page)).toBeLessThanOrEqual(360)
+    const shown = await page.locator(".payload").innerText()
+    for (const part of ["x".repeat(2000), "k".repeat(500), "P".repeat(256)]) expect(shown).toContain(part)
+    const innermost = await page.locator(".payload code").last().boundingBox()
+    expect(innermost?.width).toBeGreaterThan(60)
+    await expectAccessible(page, "a deep payload")
   })
 
   test("a payload of one line is seen at once; another one than was sealed cannot be approved", async () => {

@@ -1,9 +1,8 @@
 /** `/console` in a real browser: a day's work of an operator and an auditor. docs/console.md. */
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
+import { expectAccessible } from "../harness/accessible.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
 import { numberAt } from "../harness/read-answer.ts"
@@ -13,11 +12,6 @@ import { standingService } from "../harness/test-service.ts"
 /** All that a visitor loads with a first page, compressed as it is sent. */
 const MAX_PAGE_BYTES = 100_000
 const MINUTE_MS = 60_000
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
-
-type AxeResult = {
-  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
-}
 
 const service = standingService()
 let admin: Holder
@@ -83,26 +77,6 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
   }
   const open = async (page: Page, path: string): Promise<void> => {
     await page.goto(address() + path)
-  }
-  const expectAccessible = async (page: Page, what: string): Promise<void> => {
-    // In a world of its own: the page's policy allows no script but its own.
-    const session = await page.context().newCDPSession(page)
-    const { frameTree } = await session.send("Page.getFrameTree")
-    const { executionContextId: contextId } = await session.send("Page.createIsolatedWorld", {
-      frameId: frameTree.frame.id,
-    })
-    await session.send("Runtime.evaluate", { expression: AXE, contextId })
-    const { result } = await session.send("Runtime.evaluate", {
-      expression: "axe.run(document, { resultTypes: ['violations'] })",
-      contextId,
-      awaitPromise: true,
-      returnByValue: true,
-    })
-    const { violations }: AxeResult = result.value
-    expect(
-      violations.map(({ id, nodes }) => [id, nodes[0]?.html]),
-      what,
-    ).toEqual([])
   }
 
   /** No page broke its policy or threw. A refused sign-in and a page that is not there are reported by the browser as well. */
