@@ -1,7 +1,10 @@
 /** docs/console.md, "Approvals": what its pages hold, as the server sends them. The browser's part is in spec/browser. */
 import type { JsonObject } from "@runseal/canonical"
-import { afterAll, beforeAll, expect, test } from "vitest"
+import { END_USER_HEADER } from "@runseal/core/wire/end-user-token"
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import { asking } from "./harness/asked-permits.ts"
+import type { TestClock } from "./harness/clock.ts"
+import { trusting } from "./harness/hostile-provider.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { type OpenIdProvider, startOpenIdProvider } from "./harness/openid-provider.ts"
 import { textAt } from "./harness/read-answer.ts"
@@ -58,10 +61,23 @@ const roles = new Map([
   ["board", "approver"],
   ["ops", "admin"],
 ] as const)
+/** That of the machine, which the tokens of the provider are of, and moved on. */
+function movedClock(): TestClock {
+  let moved = 0
+  return {
+    nowMs: () => Date.now() + moved,
+    advance: milliseconds => {
+      moved += milliseconds
+    },
+  }
+}
 const service = standingService(() => ({
   policy: POLICY,
-  config: { ...signInConfig(provider.issuer, roles), approvals: "on" },
+  clock: movedClock(),
+  config: { ...signInConfig(provider.issuer, roles), ...trusting(provider.issuer), approvals: "on" },
 }))
+// So many sign-ins in one minute would be refused.
+afterEach(() => service().clock.advance(MINUTE_MS))
 let admin: Holder
 let agent: Holder
 beforeAll(async () => {
@@ -78,8 +94,9 @@ async function asked(payload: string, route_id = "payments/transfer"): Promise<s
 const transfer = (more: JsonObject = {}): string =>
   JSON.stringify({ arguments: { amount: `10001.${String(++cents).padStart(2, "0")}`, payee: "DE02", ...more } })
 
+const newBrowser = (): SignInBrowser => signInBrowser(service, { "Sec-Fetch-Site": "same-origin" })
 async function signedIn(account: string): Promise<SignInBrowser> {
-  const browser = signInBrowser(service, { "Sec-Fetch-Site": "same-origin" })
+  const browser = newBrowser()
   await browser.signInAs(account, "/console/approvals")
   return browser
 }
@@ -128,6 +145,42 @@ test("the list shows a person what waits: route, act, who asks, how many approve
   expect(textOf(after.text)).toContain("You approved. Others have to approve as well.")
   expect(textOf((await anna.go("/console/approvals")).text)).toMatch(
     /No approval waits for you\. You decided, others have not yet .*1 of 2 approved/,
+  )
+})
+
+test("the end user is shown, and reads that others decide", async () => {
+  const { access_token } = await provider.signIn("ben")
+  const answer = await service().postRaw(
+    "/permits",
+    JSON.stringify(asking({ route_id: "payments/transfer", payload: transfer() })),
+    { "Content-Type": "application/json", "X-Service-Key": agent.secret ?? "", [END_USER_HEADER]: access_token },
+  )
+  const id = textAt(answer.body, "approval_id")
+  const [anna, ben] = [await signedIn("anna"), await signedIn("ben")]
+  expect(textOf((await anna.go("/console/approvals")).text)).toContain("End user ben")
+  expect(textOf((await anna.go(pageOf(id))).text)).toMatch(/End user ben of http.* Your decision/)
+  const own = textOf((await ben.go(pageOf(id))).text)
+  expect(own).toContain("You are the end user of this request: others decide on it.")
+  expect(own).not.toContain("Your decision")
+})
+
+test("a key of an approver decides for the person that it names; that person's sign-in is stronger", async () => {
+  const id = await asked(transfer())
+  const named = { name: "key of anna", scope: "approver", person: "anna", groups: ["treasury"] }
+  const { secret = "" } = await mint(service(), named, admin)
+  const browser = newBrowser()
+  await browser.step("/console/sign-in", { key: secret, next: "/console/approvals" })
+  const after = await decided(browser, await browser.go(pageOf(id)), "approve")
+  const shown = textOf(after.text)
+  expect(shown).toContain("by anna")
+  expect(shown).toContain("with the key key of anna, by the word of its operator")
+  expect(shown).toContain("Until the permit is given you can still reject it.")
+  expect(after.text).not.toContain('value="approve"')
+  const anna = await signedIn("anna")
+  const page = await anna.go(pageOf(id))
+  expect(textOf(page.text)).toContain("approve it here if a rule wants a sign-in")
+  expect(textOf((await decided(anna, page, "approve")).text)).toMatch(
+    /1 of 2 approved.* As one of treasury; with a sign-in/,
   )
 })
 
@@ -256,7 +309,7 @@ test("after 15 minutes a decision leads to the sign-in, and back to the request"
 
 test("who is not signed in is led to the sign-in and back to the request; who may not see it finds none", async () => {
   const id = await asked(transfer())
-  const stranger = signInBrowser(service, { "Sec-Fetch-Site": "same-origin" })
+  const stranger = newBrowser()
   const led = await stranger.go(pageOf(id))
   expect(led.url.searchParams.get("next")).toBe(pageOf(id))
   const back = await stranger.signInAs("anna", led.url.searchParams.get("next") ?? "")
