@@ -4,7 +4,7 @@ import type { HookSettings } from "@runseal/core/wire/hook-requests"
 import { type Context, Hono } from "hono"
 import type { Agent, AgentEvent, ParseHook } from "./agent-events.ts"
 import { claudeCode } from "./claude-code.ts"
-import { type Calls, type Decision, isReused, namesNobody, sealedCalls } from "./sealed-calls.ts"
+import { type Calls, cannotAsk, type Decision, isReused, namesNobody, sealedCalls } from "./sealed-calls.ts"
 import { type Fetch, NoAnswer, serviceCalls } from "./service-calls.ts"
 export type HookParts = {
   /** The service itself. */
@@ -125,6 +125,8 @@ function answer<Answer extends object>(
       return c.json(
         event.kind === "before" ? agent.denied(decision.reason) : agent.withheld(decision.reason, event.ending),
       )
+    case "denied":
+      return c.json(event.kind === "before" ? agent.denied(decision.reason) : agent.nothing)
     default:
       return c.json(agent.nothing)
   }
@@ -134,7 +136,7 @@ function answer<Answer extends object>(
 const isUnfit = (decision: Decision | NoAnswer): boolean =>
   !(decision instanceof NoAnswer) &&
   decision.kind === "unsealed" &&
-  (UNFIT.includes(decision.reply.status) || isReused(decision) || namesNobody(decision))
+  (UNFIT.includes(decision.reply.status) || isReused(decision) || namesNobody(decision) || cannotAsk(decision))
 
 const unavailable = (c: Context, error: string): Response =>
   c.json({ ok: false, error, code: "unavailable", request_id: c.get("requestId") }, 503, { "Retry-After": "1" })

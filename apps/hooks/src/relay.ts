@@ -14,8 +14,11 @@ const OPEN_MAX = 64
 const REQUEST_MS = 30_000
 
 const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/
-/** What hooks ask for: permits, their closes, and the address for HTTP hooks. */
-const PATHS = ["/permits", "/permits/:id/close", "/hooks/claude-code"]
+/** What hooks ask for: permits, their redemptions and closes, what people decided, and the address for HTTP hooks. */
+const PATHS = [
+  ...["/permits", "/permits/:id/redeem", "/permits/:id/close", "/approvals/:id/permit"],
+  "/hooks/claude-code",
+]
 /** Headers that belong to the request and not to its connection or its key. */
 const PASSED_ON = ["content-type", "x-end-user-token", "idempotency-key", "x-request-id", "user-agent"]
 const ANSWERED = ["content-type", "location", "retry-after"]

@@ -5,14 +5,23 @@
 import { canonicalize, digest, type JsonObject, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
 import { STEP_LABELS, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
+import { ASKING_REFUSED, pendingSentence } from "@runseal/core/wire/approval-answers"
 import type { HookSettings } from "@runseal/core/wire/hook-requests"
 import type { Ending, ToolCall } from "./agent-events.ts"
-import type { Reply, ServiceCalls } from "./service-calls.ts"
+import { NoAnswer, type Reply, type ServiceCalls } from "./service-calls.ts"
 
 /** What a decision came to. */
 export type Decision =
   /** `is_valid` is false where the permit is over, closed or expired: nothing may start under it any more. */
-  | { readonly kind: "permitted"; readonly permit_id: string; readonly is_valid: boolean }
+  | {
+      readonly kind: "permitted"
+      readonly permit_id: string
+      readonly is_valid: boolean
+      /** The token of one that has to be redeemed before the call. */
+      readonly redeems?: string
+    }
+  /** Not to be done: people decide on it and have not, or its permit could not be redeemed. */
+  | { readonly kind: "denied"; readonly reason: string }
   /** Stopped, and sealed as a run with a receipt. */
   | { readonly kind: "refused"; readonly run_id: number; readonly reason: string }
   /** Sealed as a run that would have been stopped, and was only observed. */
@@ -29,9 +38,12 @@ export type Calls = {
   readonly settle: (call: ToolCall, ending: Ending) => Promise<Decision>
 }
 
-export function sealedCalls(agent: string, { send, read }: ServiceCalls, settings: HookSettings): Calls {
-  const open = async (call: ToolCall, key: string, late?: Late): Promise<Decision> =>
-    decisionOf(await send("/permits", key, openBody(agent, call, settings, late)))
+export function sealedCalls(agent: string, service: ServiceCalls, settings: HookSettings): Calls {
+  const { send, read } = service
+  const open = async (call: ToolCall, key: string, late?: Late): Promise<Decision> => {
+    const reply = await send("/permits", key, openBody(agent, call, settings, late))
+    return reply.status === 202 ? collected(service, reply.body) : decisionOf(reply)
+  }
   const close = async (permit_id: string, ending: Ending): Promise<Decision> =>
     decisionOf(await send(`/permits/${permit_id}/close`, permit_id, closeBody(ending, settings)), permit_id)
   /** The decision that came too late: observed, since nothing can be stopped any more. */
@@ -39,16 +51,17 @@ export function sealedCalls(agent: string, { send, read }: ServiceCalls, setting
     const opened = await open(call, key, late)
     return opened.kind === "permitted" ? close(opened.permit_id, ending) : opened
   }
-  const decide: Calls["decide"] = call => open(call, callKey(agent, call))
+  const openOrFind = (call: ToolCall): Promise<Decision> => open(call, callKey(agent, call))
   /** What was decided before the call. For an end user it is found by its address: the token that it was decided with is not here. */
   const decided = async (call: ToolCall): Promise<Decision> => {
-    const found = await decide(call)
+    const found = await openOrFind(call)
     const path = isReused(found) ? madeUnder(found) : undefined
     if (path === undefined) return found
     const { body } = await read(path)
     const { program_id = null, route_id = null, payload } = openBody(agent, call, settings)
     const asked = { program_id, route_id, payload_hash: sha256Hex(utf8Encode(`${payload}`)) }
     if (canonicalize(requestIn(body)) !== canonicalize(asked)) return found
+    if (body.approval_id !== undefined) return collected(service, body)
     const { id: run_id, enforcement } = body
     if (typeof run_id === "number")
       return enforcement === undefined ? { kind: "refused", run_id, reason: "" } : { kind: "observed", run_id }
@@ -56,7 +69,7 @@ export function sealedCalls(agent: string, { send, read }: ServiceCalls, setting
     return permit_id === undefined ? found : { kind: "permitted", permit_id, is_valid: true }
   }
   return {
-    decide,
+    decide: async call => redeemed(service, await openOrFind(call)),
     settle: async (call, ending) => {
       const key = callKey(agent, call)
       const late = (why: Late): Promise<Decision> => settleLate(call, ending, why, `${key}:late`)
@@ -73,13 +86,40 @@ export function sealedCalls(agent: string, { send, read }: ServiceCalls, setting
         if (approved !== undefined) await close(approved, { ...NOT_DONE, reported_by: ending.reported_by })
         return late("another call was decided")
       }
-      if (before.kind === "refused" && wasDone) return late("it was refused")
+      if ((before.kind === "refused" || before.kind === "denied") && wasDone) return late("it was refused")
       if (before.kind !== "permitted") return before
       const closed = await close(before.permit_id, ending)
       if (isReused(closed)) return late("another end was reported")
       return isOver(closed) ? late("the permit was over") : closed
     },
   }
+}
+
+/** What became of a request for an approval. While people decide, and where nobody answers, the call is denied. */
+async function collected({ post }: ServiceCalls, asked: JsonObject): Promise<Decision> {
+  const [approval_id = "", address = "", expires_at = ""] = ["approval_id", "address", "expires_at"].map(name =>
+    textMember(asked, name),
+  )
+  const sentence = pendingSentence({ address, expires_at })
+  const reason = `Runseal: ${sentence} The call was not made. Make the same call again once they have decided.`
+  if (asked.state === "waiting") return { kind: "denied", reason }
+  const reply = await post(`/approvals/${approval_id}/permit`).catch(unlessSilent)
+  const decision = reply === undefined || reply.status === 202 ? undefined : decisionOf(reply)
+  return decision === undefined || decision.kind === "unsealed" ? { kind: "denied", reason } : decision
+}
+
+/** Uses a permit up that has to be redeemed. It may have been for the same call, whose event comes twice where it has two hooks. */
+async function redeemed({ post }: ServiceCalls, decision: Decision): Promise<Decision> {
+  if (decision.kind !== "permitted" || decision.redeems === undefined) return decision
+  const { permit_id, redeems: permit } = decision
+  const reply = await post(`/permits/${permit_id}/redeem`, { permit }).catch(unlessSilent)
+  if (reply?.status === 200 || reply?.body.code === "already_redeemed") return decision
+  return { kind: "denied", reason: `Runseal: the permit ${permit_id} could not be redeemed, so the call is denied.` }
+}
+
+function unlessSilent(error: unknown): undefined {
+  if (!(error instanceof NoAnswer)) throw error
+  return undefined
 }
 
 const refusedWith =
@@ -90,6 +130,8 @@ const refusedWith =
 export const isReused = refusedWith("idempotency_key_reused")
 const isTokenRefused = refusedWith("end_user_token_invalid")
 const isTokenMissing = refusedWith("end_user_required")
+/** People would have to approve the call, and cannot be asked. */
+export const cannotAsk = (decision: Decision): boolean => ASKING_REFUSED.some(code => refusedWith(code)(decision))
 /** The end user of the call is not accepted, or is required and absent. */
 export const namesNobody = (decision: Decision): boolean => isTokenRefused(decision) || isTokenMissing(decision)
 /** The address of what was made under the id. */
@@ -97,10 +139,10 @@ const madeUnder = (decision: Decision): string | undefined =>
   decision.kind === "unsealed" ? (decision.reply.response.headers.get("location") ?? undefined) : undefined
 /** The permit that was opened under the id instead. */
 const permitOf = (decision: Decision): string | undefined => PERMIT_PATH.exec(madeUnder(decision) ?? "")?.[1]
-/** Of a record of a run or of a permit: what was asked. */
+/** Of a record of a run, of a permit or of a request for an approval: what was asked. */
 function requestIn(record: JsonObject): JsonObject {
   const { program_id = null, route_id = null } = record
-  const opened = member(member(record.opening, "sections"), "payload")
+  const opened = member(member(record.opening ?? record.request, "sections"), "payload")
   return { program_id, route_id, payload_hash: record.payload_hash ?? member(opened, "payload_hash") ?? null }
 }
 const PERMIT_PATH = /^\/permits\/(pmt-[0-9a-f]{32})$/
@@ -111,8 +153,11 @@ const isOver = refusedWith("permit_not_open")
 function decisionOf(reply: Reply, permitId?: string): Decision {
   const { status, body } = reply
   const permit_id = permitId ?? textMember(body, "permit_id")
-  if (status === 201 && permit_id !== undefined)
-    return { kind: "permitted", permit_id, is_valid: textMember(body, "permit") !== undefined }
+  if (status === 201 && permit_id !== undefined) {
+    const permit = textMember(body, "permit")
+    const redeems = member(body.opening, "redeem_required") === true && permit !== undefined ? { redeems: permit } : {}
+    return { kind: "permitted", permit_id, is_valid: permit !== undefined, ...redeems }
+  }
   const { run_id } = body
   if (typeof run_id !== "number") return { kind: "unsealed", reply }
   if (status === 200 && permitId !== undefined && body.manifest !== undefined)

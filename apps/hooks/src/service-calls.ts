@@ -25,6 +25,8 @@ const WAIT_MS = 250
 
 export type ServiceCalls = {
   readonly send: (path: string, key: string, body: JsonObject) => Promise<Reply>
+  /** Sends a request once, without an idempotency key. */
+  readonly post: (path: string, body?: JsonObject) => Promise<Reply>
   readonly read: (path: string) => Promise<Reply>
 }
 
@@ -53,6 +55,11 @@ export function serviceCalls(service: Fetch, c: Context, deadlineMs: number, wit
         if (attempt === ATTEMPTS || !isPassing(reply) || performance.now() + attempt * WAIT_MS >= until) return reply
         await new Promise(resolve => setTimeout(resolve, attempt * WAIT_MS))
       }
+    },
+    post: (path, body) => {
+      const own = body === undefined ? {} : { "Content-Type": "application/json" }
+      const sent = body === undefined ? {} : { body: canonicalize(body) }
+      return exchange(path, { method: "POST", headers: { ...Object.fromEntries(passed), ...own }, ...sent })
     },
     read: path => exchange(path, { headers: Object.fromEntries(passed) }),
   }

@@ -142,8 +142,8 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
 }
 
 /** What people decide on is a tool error with their address, so that the agent's model can say where. */
-function pendingAnswer(request: CallRequest, { approval_id, address, expires_at }: Pending): JsonObject {
-  const sentence = `people decide on this call, until ${expires_at}: ${address}\nIt was not made. Make the same call again once they have decided.`
+function pendingAnswer(request: CallRequest, { message, approval_id, address, expires_at }: Pending): JsonObject {
+  const sentence = `${message}\nIt was not made. Make the same call again once they have decided.`
   return refusal(request, sentence, { approval_id, address, expires_at }, APPROVAL_META)
 }
 
@@ -167,9 +167,8 @@ async function ask(request: CallRequest, parts: CallParts, signal?: AbortSignal)
 function progressOf({ progressToken }: CallRequest, { notify }: CallParts): (pending: Pending) => void {
   if (progressToken === undefined || notify === undefined) return () => undefined
   let polls = 0
-  return ({ address, expires_at }) => {
-    const message = `Runseal: people decide on this call, until ${expires_at}: ${address}`
-    const params = { progressToken, progress: polls / (polls + 1), message }
+  return ({ message }) => {
+    const params = { progressToken, progress: polls / (polls + 1), message: `Runseal: ${message}` }
     polls++
     notify({ jsonrpc: "2.0", method: "notifications/progress", params })
   }

@@ -88,7 +88,7 @@ test("an act that people decide on is not begun: the error says where, and until
     approval_id,
     address: `http://localhost/console/approval?id=${approval_id}`,
     expires_at: expect.stringMatching(/Z$/),
-    message: `People decide on this act, until ${error.expires_at}: ${error.address}`,
+    message: `People decide on this call, until ${error.expires_at}: ${error.address}`,
   })
 })
 

@@ -113,9 +113,11 @@ test("an answer of any kind says that it is there, whatever it answers", async (
   ])
 })
 
-test("an identity provider that is away is no outage of the service, whatever time it asks for", async () => {
-  const body = { ok: false, error: "The identity provider gives no keys now.", code: "end_user_unavailable" }
-  const answer = { status: 503, headers: { "Retry-After": "5" }, body }
+test.each([
+  [503, "end_user_unavailable", "an identity provider that is away"],
+  [429, "too_many_approvals", "a key whose acts wait for people"],
+])("a %i with %s is no outage of the service, whatever time it asks for: it is of %s", async (status, code, _of) => {
+  const answer = { status, headers: { "Retry-After": "5" }, body: { ok: false, error: "Not now.", code } }
   const found = await decide(away(answer), "open", 5)
   expect(found.map(({ asked }) => asked)).toEqual([1, 1, 1, 1, 1])
 })

@@ -95,7 +95,7 @@ export function breakerOf(
         known.failures = 0
         return answer
       } catch (error) {
-        if (meansAway(error) && !isOfProvider(error)) failed(error)
+        if (meansAway(error) && !isOfRequest(error)) failed(error)
         else if (error instanceof HttpStatusError) known.failures = 0
         throw error
       } finally {
@@ -109,11 +109,11 @@ export function breakerOf(
 }
 
 /**
- * Whether the identity provider is away and not the service. Who sends a token of an unknown key gets this answer, and must not let the calls
- * of all others pass undecided.
+ * Whether the identity provider is away and not the service, or as many acts wait for people as may. Who sends a token of an unknown key, or
+ * acts that need an approval, gets this answer, and must not let the calls of all others pass undecided.
  */
-const isOfProvider = (error: unknown): boolean =>
-  error instanceof HttpStatusError && error.code === "end_user_unavailable"
+const isOfRequest = (error: unknown): boolean =>
+  error instanceof HttpStatusError && (error.code === "end_user_unavailable" || error.code === "too_many_approvals")
 
 /** Whether an error says that the service cannot answer for the moment, or was not asked. */
 export const meansAway = (error: unknown): boolean =>

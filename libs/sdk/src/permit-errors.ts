@@ -1,6 +1,6 @@
 /** What acting under a permit throws besides the errors of its calls. */
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
-import type { AskedApprovalAnswer } from "@runseal/core/wire/approval-answers"
+import { ASKING_REFUSED, type AskedApprovalAnswer, pendingSentence } from "@runseal/core/wire/approval-answers"
 import type { ErrorCode } from "@runseal/core/wire/error-codes"
 import {
   BadRequestError,
@@ -36,7 +36,7 @@ export class ApprovalPending extends RunsealError {
   readonly expires_at: string
 
   constructor({ approval_id, address, expires_at }: AskedApprovalAnswer, options?: ErrorOptions) {
-    super(`People decide on this act, until ${expires_at}: ${address}`, options)
+    super(pendingSentence({ address, expires_at }), options)
     this.approval_id = approval_id
     this.address = address
     this.expires_at = expires_at
@@ -109,13 +109,13 @@ export class ActFailedError extends RunsealError {
 }
 
 /**
- * Whether a call, or what it is closed with, cannot be sent or is not taken (400, 413), or its end user is not. A caller or a tool can bring that
- * about: it is no reason to go on without a decision, as an outage may be.
+ * Whether a call, or what it is closed with, cannot be sent or is not taken (400, 413), or its end user is not, or people cannot be asked for their
+ * approval. A caller or a tool can bring that about: it is no reason to go on without a decision, as an outage may be.
  */
 export const isUnfit = (error: unknown): boolean =>
   error instanceof PermitNotClosedError
     ? isUnfit(error.cause)
     : [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind) ||
-      (error instanceof HttpStatusError && END_USER_REFUSED.some(code => code === error.code))
+      (error instanceof HttpStatusError && REFUSED.some(code => code === error.code))
 
-const END_USER_REFUSED: readonly ErrorCode[] = ["end_user_required", "end_user_token_invalid"]
+const REFUSED: readonly ErrorCode[] = ["end_user_required", "end_user_token_invalid", ...ASKING_REFUSED]

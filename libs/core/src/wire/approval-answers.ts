@@ -17,6 +17,7 @@ import {
   textSchema,
 } from "../vocabulary/scalars.ts"
 import { commentSchema } from "./approval-requests.ts"
+import type { ErrorCode } from "./error-codes.ts"
 import { ignoredSchema } from "./ignored-members.ts"
 
 const opt = v.exactOptional
@@ -116,6 +117,20 @@ export type ApprovalRecord = Shape<typeof approvalRecordSchema>
 export const decidedApprovalSchema = v.strictObject({ ...ok, ...summary })
 /** `POST /approvals/{id}/decision`. */
 export type DecidedApproval = Shape<typeof decidedApprovalSchema>
+
+/**
+ * Codes of refusals of an act that people would have to approve. They are decisions: it is not done, also where a caller goes on without one.
+ */
+export const ASKING_REFUSED: readonly ErrorCode[] = [
+  "approval_waiting",
+  "approval_over",
+  "approval_payload_too_large",
+  "too_many_approvals",
+]
+
+/** What the caller is to know while people decide. */
+export const pendingSentence = ({ address, expires_at }: Pick<AskedApprovalAnswer, "address" | "expires_at">): string =>
+  `People decide on this call, until ${expires_at}: ${address}`
 
 export const askedApprovalAnswerSchema = v.strictObject({
   ok: v.literal(true),

@@ -3,6 +3,7 @@
  * record that the first request made, from any process and after a crash.
  */
 import { canonicalize, concatBytes, sha256Hex, utf8Encode } from "@runseal/canonical"
+import { approvalIdSchema } from "@runseal/core/artifacts/approvals"
 import type { EndUser } from "@runseal/core/artifacts/end-user"
 import { permitIdSchema } from "@runseal/core/vocabulary/scalars"
 import {
@@ -159,9 +160,10 @@ const anotherRequest = (recordId: string): HttpError =>
     locationOf(recordId),
   )
 
-/** Of a permit or a run; attestations are not read one by one. */
+/** Of a permit, a request for an approval or a run; attestations are not read one by one. */
 function locationOf(recordId: string): Readonly<Record<string, string>> {
   if (v.is(permitIdSchema, recordId)) return { Location: `/permits/${recordId}` }
+  if (v.is(approvalIdSchema, recordId)) return { Location: `/approvals/${recordId}` }
   return /^\d+$/.test(recordId) ? { Location: `/runs/${recordId}` } : {}
 }
 

@@ -67,7 +67,7 @@ test("a call that people decide on is a tool error that says so and where; the s
   const asked = await act(agent, count)
   expect(asked.isError).toBe(true)
   expect(textOf(asked)).toMatch(
-    /"Runseal: people decide on this call, until \S+Z: http:\S+\/console\/approval\?id=apr-/,
+    /"Runseal: People decide on this call, until \S+Z: http:\S+\/console\/approval\?id=apr-/,
   )
   const approval_id = approvalIn(textOf(asked))
   expect(asked._meta).toMatchObject({ "dev.runseal/approval": { approval_id } })
@@ -105,14 +105,16 @@ test("with --approval-wait a call waits, tells its progress to who asked for it,
   })
   const made = await act(agent, ++counted, { _meta: { progressToken: "waits" } })
   expect(made).toMatchObject({ content: [{ type: "text", text: "done" }] })
-  expect(messages[0]).toMatch(/^waits Runseal: people decide on this call, until \S+: http:\S+\/console\/approval\?id=apr-/)
+  expect(messages[0]).toMatch(
+    /^waits Runseal: People decide on this call, until \S+: http:\S+\/console\/approval\?id=apr-/,
+  )
   expect(progress).toEqual(progress.toSorted((a, b) => a - b))
   expect(acts()).toBe(1)
 }, 60_000)
 
 test("at the end of the wait a call is not made, also where the gateway fails open", async () => {
   const answer = await act(await agentOf("--approval-wait", "1", "--fail", "open"))
-  expect(textOf(answer)).toContain("people decide on this call")
+  expect(textOf(answer)).toContain("People decide on this call")
   expect(acts()).toBe(0)
   await approver.decideAll("reject")
 })
