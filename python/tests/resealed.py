@@ -19,6 +19,8 @@ from runseal_verify.trust import Trust
 
 Json = dict[str, Any]
 _HASHED = ("evaluation_hash", "budget_hash", "review_hash", "allow_token_hash", "partial_execution_hash")
+# Sections that the policy evaluation names.
+_JUDGED = ("end_user", "act", "approvals")
 _ENDS = ("0", "1", "", "allow", "deny", "halt", "defer", "release", "RULE_DENIED", "DEFAULT_DENY", "observe", "enforce")
 
 
@@ -37,9 +39,7 @@ def bare(bundle: Json) -> Json | None:
 def reseal(bundle: Json, trust: Trust) -> Json:
     """The record with every hash made again, from its sections on."""
     sections = bundle["sections"]
-    for name in ("payload", *DECLARED, "system_provenance", "closing"):
-        if name in sections:
-            sections[name] = sealed(without(sections[name], "hash"))
+    _seal(sections)
     if "envelope" in sections:
         _link(bundle, sections)
     _receipt(bundle, trust)
@@ -52,8 +52,16 @@ def reseal(bundle: Json, trust: Trust) -> Json:
     return bundle
 
 
+def _seal(sections: Json) -> None:
+    for name in ("payload", *DECLARED, "system_provenance", "closing", *_JUDGED):
+        if name in sections and not is_withheld(sections[name]):
+            sections[name] = sealed(without(sections[name], "hash"))
+
+
 def _link(bundle: Json, sections: Json) -> None:
     envelope = without(sections["envelope"], "hash")
+    if "end_user" in sections and "end_user_hash" in envelope:
+        envelope["end_user_hash"] = sections["end_user"]["hash"]
     names = {name: sections[name]["hash"] for name in DECLARED}
     envelope["declared_sections_hash"] = digest({"kind": "vfa.declared_sections.v1", **names})
     copied = ("program_id", "route_id", "registry_record_hash", "payload_hash", "admission_clock", "run_nonce")
@@ -71,6 +79,9 @@ def _link(bundle: Json, sections: Json) -> None:
             section["permit_id"] = f"pmt-{permit}"
         if name == "policy_evaluation" and "mcd_finding" in sections:
             section["mcd_finding_hash"] = sections["mcd_finding"]["hash"]
+        for judged in _JUDGED if name == "policy_evaluation" else ():
+            if judged in sections and f"{judged}_hash" in section:
+                section[f"{judged}_hash"] = sections[judged]["hash"]
         if "window" in section:
             charge = digest({"kind": "vfa.charge_id.v1", "envelope_hash": envelope["hash"]})[:32]
             section["window"]["charge_id"] = f"chg-{charge}"
@@ -128,10 +139,8 @@ def _other(chosen: random.Random, value: Any, known: list[Any]) -> Any:
     return chosen.choice(_ENDS) if isinstance(value, str) else {}
 
 
-def changed(chosen: random.Random, bundles: list[Json], known: dict[str, list[Any]], trust: Trust) -> Json | None:
-    """A record with one or two other values, sealed again; None where nothing can be made of the values."""
-    bundle = copy.deepcopy(chosen.choice(bundles))
-    parts = {name: bundle[name] for name in ("run", "sections", *RECEIPTS) if name in bundle}
+def _change(chosen: random.Random, parts: Json, known: dict[str, list[Any]]) -> None:
+    """One or two other values in these members."""
     for _ in range(chosen.choice((1, 1, 2))):
         place = chosen.choice([each for each in _places(parts) if len(each) > 1 and each[-1] not in ("hash", "kind")])
         holder: Any = parts
@@ -141,10 +150,33 @@ def changed(chosen: random.Random, bundles: list[Json], known: dict[str, list[An
             del holder[place[-1]]
         else:
             holder[place[-1]] = _other(chosen, holder[place[-1]], known.get(str(place[-1]), []))
+
+
+def changed(chosen: random.Random, bundles: list[Json], known: dict[str, list[Any]], trust: Trust) -> Json | None:
+    """A record with one or two other values, sealed again; None where nothing can be made of the values."""
+    bundle = copy.deepcopy(chosen.choice(bundles))
+    _change(chosen, {name: bundle[name] for name in ("run", "sections", *RECEIPTS) if name in bundle}, known)
     try:
         return reseal(bundle, trust)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         return None
+
+
+def changed_approval(chosen: random.Random, documents: list[Json], known: dict[str, list[Any]]) -> Json | None:
+    """A request for an approval, or an opening, of which what persons and rules decide has one or two other values. Only its log entry is not made again."""
+    document = copy.deepcopy(chosen.choice(documents))
+    sections: Json = document["sections"]
+    _change(chosen, {name: sections[name] for name in ("approvals", "policy_evaluation") if name in sections}, known)
+    try:
+        _seal(sections)
+        _link(document, sections)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    hashed = "opening_hash" if "opening_hash" in document else "request_hash"
+    hashes = {name: each["hash"] for name, each in sections.items()}
+    document[hashed] = digest({**without(document, hashed, "leaf", "entry"), "sections": hashes})
+    document["leaf"][hashed] = document[hashed]
+    return document
 
 
 def known_values(bundles: list[Json]) -> dict[str, list[Any]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from places import NODE, REPOSITORY, VECTORS
-from resealed import bare, changed, known_values
+from resealed import bare, changed, changed_approval, known_values
 from verifiers import by_python, by_typescript, lines_of, mutations_of, said
 
 from runseal_verify.documents import verify_text
@@ -27,6 +27,7 @@ from runseal_verify.trust import read_trust
 IS_WHOLE = os.environ.get("RUNSEAL_TEST_WHOLE") == "1"
 RESEALED = 1_500 if IS_WHOLE else 400
 SWAPPED = 1_500 if IS_WHOLE else 400
+APPROVALS = 3_000 if IS_WHOLE else 600
 EVERY = 1 if IS_WHOLE else 8
 SEED = 20261123
 TRUST_FILE = VECTORS / "trust.json"
@@ -87,6 +88,23 @@ def _resealed(documents: list[Any], count: int) -> list[str]:
     return made
 
 
+def _approvals(documents: list[Any], count: int) -> list[str]:
+    """Requests for an approval, and openings and refused runs that end them, with other decisions and rules, sealed again."""
+    trust = read_trust(TRUST_FILE.read_bytes())
+    decided = [each for each in documents if "policy_evaluation" in each.get("sections", {})]
+    asked = [each for each in decided if "request_hash" in each or "approvals" in each["sections"]]
+    unanchored = [each for each in asked if "opening_hash" in each or "request_hash" in each]
+    ended = [each for each in map(bare, (each for each in asked if "run" in each)) if each is not None]
+    chosen, known = random.Random(SEED), known_values([each for each in asked if "run" in each])
+    made: list[str] = []
+    while len(made) < count:
+        by_record = chosen.random() < 0.5
+        document = changed(chosen, ended, known, trust) if by_record else changed_approval(chosen, unanchored, known)
+        if document is not None:
+            made.append(json.dumps(document, ensure_ascii=False))
+    return made
+
+
 def _read_by_typescript(file: Path) -> list[Said]:
     program = REPOSITORY / "apps/verifier-cli/src/main.ts"
     command = [str(each) for each in (NODE, program, file, "--json", "--trust", TRUST_FILE)]
@@ -112,6 +130,7 @@ def test_both_say_the_same(tmp_path: Path) -> None:
         *sorted(VECTORS.glob("*/valid/*.json"))
     )[::EVERY]
     named += [("sealed again", each) for each in _resealed(valid, RESEALED)]
+    named += [("decided by others", each) for each in _approvals(valid, APPROVALS)]
     named += [("with parts of another", each) for each in _swapped(valid, SWAPPED)]
     lines = [line for _, line in named]
     file = tmp_path / "documents.ndjson"
@@ -133,6 +152,7 @@ _HELD = (
     "receipts/valid/deny-mcd.json",
     "attestations/valid/with-subject.json",
     "ends/valid/redeemed.json",
+    "requests/valid/request.json",
     "openings/valid/opening.json",
     "events/valid/command.json",
     "statements/valid/ok-full.json",

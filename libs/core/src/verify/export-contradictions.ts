@@ -273,7 +273,9 @@ function createPolicyCheck(limit: number = REMEMBERED_FACTS_MAX): PolicyCheck {
   const known = new Map<string, { readonly value: string; readonly by: string }>()
   return ({ decided }, record) => {
     if (decided === undefined) return []
-    const facts = [policyFacts, requiredFacts, effectFacts, severityFacts].flatMap(factsIn => factsIn(decided))
+    const facts = [policyFacts, requiredFacts, effectFacts, approvalFacts, severityFacts].flatMap(factsIn =>
+      factsIn(decided),
+    )
     return facts.flatMap(({ about, value, contradicts }) => {
       const first = known.get(about)
       if (first === undefined && known.size < limit) known.set(about, { value, by: record })
@@ -330,6 +332,16 @@ function effectFacts({ sections: { policy_evaluation: evaluation } }: DecidedByP
     about: `${hash} effect of ${rule}`,
     value: needed.some(({ rule_id }) => rule_id === rule) ? "require_approval" : allowed,
     contradicts: earlier => `gives the rule ${rule} of the policy ${hash} another effect than ${earlier}`,
+  }))
+}
+
+/** A rule that requires an approval requires one and the same. */
+function approvalFacts({ sections: { policy_evaluation: evaluation } }: DecidedByPolicy): readonly Fact[] {
+  const { policy_hash: hash, needed = [] } = evaluation ?? {}
+  return needed.map(({ rule_id, ...approval }) => ({
+    about: `${hash} approval of ${rule_id}`,
+    value: canonicalize({ ...approval, by: [...approval.by] }),
+    contradicts: earlier => `gives the rule ${rule_id} of the policy ${hash} another approval than ${earlier}`,
   }))
 }
 

@@ -54,12 +54,6 @@ SHOWN_PERSON = record(
 WITHHELD_PERSON = record({"kind": _PERSON, "withheld": constant(True), "hash": HASH})
 
 
-def needed(rule_id: f.Form) -> f.Form:
-    """Whose approval each matched rule requires."""
-    groups = array(text(1, 512, one_line=True), 1, 16)
-    return array(record({"rule_id": rule_id, "by": groups, "count": f.integer(1, 8)}), 1, 256)
-
-
 FACTS = record(
     {"tokens": f.COUNT},
     {"payload_is_json": constant(True, False), "audience": text(1), "redeem_required": constant(True, False)}

@@ -1,4 +1,4 @@
-"""The act, the end user, and what a policy was given beside it: docs/formats.md, chapters 2.6, 2.7 and 3.1."""
+"""The act, the end user, and what a policy was given beside them: docs/formats.md, chapters 2.6, 2.7 and 3.1."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import Any
 
+from .approvals import approvals_problem
 from .json_text import utf16
 from .kernels import declared_view, is_withheld
 
@@ -102,9 +103,9 @@ def grounds_problem(sections: Json) -> str | None:
     if act is not None and not is_withheld(act) and reason != "MCD_SIGNATURE_MATCH":
         if (len(act["unreadable"]) > 0) != (reason == "ACT_UNREADABLE"):
             return "The act is unreadable and was decided on, or readable and was not."
-    wanted = evaluation["matched_rule_ids"] if reason == "APPROVAL_REQUIRED" else []
-    if [each["rule_id"] for each in evaluation.get("needed", [])] != wanted:
-        return "The approvals that are needed are not those of the rules that matched."
+    problem = approvals_problem(sections)
+    if problem is not None:
+        return problem
     if "context_hash" in evaluation and reason in _ASKS_NO_RULE:
         return "Rules were asked where the decision needs none."
     return _facts_problem(sections, facts, budget)

@@ -69,7 +69,7 @@ def payload_problem(payload: Json) -> str | None:
 
 def declared_problem(sections: Json, tenant: str) -> str | None:
     """Why the declared sections contradict each other or the tenant, or None."""
-    shown = [sections[name] for name in (*shapes.DECLARED, "closing", "end_user", "act") if name in sections]
+    shown = [sections[name] for name in shapes.WITHHOLDABLE if name in sections]
     salts = [each["salt"] for each in shown if not is_withheld(each)]
     if len(set(salts)) != len(salts):
         return "Two sections have one salt."
@@ -156,11 +156,7 @@ class BundleVerification:
                 checks.results["witnessed"] = ("pass", witnessed_text(self.anchors, self.trust))
         failed = checks.first_failure() is not None
         complete, anchored = checks.passed("complete_record"), checks.passed("inclusion")
-        withheld = tuple(
-            name
-            for name in (*shapes.DECLARED, "closing", "end_user", "act")
-            if is_withheld(self.sections.get(name, {}))
-        )
+        withheld = tuple(name for name in shapes.WITHHOLDABLE if is_withheld(self.sections.get(name, {})))
         return Outcome(
             document="bundle",
             verdict=FAILED if failed else COMPLETE if complete else ANCHORED if anchored else UNANCHORED,

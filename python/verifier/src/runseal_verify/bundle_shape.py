@@ -337,10 +337,8 @@ def wanted_sections(bundle: Json) -> set[str]:
                 if step == run.get("error_stage"):
                     break
                 names |= set(made)
-    if "policy_evaluation" in names and "mcd_finding" in sections:
-        names.add("mcd_finding")
-    if "policy_evaluation" in names and "act" in sections:
-        names.add("act")
+    if "policy_evaluation" in names:
+        names |= {"mcd_finding", "act", "approvals"} & set(sections)
     if "end_user" in sections:
         names.add("end_user")
     if "permit" in sections or "closing" in sections:

@@ -20,7 +20,7 @@ from .trust import Trust
 Json = dict[str, Any]
 Window = tuple[str, int]
 # Sections of an opening that its close has anew.
-_DECIDED = ("payload", "act", "policy_evaluation", "mcd_finding")
+_DECIDED = ("payload", "act", "approvals", "policy_evaluation", "mcd_finding")
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,9 @@ class Chained:
 
     def __str__(self) -> str:
         run = f" (run {self.facts['run']['run_id']})" if self.kind == "record" else ""
-        permit = f" ({self.facts['permit_id']})" if self.kind == "opening" else ""
-        return f"{self.kind} {self.ordinal}{run}{permit}"
+        id_name = {"opening": "permit_id", "request": "approval_id"}.get(self.kind)
+        own = f" ({self.facts[id_name]})" if id_name is not None else ""
+        return f"{self.kind} {self.ordinal}{run}{own}"
 
 
 def _window_movements(window: Json) -> list[Movement]:
@@ -133,6 +134,9 @@ def _chained(document: Json, trust: Trust, outcome: Outcome) -> Chained | str:
     if outcome.document == "opening":
         clock, moved = document["sections"]["envelope"]["admission_clock"], _window_movements(document["reservation"])
         return Chained("opening", facts, document["leaf"], milliseconds(clock), entries, moved)
+    if outcome.document == "approval_request":
+        clock = document["sections"]["envelope"]["admission_clock"]
+        return Chained("request", facts, document["leaf"], milliseconds(clock), entries)
     if outcome.document == "permit_end":
         return Chained(
             "end", facts, document["leaf"], milliseconds(document["end_clock"]), entries, _releases(document)
@@ -145,7 +149,7 @@ def _chained(document: Json, trust: Trust, outcome: Outcome) -> Chained | str:
 def _decided_by(sections: Json) -> list[Any]:
     evaluation = sections["policy_evaluation"]
     terms = [evaluation["facts"].get(name) for name in ("audience", "redeem_required", "valid_for_seconds")]
-    return [evaluation["policy_hash"], evaluation.get("act_hash"), *terms]
+    return [evaluation["policy_hash"], evaluation.get("act_hash"), evaluation.get("approvals_hash"), *terms]
 
 
 def close_problem(close: Chained, opening: Chained) -> str | None:
@@ -163,7 +167,7 @@ def close_problem(close: Chained, opening: Chained) -> str | None:
     if any(mine["payload"][name] != its["payload"][name] for name in ("payload_hash", "payload_bytes")):
         return "has another payload than its opening"
     if "policy_evaluation" in mine and _decided_by(mine) != _decided_by(its):
-        return "is decided by another policy, act or terms than its opening"
+        return "is decided by another policy, act, approvals or terms than its opening"
     reserved, names = opening.facts["reservation"], ("window_seconds", "window_start", "cap")
     if mine["budget_snapshot"]["run_limit"] != opening.facts["run_limit"] or window["reserved"] != reserved["tokens"]:
         return "settles another reservation"

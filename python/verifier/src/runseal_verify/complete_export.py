@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from .approval_requests import end_problem
+from .approval_shapes import ENDED
 from .chain_documents import (
     Chained,
     Movement,
@@ -21,7 +23,7 @@ from .checks import FAILED, LIMITATIONS
 from .documents import verify_document
 from .forms import milliseconds
 from .jobs import Line, in_order
-from .json_text import Unreadable, canonical, digest, parse
+from .json_text import Unreadable, canonical, digest, parse, without
 from .log_order import LogOrder
 from .trust import Trust
 
@@ -31,7 +33,9 @@ COMPLETE_RANGE = "COMPLETE RANGE VERIFIED AND ANCHORED"
 MAX_PROBLEMS = 100
 # Of a nonce so many digits are compared, as many as the other identifiers have.
 NONCE_DIGITS = 16
-_COUNTED = {"record": "records", "opening": "openings", "end": "ends", "event": "events"}
+_COUNTED = {"record": "records", "opening": "openings", "end": "ends", "event": "events", "request": "requests"}
+# A request that waits so long after its time, in milliseconds, was not ended.
+END_GRACE = 600_000
 
 
 @dataclass
@@ -80,6 +84,8 @@ class _Export:
         self.unreported = 0
         self._order = LogOrder()
         self._permits: dict[str, _Permit] = {}
+        # Requests for an approval that nothing has ended yet, by their hash.
+        self._requests: dict[str, Chained] = {}
         self._ids: dict[tuple[str, str], str] = {}
         self._before: Chained | None = None
         self._begin: Chained | None = None
@@ -88,6 +94,7 @@ class _Export:
         self._carried = 0
         self._policies: dict[str, Json] = {}
         self._rules: dict[tuple[str, str], str] = {}
+        self._approvals: dict[tuple[str, str], str] = {}
         self._required: dict[str, list[str]] = {}
         self._lacking: dict[tuple[str, str], str] = {}
         self._severities: dict[tuple[str, str], str] = {}
@@ -127,6 +134,7 @@ class _Export:
             self._place(document)
             self._unredeemed(number, document)
             self._changes(number, document)
+            self._approval_of(document)
         self._permit_of(document)
         self._budget(document)
         self._policy(document)
@@ -243,6 +251,22 @@ class _Export:
         if problem is not None:
             self.problem(f"{document} {problem}")
 
+    def _approval_of(self, document: Chained) -> None:
+        if document.kind == "request":
+            self._requests[document.facts["request_hash"]] = document
+            return
+        named = document.sections.get("policy_evaluation", {}).get("approval_request_hash")
+        if named is None or "permit" in document.sections:
+            return
+        request = self._requests.pop(named, None)
+        problem = None
+        if request is not None:
+            problem = end_problem(document.sections, request.facts)
+        elif self.first == 1:
+            problem = "ends a request for an approval that is not here before it, or has ended already"
+        if problem is not None:
+            self.problem(f"{document} {problem}")
+
     def _budget(self, document: Chained) -> None:
         for moved in document.movements:
             known = self.windows.setdefault(moved.window, {})
@@ -262,9 +286,17 @@ class _Export:
         names = ("policy_id", "policy_name", "profile_tag", "signature_scan")
         self._one_policy(document, evaluation, names)
         policy = evaluation["policy_hash"]
+        required = {each["rule_id"] for each in evaluation.get("needed", [])}
+        # After a request that ended without its approval, a rule that allows does not.
+        other = "allow" if evaluation["decision_reason_code"] in ENDED.values() else evaluation["decision"]
         for rule in evaluation["matched_rule_ids"]:
-            if self._rules.setdefault((policy, rule), evaluation["decision"]) != evaluation["decision"]:
+            effect = "require_approval" if rule in required else other
+            if self._rules.setdefault((policy, rule), effect) != effect:
                 self.problem(f"{document} gives the rule {rule} another effect")
+        for each in evaluation.get("needed", []):
+            approval = canonical(without(each, "rule_id"))
+            if self._approvals.setdefault((policy, each["rule_id"]), approval) != approval:
+                self.problem(f"{document} gives the rule {each['rule_id']} another approval")
         for name in missing_fields(document):
             self._lacking.setdefault((policy, name), str(document))
         finding = document.sections.get("mcd_finding")
@@ -310,6 +342,13 @@ class _Export:
             if (since is not None and each.clock < since) or (until is not None and each.clock > until):
                 self.problem(f"{each} was not admitted in the time asked for")
         self._finish_permits(self.first or 0, self.last)
+        if self.last == leaf["head_ordinal"]:
+            self._finish_requests(milliseconds(leaf["export_clock"]))
+
+    def _finish_requests(self, at: int) -> None:
+        for request in self._requests.values():
+            if milliseconds(request.facts["expires_at"]) + END_GRACE < at:
+                self.problem(f"{request} was over at {request.facts['expires_at']}, and nothing here ends it")
 
     def _finish_permits(self, first: int, last: int) -> None:
         left = [each.opening for each in self._permits.values() if each.opening is not None]

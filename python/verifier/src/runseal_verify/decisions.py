@@ -6,6 +6,7 @@ from typing import Any
 
 from . import shapes
 from .acts import grounds_problem
+from .approval_shapes import ENDED
 from .derivation import sealed
 from .forms import fits, is_sorted, milliseconds
 from .json_text import digest, same, sha256, utf16, without
@@ -31,7 +32,9 @@ def row_problem(reason: str, decision: str, fired: str, matched: list[str] | Non
     row = {
         "RULE_ALLOWED": decision == "allow" and named and first,
         "RULE_DENIED": decision == "deny" and named and first,
+        "RULE_APPROVED": decision == "allow" and named and first,
         "APPROVAL_REQUIRED": decision == "deny" and named and first,
+        **dict.fromkeys(ENDED.values(), decision == "deny" and named and first),
         "DEFAULT_DENY": decision == "deny" and fired == "default-deny" and not rules,
         "ACT_UNREADABLE": decision == "deny" and fired == "policy-engine" and not rules,
         "END_USER_UNREADABLE": decision == "deny" and fired == "policy-engine" and not rules,

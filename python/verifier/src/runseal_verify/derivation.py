@@ -28,7 +28,7 @@ _STOPPED = {
 _PRODUCTS = {
     "DOG": ("payload", *shapes.DECLARED, "end_user", "system_provenance", "envelope", "permit", "closing"),
     "DTL": ("transport",),
-    "PEPG": ("act", "policy_evaluation", "mcd_finding", "allow_token"),
+    "PEPG": ("act", "approvals", "policy_evaluation", "mcd_finding", "allow_token"),
     "DKEC": ("epa", "leakage_bundle", "efa"),
     "MACC": ("budget_snapshot",),
     "AIVP_T4": ("governance_review",),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .admin_events import verify_admin_event
+from .approval_requests import verify_request
 from .bundle import verify_bundle
 from .checks import FAILED, Outcome
 from .json_text import Unreadable, parse
@@ -28,10 +29,13 @@ def verify_document(document: Any, trust: Sequence[Trust]) -> Outcome:
         if "end" in document:
             raise Unreadable("The answer holds two documents of a permit: save each by itself, and verify both.")
         return verify_document(document["opening"], trust)
+    if "kind" not in document and "approval_id" in document and isinstance(document.get("request"), dict):
+        return verify_document(document["request"], trust)
     verify = {
         "vfa.audit_bundle.v2": verify_bundle,
         "vfa.bundle_view.v1": verify_bundle,
         "vfa.opening.v1": verify_opening,
+        "vfa.approval_request.v1": verify_request,
         "vfa.permit_end.v1": verify_end,
         "vfa.admin_event.v1": verify_admin_event,
         "vfa.admin_event.v2": verify_admin_event,

@@ -27,7 +27,18 @@ from .merkle import Tree
 from .trust import Trust
 
 Json = dict[str, Any]
-_PLACE: dict[str, f.Form] = {"tenant_commitment": HASH, "tenant_ordinal": integer(1), "previous_record": HASH}
+PLACE: dict[str, f.Form] = {"tenant_commitment": HASH, "tenant_ordinal": integer(1), "previous_record": HASH}
+
+
+def request_sections(*others: str) -> f.Form:
+    """The sections of what a permit is asked for with, and of the decision on it; and others where there are such."""
+    required = ("payload", *shapes.DECLARED, "system_provenance", "envelope", "policy_evaluation")
+    optional = ("end_user", "act", "mcd_finding", *others)
+    return record(
+        {name: shapes.SECTIONS[name] for name in required}, {name: shapes.SECTIONS[name] for name in optional}
+    )
+
+
 _OPENING = record(
     {
         "kind": constant("vfa.opening.v1"),
@@ -37,19 +48,13 @@ _OPENING = record(
         "audience": text(1, 256, one_line=True),
         "expires_at": f.clock,
         "close_by": f.clock,
-        "sections": record(
-            {
-                name: shapes.SECTIONS[name]
-                for name in ("payload", *shapes.DECLARED, "system_provenance", "envelope", "policy_evaluation")
-            },
-            {name: shapes.SECTIONS[name] for name in ("end_user", "act", "mcd_finding")},
-        ),
+        "sections": request_sections("approvals"),
         "allow_token": shapes.ALLOW_TOKEN,
         "run_limit": f.COUNT,
         "reservation": shapes.BUDGET_WINDOW,
         "opening_hash": HASH,
         "leaf": record(
-            {"leaf_version": constant("vfa.opening_leaf.v1"), "permit_id": f.PERMIT_ID, "opening_hash": HASH, **_PLACE}
+            {"leaf_version": constant("vfa.opening_leaf.v1"), "permit_id": f.PERMIT_ID, "opening_hash": HASH, **PLACE}
         ),
         "entry": shapes.ENTRY,
     },
@@ -84,7 +89,7 @@ _END = record(
             256,
         ),
         "end_hash": HASH,
-        "leaf": record({"leaf_version": constant("vfa.permit_end_leaf.v1"), "end_hash": HASH, **_PLACE}),
+        "leaf": record({"leaf_version": constant("vfa.permit_end_leaf.v1"), "end_hash": HASH, **PLACE}),
         "entry": shapes.ENTRY,
     }
 )
@@ -136,7 +141,8 @@ def _valid_seconds(document: Json) -> float:
     return (milliseconds(document["expires_at"]) - admitted) / 1000
 
 
-def _opening_sections(document: Json) -> str | None:
+def sections_problem(document: Json) -> str | None:
+    """Why the sections of an opening or of a request for an approval do not go together, or None."""
     sections = document["sections"]
     problem = hashes_problem(sections) or payload_problem(sections["payload"])
     problem = problem or declared_problem(sections, document["tenant_id"])
@@ -187,12 +193,12 @@ def verify_opening(document: Json, trust: Trust) -> Outcome:
     _OPENING(document, "")
     checks, sections = Checks(), document["sections"]
     checks.run("shape", lambda: _times_problem(document))
-    checks.run("sections", lambda: _opening_sections(document))
+    checks.run("sections", lambda: sections_problem(document))
     checks.run("decision", lambda: _opening_decision(document))
     checks.run("leaf", lambda: _opening_leaf(document))
     anchored(document, sections["envelope"]["admission_clock"], checks, trust)
     failed = checks.first_failure() is not None
-    withheld = tuple(name for name in (*shapes.DECLARED, "end_user", "act") if is_withheld(sections.get(name, {})))
+    withheld = tuple(name for name in shapes.WITHHOLDABLE if is_withheld(sections.get(name, {})))
     observed = sections["envelope"].get("enforcement") == "observe"
     return Outcome(
         "opening",

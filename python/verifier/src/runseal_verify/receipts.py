@@ -6,6 +6,7 @@ from typing import Any
 
 from . import shapes
 from .anchor import entry_problem, inclusion_problem, read_body, time_problem
+from .approval_shapes import ENDED
 from .checks import FAILED, Checks, Outcome
 from .decisions import model_answer_problem, row_problem, standing
 from .derivation import Derivation
@@ -83,7 +84,8 @@ def alone_problem(receipt: Json) -> str | None:
         if by_signature != bool(receipt.get("mcd_finding_hash")):
             return "A finding's hash goes with a signature match."
         reason, fired = receipt["decision_reason_code"], receipt["fired_rule_id"]
-        return row_problem(reason, "deny", fired, [fired] if reason in ("RULE_DENIED", "APPROVAL_REQUIRED") else [])
+        by_rule = reason in ("RULE_DENIED", "APPROVAL_REQUIRED", *ENDED.values())
+        return row_problem(reason, "deny", fired, [fired] if by_rule else [])
     if version == "vfa.ccv_halt.v1":
         return None if receipt["consumed_at_halt"] > receipt["budget_limit"] else "The tokens are within their limit."
     if version == "vfa.macc_halt.v1":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import act_shapes
+from . import act_shapes, approval_shapes
 from . import forms as f
 from .forms import COUNT, HASH, Form, any_object, array, constant, integer, record, text
 
@@ -17,6 +17,8 @@ DECLARED = (
     "causal_graph",
     "reproducibility_context",
 )
+# The sections that may be withheld, in the order in which an outcome names them.
+WITHHOLDABLE = (*DECLARED, "closing", "end_user", "act", "approvals")
 DERIVED = (
     "transport",
     "epa",
@@ -154,8 +156,15 @@ BUDGET_WINDOW = record(
     {"reserved": COUNT, "ordinal": integer(1)},
 )
 _POLICY_REASON = constant(
-    *("RULE_ALLOWED", "RULE_DENIED", "APPROVAL_REQUIRED", "DEFAULT_DENY", "ACT_UNREADABLE", "END_USER_UNREADABLE"),
-    *("POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"),
+    *(
+        "RULE_ALLOWED",
+        "RULE_DENIED",
+        "RULE_APPROVED",
+        "APPROVAL_REQUIRED",
+        *approval_shapes.ENDED.values(),
+        "DEFAULT_DENY",
+    ),
+    *("ACT_UNREADABLE", "END_USER_UNREADABLE", "POLICY_EVALUATION_ERROR", "MCD_SIGNATURE_MATCH"),
 )
 SECTIONS: Mapping[str, Form] = {
     "payload": record(
@@ -229,6 +238,7 @@ SECTIONS: Mapping[str, Form] = {
     ),
     "end_user": _optional_form(act_shapes.SHOWN_PERSON, act_shapes.WITHHELD_PERSON),
     "act": _optional_form(act_shapes.SHOWN, act_shapes.WITHHELD),
+    "approvals": _optional_form(approval_shapes.SHOWN, approval_shapes.WITHHELD),
     "policy_evaluation": record(
         {
             "kind": constant("vfa.policy_evaluation.v3"),
@@ -250,7 +260,8 @@ SECTIONS: Mapping[str, Form] = {
             "hash": HASH,
         },
         {"profile_tag": text(1, 64, one_line=True), "mcd_finding_hash": HASH, "act_hash": HASH, "end_user_hash": HASH}
-        | {"context_hash": HASH, "needed": act_shapes.needed(RULE_ID)},
+        | {"approvals_hash": HASH, "approval_request_hash": HASH}
+        | {"context_hash": HASH, "needed": approval_shapes.needed(RULE_ID)},
     ),
     "mcd_finding": record(
         {

@@ -60,6 +60,7 @@ _STATEMENT = record(
             },
             {
                 "events": integer(1),
+                "requests": integer(1),
                 "from": f.clock,
                 "to": f.clock,
                 "first_ordinal": integer(1),
@@ -96,7 +97,7 @@ def verify_attestation(document: Json, trust: Trust) -> Outcome:
 
 def _statement_shape(document: Json) -> str | None:
     leaf, events = document["leaf"], document["leaf"].get("events", 0)
-    runs, head = leaf["records"] + leaf["openings"] + leaf["ends"], leaf["head_ordinal"]
+    runs, head = leaf["records"] + leaf["openings"] + leaf["ends"] + leaf.get("requests", 0), leaf["head_ordinal"]
     count, deployment = runs + events, document["tenant_id"] == "deployment"
     if (events and not deployment) or (runs and deployment):
         return "The chain of the deployment has events only, and no other chain has any."
