@@ -7,6 +7,7 @@ import { genesisProblem } from "../../src/verify/key-changes.ts"
 import { OUTCOME_KINDS } from "../../src/vocabulary/outcomes.ts"
 import { PRE_ANCHOR_LEAF_VERSIONS, RECEIPT_LEAF_VERSIONS } from "../../src/vocabulary/versions.ts"
 import { readGenesisAnswer } from "../../src/wire/log-answers.ts"
+import { collectPermit, requestApproval } from "../fixtures/asked-approvals.ts"
 import { bothForms, makeDeployment } from "../fixtures/deployment.ts"
 import type { Json } from "../fixtures/json-values.ts"
 import { asJson, isItems, isMembers, step } from "../fixtures/json-values.ts"
@@ -15,11 +16,13 @@ import { knownValues, mutations } from "../fixtures/mutations.ts"
 import { endPermits, openPermit } from "../fixtures/permits.ts"
 import { sealCloses } from "../fixtures/sample-closes.ts"
 import { sealCorpus } from "../fixtures/sample-corpus.ts"
+import { ASKED } from "../fixtures/vectors/approval-vectors.ts"
 
 const deployment = makeDeployment()
 const { runs, receipts, attestations } = sealCorpus(deployment)
 const closes = sealCloses()
 const opened = openPermit(deployment)
+const asked = requestApproval(deployment, ASKED)
 const { leaf, body } = born()
 const genesis = asJson({ ok: true, log_index: 0, leaf })
 const documents = [
@@ -27,6 +30,8 @@ const documents = [
   ...receipts.map(({ name, document }) => ({ name: `receipt ${name}`, document: asJson(document) })),
   ...attestations.map(({ name, document }) => ({ name: `attestation ${name}`, document: asJson(document) })),
   ...closes.flatMap(({ name, bundle }) => bothForms(`bundle ${name}`, bundle)),
+  { name: "request for an approval", document: asJson(asked.request) },
+  { name: "opening that persons approved", document: asJson(collectPermit(deployment, asked).opening) },
   { name: "opening", document: asJson(opened.opening) },
   { name: "end", document: asJson(endPermits(deployment, [opened])) },
   { name: "genesis", document: genesis },

@@ -4,6 +4,7 @@ import type { SectionName } from "../../src/artifacts/sections.ts"
 import { reduce } from "../../src/derivation/derive.ts"
 import { isUnreadable, verifyText } from "../../src/verify/document.ts"
 import { VERDICTS } from "../../src/verify/report.ts"
+import { refusedSpec, requestApproval } from "../fixtures/asked-approvals.ts"
 import { makeDeployment, sealRun } from "../fixtures/deployment.ts"
 import type { Json } from "../fixtures/json-values.ts"
 import { asJson, isMembers, withoutMember } from "../fixtures/json-values.ts"
@@ -65,6 +66,24 @@ const PERSON = within("end_user", [
   "token_hash",
 ])
 
+/**
+ * Who approved or rejected, when, by which proof and under which name is the operator's word in a record; so is which request it was. The
+ * request itself binds the last two in an export, and each decision is an admin event in the chain of the deployment.
+ */
+const APPROVED = [
+  ...RECEIVED,
+  ...DECLARED,
+  ...DECIDED,
+  ...PERSON.filter(place => place !== "end_user/groups"),
+  ...within("policy_evaluation", ["facts/audience", "facts/tokens", "facts/valid_for_seconds"]),
+  ...within("policy_evaluation", ["needed", "needed/by", "needed/count", "needed/within_seconds"]),
+  ...within("approvals", ["approval_id", "expires_at", "request_hash", "requested_at"]),
+  ...within("approvals", ["decisions", "decisions/decided_at", "decisions/groups"]),
+  ...within("approvals", ["decisions/person/issuer", "decisions/person/name", "decisions/person/subject"]),
+]
+const BY_KEY = within("approvals", ["decisions/comment_hash", "decisions/key_name"])
+const asked = requestApproval(makeDeployment(), { end_user: END_USER })
+
 /** Everything declared, but a field the policy requires. */
 const GAP = { ...FULL_DECLARED, attested_context: { actor_id: "clerk-17" } }
 
@@ -81,6 +100,8 @@ const WORDS: readonly (readonly [spec: RunSpec, words: readonly string[]])[] = [
   [{ outcome: "macc_halt" }, [...ADMITTED, ...DECIDED, ...CHARGED]],
   [{ outcome: "aivp_t4_halt" }, [...ADMITTED, ...DECIDED, ...CHARGED, ...HALTED]],
   [{ outcome: "attestation_gap", declared: GAP }, ADMITTED],
+  [refusedSpec(asked, "expired"), APPROVED],
+  [refusedSpec(asked, "rejected"), [...APPROVED, ...BY_KEY]],
   [{ outcome: "stage_error", failed_step: "DLA" }, [...ADMITTED, ...DECIDED, ...CHARGED]],
 ]
 
@@ -110,7 +131,7 @@ function unseenChanges(spec: RunSpec): readonly string[] {
 
 /** `section/value`: items of a list, the inside of declared content and the values of an act are one place. */
 const placeOf = (section: string, pointer: string): string =>
-  `${section}${pointer}`.replace(/\/\d+$/, "").replace(/(?<=^[a-z_]+\/(?:declared|values))\/.*/, "")
+  `${section}${pointer}`.replace(/\/\d+(?=\/|$)/g, "").replace(/(?<=^[a-z_]+\/(?:declared|values))\/.*/, "")
 
 function differs(name: string, changed: Json, hash: string): boolean {
   const part = isSection(name) ? readPart(name, changed) : undefined
@@ -131,6 +152,7 @@ describe("an operator's lie in a section fails, but for what nobody can recomput
 
   test.each(["ai_output_hash", "ai_output_bytes"])("an AI output without its %s fails", name => {
     const alter = { payload: (part: Json): Json => (isMembers(part) ? withoutMember(part, name) : part) }
-    for (const [spec] of WORDS.filter(([{ minimal }]) => !minimal)) expect(passes({ ...spec, alter })).toBe(false)
+    for (const [spec] of WORDS.filter(([{ minimal, approvals }]) => !minimal && approvals === undefined))
+      expect(passes({ ...spec, alter })).toBe(false)
   })
 })

@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname } from "node:path"
 import { asJson, isMembers } from "../fixtures/json-values.ts"
 import { knownValues, mutations } from "../fixtures/mutations.ts"
+
+const STDOUT = 1
 
 /**
  * Writes changed documents for other verifiers: `node write-mutations.ts FILE…` prints a line for each, where it is changed and how, a tab, and
@@ -19,6 +21,7 @@ for (const { file, document } of documents) {
     const done = `${kind} ${pointer.replace(/\/\d+(?=\/|$)/g, "/0")} ${change}`
     if (seen.has(done)) continue
     seen.add(done)
-    process.stdout.write(`${JSON.stringify(`${basename(file)} ${pointer} ${change}`)}\t${JSON.stringify(changed)}\n`)
+    // Hundreds of megabytes: each line waits for the reader.
+    writeFileSync(STDOUT, `${JSON.stringify(`${basename(file)} ${pointer} ${change}`)}\t${JSON.stringify(changed)}\n`)
   }
 }
