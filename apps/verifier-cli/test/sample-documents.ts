@@ -5,11 +5,15 @@ import type { JsonObject } from "@runseal/canonical"
 import { listedAttestation } from "@runseal/core/artifacts/attestation-answer"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { withhold } from "@runseal/core/artifacts/declared-sections"
+import { withholdSections } from "@runseal/core/derivation/derive"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
+import { collectPermit, refuseRequest, requestApproval } from "../../../libs/core/test/fixtures/asked-approvals.ts"
 import { attest, type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { type Json, withValue } from "../../../libs/core/test/fixtures/json-values.ts"
 import { closePermit, endPermits, openPermit } from "../../../libs/core/test/fixtures/permits.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
 import { NOTHING_TO_GOVERN, using } from "../../../libs/core/test/fixtures/samples.ts"
+import { ASKED } from "../../../libs/core/test/fixtures/vectors/approval-vectors.ts"
 import { envelopeOf } from "./statement-exports.ts"
 
 export const SERVICE = "Example Run Service"
@@ -51,7 +55,10 @@ export function writeDocuments(folder: string): void {
   writeTrust(deployment, write)
   writeExports(deployment, write)
   writePermits(write)
+  writeApprovals(write)
 }
+
+const REDEEMED_AT = "2026-01-15T12:04:00.000Z"
 
 /** UTF-16 units left of a last line: its whole length differs with that of its signatures. */
 const CUT_AFTER = 5_000
@@ -104,6 +111,29 @@ function writePermits(write: Write): void {
   const statement = stateExport(service, chain, { at: "2026-01-15T13:00:00.250Z" })
   write("permits.ndjson", exportText(statement, ...chain))
   write("opening-dropped.ndjson", exportText(statement, two.opening, run, closed, last))
+}
+
+/** A chain with requests for an approval in a log of its own: one that two persons approved, one that was rejected, one that waits too long. */
+function writeApprovals(write: Write): void {
+  const service = makeDeployment({ seed: "transcripts", service: SERVICE, signatures: "rfc6979" })
+  const [collected, refused, waiting] = [1, 2, 3].map(() => requestApproval(service, ASKED))
+  if (collected === undefined || refused === undefined || waiting === undefined) throw new Error("three were asked")
+  const opened = collectPermit(service, collected)
+  const close = closePermit(service, opened, { redeemed_at: REDEEMED_AT, at: "2026-01-15T12:05:00.000Z" }).bundle
+  const rejected = refuseRequest(service, refused, "rejected", { at: "2026-01-15T12:06:00.000Z" }).bundle
+  write("request.json", collected.request)
+  write("changed-request.json", { ...collected.request, reserve_tokens: 1 })
+  write("approved-opening.json", opened.opening)
+  write("approved-close.json", close)
+  write("rejected.json", rejected)
+  write("approvals-withheld.json", withholdSections(rejected, ["approvals"]))
+  const once = makeDeployment({ seed: "transcripts", service: SERVICE, signatures: "rfc6979" })
+  const asked = requestApproval(once, ASKED)
+  const alter = { approvals: (part: Json) => withValue(part, "/decisions/1/decision", "approve") }
+  write("lied-rejection.json", refuseRequest(once, asked, "rejected", { alter }).bundle)
+  const chain = [collected.request, refused.request, waiting.request, opened.opening, close, rejected]
+  write("approvals.ndjson", exportText(stateExport(service, chain), ...chain))
+  write("overdue.ndjson", exportText(stateExport(service, chain, { at: "2026-01-15T14:00:00.250Z" }), ...chain))
 }
 
 /** Streams of one document a line: all good, and with every kind of trouble. */

@@ -36,7 +36,7 @@ export function vectorTrust(): TrustedKeys {
 
 /** All published documents that verify. */
 export const validDocuments = (): readonly Uint8Array[] => [
-  ...["bundles", "openings", "ends", "events", "receipts", "attestations", "statements"].flatMap(kind =>
+  ...["bundles", "requests", "openings", "ends", "events", "receipts", "attestations", "statements"].flatMap(kind =>
     vectors(`${kind}/valid`),
   ),
   // An export begins with its statement, which is a document of its own.
