@@ -10,7 +10,7 @@ import { policyPreimage } from "@runseal/policy/load-policy"
 import { parsePolicyDocument } from "@runseal/policy/policy-document"
 import { describe, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
-import { asJson, type Json, membersOf } from "../../../libs/core/test/fixtures/json-values.ts"
+import { asJson, type Json, membersOf, withValue } from "../../../libs/core/test/fixtures/json-values.ts"
 import { ROTATION, sealEvent } from "../../../libs/core/test/fixtures/sample-admin-events.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
 import { FULL_DECLARED } from "../../../libs/core/test/fixtures/samples.ts"
@@ -19,7 +19,7 @@ import { END_USER } from "../../../libs/core/test/fixtures/vectors/end-user-vect
 import { commandLineAnswer } from "../src/command-line.ts"
 import { InputError } from "../src/input-error.ts"
 import { verifyCommand } from "../src/verify-command.ts"
-import { decidedOpening, decidedRun, type Request, type Retold } from "./decided-records.ts"
+import { decidedApprovals, decidedOpening, decidedRun, type Request, type Retold } from "./decided-records.ts"
 
 const folder = testFolder("runseal-decided")
 
@@ -460,6 +460,42 @@ describe("a record of which one member of the context is retold, under the decis
       exit: 1,
       first_failure: "decided_again",
       message: expect.stringContaining("end_user"),
+    })
+  })
+
+  describe("where persons decide", () => {
+    const approval = { by: ["treasury", "finance"], count: 2, within_seconds: 3600 }
+    const rules = [{ id: "two-people", effect: "require_approval", approval }]
+    const twoPeople = { policy_id: "two", policy_name: "two", required_attested_fields: [], rules }
+    const file = write("two-people.json", twoPeople)
+    const made = decidedApprovals(deployment, parsePolicyDocument(asValue(twoPeople)))
+    const again = (document: object) => judged(document, "--decided-by", file)
+
+    test("a request, the opening in which it ends and the run that ends one without its approval", async () => {
+      const asked = made.request()
+      for (const document of [asked.request, made.opening(asked), made.rejected(made.request())])
+        expect(await again(document)).toMatchObject({ exit: 0, decided: "facts" })
+    })
+
+    test("not where the persons are withheld", async () => {
+      const withheld = withholdSections(made.rejected(made.request()), ["approvals"])
+      expect(await again(withheld)).toMatchObject({
+        exit: 1,
+        message: expect.stringContaining("approvals is withheld"),
+      })
+    })
+
+    test("fewer persons than the rule asks", async () => {
+      const one = (part: Json) => withValue(part, "/needed/0/count", 1)
+      const opening = made.opening(made.request(), one, ({ decisions, ...rest }) => ({
+        ...rest,
+        decisions: decisions.slice(0, 1),
+      }))
+      expect(await again(opening)).toMatchObject({
+        exit: 1,
+        first_failure: "decided_again",
+        message: expect.stringContaining("needed"),
+      })
     })
   })
 

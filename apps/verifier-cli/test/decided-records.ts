@@ -5,14 +5,28 @@ import type { PepgDecision } from "@runseal/core/formulas/decision"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
 import { decide } from "@runseal/policy/decide"
 import { type CompiledPolicy, compilePolicy } from "@runseal/policy/load-policy"
+import {
+  collectPermit,
+  type EndedSpec,
+  refuseRequest,
+  requestApproval,
+  type SealedRequest,
+} from "../../../libs/core/test/fixtures/asked-approvals.ts"
 import type { Plan } from "../../../libs/core/test/fixtures/declared-plan.ts"
-import { type Deployment, sealRun, type TenantChain, tenantOf } from "../../../libs/core/test/fixtures/deployment.ts"
-import { asJson, membersOf } from "../../../libs/core/test/fixtures/json-values.ts"
+import {
+  type Deployment,
+  makeDeployment,
+  sealRun,
+  type TenantChain,
+  tenantOf,
+} from "../../../libs/core/test/fixtures/deployment.ts"
+import { asJson, type Json, membersOf } from "../../../libs/core/test/fixtures/json-values.ts"
 import { type OpeningSpec, openPermit } from "../../../libs/core/test/fixtures/permits.ts"
 import { admit, alteredTexts, evaluate } from "../../../libs/core/test/fixtures/resealed-draft.ts"
 import type { Alterations } from "../../../libs/core/test/fixtures/resealed-part.ts"
 import { planRun } from "../../../libs/core/test/fixtures/run-spec.ts"
 import { NOTHING_TO_GOVERN, RELEASED } from "../../../libs/core/test/fixtures/samples.ts"
+import { END_USER } from "../../../libs/core/test/fixtures/vectors/end-user-vectors.ts"
 
 export type Request = Partial<
   Pick<
@@ -123,4 +137,26 @@ export function decidedOpening(
   const alter = evaluatedBy({ ...decision, context_hash })
   deployment.openings--
   return openPermit(deployment, { ...spec, at: sections.envelope.admission_clock, alter, ...retold }).opening
+}
+
+/** Requests for an approval under a policy of one rule, which requires that of two, and what they come to. */
+export function decidedApprovals(deployment: Deployment, document: PolicyDocument) {
+  const policy = compilePolicy(document)
+  const { policy_id, policy_name, policy_hash } = policy
+  const spec = { end_user: END_USER }
+  const { sections } = requestApproval(makeDeployment(), spec).request
+  const { context_hash } = decide(policy, sections, sections.policy_evaluation.facts)
+  const named = { policy_id, policy_name, profile_tag: undefined, policy_hash, context_hash }
+  const alter = (change: (part: Json) => Json): Alterations => ({
+    policy_evaluation: part => change(asJson({ ...membersOf(part), ...named })),
+  })
+  const same = (part: Json): Json => part
+  return {
+    request: () => requestApproval(deployment, { ...spec, alter: alter(same) }),
+    /** @param change, retell what an operator seals instead */
+    opening: (asked: SealedRequest, change = same, retell: EndedSpec["retell"] = approvals => approvals): Opening =>
+      collectPermit(deployment, asked, { alter: alter(change), retell }).opening,
+    rejected: (asked: SealedRequest): Bundle =>
+      refuseRequest(deployment, asked, "rejected", { alter: alter(same) }).bundle,
+  }
 }
