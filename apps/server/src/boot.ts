@@ -284,7 +284,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
   verification.takeOver(left)
   const [cosigner, deliveries] = [openCosigner({ ...parts, shownHead }), openDeliveriesOf(deployment, parts)]
-  const payloadKeys = openPayloadKeys(config.keysDir, nowMs())
+  const payloadKeys = openPayloadKeys(config.keysDir, nowMs(), config.approvals)
   const sealer = openSealer({
     ...{ db, epoch, nowMs, clock, payloadKeys, watch: WATCH },
     upstream: [access.keys, access.idempotencyKeys, access.trialQuota, ledger],

@@ -110,7 +110,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     clock,
     reportFault,
     watch: WATCH,
-    payloadKeys: openPayloadKeys(config.keysDir, nowMs()),
+    payloadKeys: openPayloadKeys(config.keysDir, nowMs(), config.approvals),
     publicCheckpoint: (size, root) => publicCheckpoint(keys, origin, size, root),
     heads: { ...heads, remember: head => parts.remember(head.size, head.root, () => heads.remember(head)) },
     reportFailure: () => undefined,

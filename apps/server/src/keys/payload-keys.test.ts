@@ -1,10 +1,21 @@
 /** Payloads that wait for an approval: who can read them, and until when. docs/keys-and-backups.md, "Payloads that wait for an approval". */
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { StartupError } from "../options/startup-error.ts"
-import { openPayloadKeys } from "./payload-keys.ts"
+import { openPayloadKeys as openKeys, type PayloadKeys } from "./payload-keys.ts"
+
+const openPayloadKeys = (directory: string, nowMs: number): PayloadKeys => openKeys(directory, nowMs, "on")
 
 const DAY = 86_400_000
 const NOON = 20_000 * DAY + DAY / 2
@@ -81,6 +92,13 @@ test("a payload is of one request: another id or digest, another byte and no byt
     { ...row, payload_key_day: Number.MAX_SAFE_INTEGER },
   ]
   expect(rows.map(keys.decryptPayload)).toEqual(rows.map(() => undefined))
+})
+
+test("where approvals are off no file is made, and what waits from before can be read", () => {
+  openKeys(folder, NOON, "off")
+  expect(existsSync(fileIn(folder))).toBe(false)
+  const row = { ...request, ...openPayloadKeys(folder, NOON).encryptPayload(TEXT, request) }
+  expect(openKeys(folder, NOON, "off").decryptPayload(row)).toBe(TEXT)
 })
 
 test("a file that is damaged or open to others stops the start", () => {

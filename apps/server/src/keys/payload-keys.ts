@@ -7,6 +7,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 import { concatBytes, decodeHex, encodeHex, utf8Decode, utf8Encode } from "@runseal/canonical"
 import { countSchema, sha256Schema } from "@runseal/core/vocabulary/scalars"
 import * as v from "valibot"
+import type { Config } from "../options/config.ts"
 import type { ApprovalRow } from "../store/tables/approvals-table.ts"
 import { inKeysFolder, whileLocked } from "./keys-folder.ts"
 import { readOwnJson, replaceOwnJson, storeOwnJson } from "./own-files.ts"
@@ -60,18 +61,19 @@ const dayOf = (ms: number): number => Math.floor(ms / DAY_MS)
 const firstDay = (nowMs: number): number => Math.max(0, dayOf(nowMs) - DAYS_AFTER)
 
 /**
- * Reads the file, which is made when there is none.
+ * Reads the file, which is made when there is none and approvals are on. Where they are off nothing is encrypted, and what was before can be read.
  * @param nowMs milliseconds since the epoch
  * @throws StartupError when the file cannot be used, is damaged or open to others
  */
-export function openPayloadKeys(directory: string, nowMs: number): PayloadKeys {
-  let ratchet = readOrMake(directory, nowMs)
+export function openPayloadKeys(directory: string, nowMs: number, approvals: Config["approvals"]): PayloadKeys {
+  let ratchet = approvals === "on" ? readOrMake(directory, nowMs) : read(directory)
   const advance = (now: number): void => {
-    if (firstDay(now) <= ratchet.day) return
+    const known = ratchet
+    if (known === undefined || firstDay(now) <= known.day) return
     whileLocked(directory, () => {
       // Another process may be ahead, by its clock: then this one follows it, so that what it encrypts can be read there.
       const stored = read(directory)
-      const next = atDay(stored ?? ratchet, firstDay(now))
+      const next = atDay(stored ?? known, firstDay(now))
       if (next.day > (stored?.day ?? -1)) store(directory, next, replaceOwnJson)
       ratchet = next
     })
@@ -80,6 +82,7 @@ export function openPayloadKeys(directory: string, nowMs: number): PayloadKeys {
   return {
     advance,
     encryptPayload: (text, request) => {
+      if (ratchet === undefined) throw new Error("approvals are off: no policy asks for one")
       const payload_key_day = Math.max(dayOf(request.expires_at), ratchet.day)
       if (payload_key_day - ratchet.day > DAYS_AHEAD_MAX) throw new RangeError("no payload is stored for so long")
       const nonce = randomBytes(NONCE_BYTES)
@@ -89,6 +92,7 @@ export function openPayloadKeys(directory: string, nowMs: number): PayloadKeys {
       return { payload: concatBytes(nonce, cipher.getAuthTag(), sealed), payload_key_day }
     },
     decryptPayload: row => {
+      if (ratchet === undefined) return undefined
       const { day } = ratchet
       if (row.payload_key_day < day || row.payload_key_day - day > DAYS_AHEAD_MAX) return undefined
       return opened(row, keyOf(atDay(ratchet, row.payload_key_day), row.approval_id))
