@@ -133,11 +133,13 @@ eachDatabase("an approval", open => {
     const body = transferOf(12_500)
     const id = approvalOf(await asker.post("/permits", body))
     await decide(people.anna, id, "reject")
-    await collect(asker, id)
+    const refused = await collect(asker, id)
     expect(await asker.post("/permits", body)).toMatchObject({
       status: 422,
-      body: { explanation: { reason: "APPROVAL_REQUIRED" } },
+      body: { run_id: numberAt(refused.body, "run_id"), explanation: { reason: "APPROVAL_REJECTED" } },
     })
+    const otherwise = await asker.post("/permits", { ...body, valid_for_seconds: 60 })
+    expect(otherwise).toMatchObject({ status: 422, body: { explanation: { reason: "APPROVAL_REQUIRED" } } })
     service().clock.advance(APPROVAL_SECONDS * 1000 + 1)
     expect((await asker.post("/permits", body)).status).toBe(202)
   })

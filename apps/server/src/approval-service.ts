@@ -44,19 +44,23 @@ const STEP_MAX_REQUESTS = 32
 /** How often a collection is tried again that a decision came in between of. */
 const COLLECT_TRIES = 3
 
+/** A request that people have to decide on, by its id; or one that ended before, with its row. */
+export type AskedApproval = { readonly asked: string } | { readonly stored: FoundApproval }
+
 /** What a request has come to: nothing yet, or its end. */
 export type Collected = { readonly waits: FoundApproval } | OpenedPermit | { readonly stored: FoundApproval }
 
 export type Approvals = {
   /**
-   * Seals a request, or gives the id of the one that waits for the same act; where people approved that one, opens its permit. Rejects as `open` of
-   * permits does.
+   * Seals a request, or gives the id of the one that waits for the same act; where people approved that one, opens its permit. An act that a
+   * person rejected less than an hour ago is refused: the same request by the run that it was refused as, another one by a run of its own. Rejects as
+   * `open` of permits does.
    */
   readonly ask: (
     pending: PendingRequest,
     submission: Pick<Submission, "payload" | "budgets">,
     claim: KeyClaim | undefined,
-  ) => Promise<{ readonly asked: string } | OpenedPermit>
+  ) => Promise<AskedApproval | OpenedPermit>
   /**
    * Opens the permit of a request that enough persons approved, once. A request that is over without it is ended now.
    * @returns `stored` of one that ended before: its row says in what
@@ -106,11 +110,13 @@ const createJudge =
 export function openApprovals(parts: ApprovalParts): Approvals {
   const { db, sealer, nowMs, trust, reportFailure } = parts
   const judged = createJudge(parts)
+  const isSameRequest = (found: FoundApproval, request: RequestDraft): boolean =>
+    askedText(storedRequest(found, trust)) === askedText(request)
   const waitingSame = async (act: string, request: RequestDraft): Promise<FoundApproval | undefined> => {
     const id = await waitingForAct(db, act)
     const found = id === undefined ? undefined : await findApproval(db, id)
     if (found === undefined || found.ended_at > 0) return undefined
-    if (askedText(storedRequest(found, trust)) !== askedText(request)) throw waitsOtherwise(found.approval_id)
+    if (!isSameRequest(found, request)) throw waitsOtherwise(found.approval_id)
     return found
   }
   /** Ends a request that is over without a permit. */
@@ -150,8 +156,10 @@ export function openApprovals(parts: ApprovalParts): Approvals {
       const { envelope, payload: hashed } = request.sections
       if (hashed.payload_bytes > APPROVAL_PAYLOAD_MAX_BYTES) throw tooLarge()
       const act = actDigest(tenant.tenant_id, envelope.route_id, hashed.payload_hash)
-      if ((await rejectedSince(db, act, nowMs() - REJECTED_FOR_MS)).length > 0)
-        return { refused: await sealer.seal(refused, claim) }
+      const [rejection] = await rejectedSince(db, act, nowMs() - REJECTED_FOR_MS)
+      const rejected = rejection && (await findApproval(db, rejection.approval_id))
+      if (rejected !== undefined && rejected.ended_at > 0)
+        return isSameRequest(rejected, request) ? { stored: rejected } : { refused: await sealer.seal(refused, claim) }
       const same = await waitingSame(act, request)
       const outcome = same && outcomeOf(same, nowMs())
       if (same !== undefined && outcome === undefined) return { asked: same.approval_id }

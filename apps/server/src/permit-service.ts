@@ -12,7 +12,7 @@ import type { Jwks } from "@runseal/core/wire/permit-answers"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import { type PermitVerdict, verifyPermit } from "@runseal/permit"
 import { deciding } from "@runseal/policy/decide"
-import { type Approvals, approvalOver } from "./approval-service.ts"
+import { type Approvals, type AskedApproval, approvalOver } from "./approval-service.ts"
 import { unauthorized } from "./http/access/authentication.ts"
 import { alreadyRedeemed, badRequest, HttpError, permitInvalid, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
@@ -36,9 +36,6 @@ export type ClosedPermit = {
   /** Absent while it is not redeemed. */
   readonly redemption?: Redemption
 }
-
-/** A request for an approval that people have to decide on. */
-export type AskedApproval = { readonly asked: string }
 
 /** The request that a permit is opened or closed for. */
 type Request = { readonly claim?: KeyClaim | undefined; readonly request_id?: string }

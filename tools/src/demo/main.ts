@@ -3,6 +3,7 @@
  * that proves. Exits with 0 only when every printed statement is true.
  */
 import { parseArgs } from "node:util"
+import { letPeopleDecide } from "./approval-act.ts"
 import { followChain, refuseForgeries, verifyAll } from "./audit.ts"
 import { decideAgain } from "./decided-again.ts"
 import { executeActs } from "./execute-acts.ts"
@@ -30,7 +31,8 @@ const PROVED = [
   "The kernels' findings follow from the declared data: the verifier ran the kernels again.",
 ]
 const NOT_PROVED = [
-  "That what callers declare is true: approvals, costs and effects are sealed as they were declared.",
+  "That what callers declare is true: costs, effects and declared approvers are sealed as they were declared.",
+  "That anna and ben are who the service says: their API keys decided, which their operator gave them.",
   "That the operator has one log and a right clock: no independent witness signed these checkpoints.",
   "That no record exists after the last one shown, or what hardware and code the service ran on.",
   "That an AI answer is right: the built-in review only searches for secrets and personal data.",
@@ -38,6 +40,8 @@ const NOT_PROVED = [
 
 async function tour(folders: Folders, story: Story): Promise<readonly SavedRun[]> {
   const runs = await executeActs(folders, story)
+  story.chapter("Payments that two people approve")
+  await letPeopleDecide(folders, story)
   story.chapter("The service is stopped. From here on: files, and the verifier")
   await verifyAll(runs, folders, story)
   story.chapter("One byte is changed in each")

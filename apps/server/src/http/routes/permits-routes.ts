@@ -161,6 +161,7 @@ async function openBody(
     deps.permits.open(submission, askedPermit(permit), request),
   )
   if ("asked" in opened) return { asked: await askersApproval(c, deps, opened.asked) }
+  if ("stored" in opened) return openedOf(c, deps, opened)
   return "refused" in opened ? { refused: opened.refused.bundle } : { opening: opened.opening, isOpen: true }
 }
 
