@@ -2,20 +2,20 @@
  * Requests for an approval, from the refusal that asks for one to the end: a permit, or a refused run. What people decide in between is in
  * `http/routes/approvals-routes.ts`. docs/api.md, "Approvals".
  */
-import { canonicalize, digest, parseStrictJson } from "@runseal/canonical"
-import { type ApprovalRequest, approvalRequestSchema } from "@runseal/core/artifacts/approval-request"
+import { canonicalize, digest } from "@runseal/canonical"
+import type { ApprovalRequest } from "@runseal/core/artifacts/approval-request"
 import type { ApprovalOutcome, GivenApprovals } from "@runseal/core/artifacts/approvals"
 import { DECLARED_NAMES, shown } from "@runseal/core/artifacts/declared-sections"
 import { shownEndUser } from "@runseal/core/artifacts/end-user"
-import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { PermitRefusal } from "@runseal/core/seal/permits/pending"
 import type { RequestDraft } from "@runseal/core/seal/permits/requested-run"
 import { openRequested, type PendingRequest, type PermitContext } from "@runseal/core/seal/pipeline"
-import { APPROVAL_REQUEST } from "@runseal/core/verify/verify-approval-request"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { deciding } from "@runseal/policy/decide"
-import { HttpError, unavailable } from "./http-error.ts"
+import { storedRequest } from "./http/routes/approval-views.ts"
+import { approvalOver, HttpError, unavailable } from "./http-error.ts"
+import { refusedAs } from "./permit-refusals.ts"
 import type { Policies } from "./policy-service.ts"
 import type { SealedRun } from "./sealing/batch.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
@@ -107,18 +107,10 @@ const createJudge =
     return openRequested({ tenant, request, given }, key, { ...moment, at }, settings)
   }
 
-export function openApprovals(parts: ApprovalParts): Approvals {
-  const { db, sealer, nowMs, trust, reportFailure } = parts
+/** Ends requests: in a permit, or in a refused run. */
+function createEnds(parts: ApprovalParts) {
+  const { db, sealer, nowMs } = parts
   const judged = createJudge(parts)
-  const isSameRequest = (found: FoundApproval, request: RequestDraft): boolean =>
-    askedText(storedRequest(found, trust)) === askedText(request)
-  const waitingSame = async (act: string, request: RequestDraft): Promise<FoundApproval | undefined> => {
-    const id = await waitingForAct(db, act)
-    const found = id === undefined ? undefined : await findApproval(db, id)
-    if (found === undefined || found.ended_at > 0) return undefined
-    if (!isSameRequest(found, request)) throw waitsOtherwise(found.approval_id)
-    return found
-  }
   /** Ends a request that is over without a permit. */
   const end = async (found: FoundApproval, outcome: Exclude<ApprovalOutcome, "approved">): Promise<SealedRun> => {
     const draft = await judged(found, outcome, {})
@@ -150,6 +142,21 @@ export function openApprovals(parts: ApprovalParts): Approvals {
       return collect(again, key, tries - 1)
     }
   }
+  return { end, open, collect }
+}
+
+export function openApprovals(parts: ApprovalParts): Approvals {
+  const { db, sealer, nowMs, trust, reportFailure } = parts
+  const { end, open, collect } = createEnds(parts)
+  const isSameRequest = (found: FoundApproval, request: RequestDraft): boolean =>
+    askedText(storedRequest(found, trust)) === askedText(request)
+  const waitingSame = async (act: string, request: RequestDraft): Promise<FoundApproval | undefined> => {
+    const id = await waitingForAct(db, act)
+    const found = id === undefined ? undefined : await findApproval(db, id)
+    if (found === undefined || found.ended_at > 0) return undefined
+    if (!isSameRequest(found, request)) throw waitsOtherwise(found.approval_id)
+    return found
+  }
   return {
     ask: async (pending, submission, claim) => {
       const { tenant, request, refused } = pending
@@ -175,7 +182,7 @@ export function openApprovals(parts: ApprovalParts): Approvals {
         throw error
       }
     },
-    collect: (found, key) => collect(found, key, COLLECT_TRIES),
+    collect: (found, key) => collect(found, key, COLLECT_TRIES).catch(refusedAs("reserve_tokens")),
     withdraw: async found => {
       const done = await sealer.acts.transaction(tx => withdrawApproval(tx, found.approval_id, nowMs()))
       if (!done) throw approvalOver()
@@ -211,9 +218,6 @@ const tooLarge = (): HttpError =>
     `A payload that waits for an approval has at most ${APPROVAL_PAYLOAD_MAX_BYTES} bytes, so that people can read all of it.`,
   )
 
-export const approvalOver = (): HttpError =>
-  new HttpError("approval_over", "The request is over: it was decided, withdrawn, collected, or its time has passed.")
-
 const waitsOtherwise = (approval_id: string): HttpError =>
   new HttpError(
     "approval_waiting",
@@ -239,20 +243,6 @@ const givenOf = (found: FoundApproval, outcome: ApprovalOutcome): GivenApprovals
   outcome,
   decisions: found.decided.map((row: ApprovalDecisionRow) => approvalDecisionOf(row)),
 })
-
-/** The sealed document of a request. @throws HttpError 503 where the database has another one than was sealed */
-export function storedRequest(
-  { approval_id, request_hash, request }: FoundApproval,
-  trust: TrustedKeys,
-): ApprovalRequest {
-  const value = parseStrictJson(request)
-  const stored = parseExact(approvalRequestSchema, value)
-  const read = APPROVAL_REQUEST.read(Object(value))
-  const isSealed = !("unreadable" in read) && read.verify([trust]).verdict === APPROVAL_REQUEST.verdict
-  if (!stored.ok || !isSealed || stored.value.request_hash !== request_hash || stored.value.approval_id !== approval_id)
-    throw unavailable("The stored request is not the one that was sealed: its operator has to find out why.")
-  return stored.value
-}
 
 /**
  * What is asked for, beside payload, route and tenant: the same request has the same text. The context of a program may differ, which names the

@@ -32,6 +32,9 @@ export const permitInvalid = (message: string): HttpError => new HttpError("perm
 export const alreadyRedeemed = (): HttpError =>
   new HttpError("already_redeemed", "The permit was redeemed before: it permits the act to the party that redeemed it.")
 
+export const approvalOver = (): HttpError =>
+  new HttpError("approval_over", "The request is over: it was decided, withdrawn, collected, or its time has passed.")
+
 /** Seconds after which a caller may retry when sealing is not possible now. */
 const RETRY_AFTER_SECONDS = "1"
 export const unavailable = (

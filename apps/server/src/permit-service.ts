@@ -3,7 +3,6 @@
 import type { Opening } from "@runseal/core/artifacts/opening"
 import type { Redemption } from "@runseal/core/artifacts/permit-sections"
 import { declaredTwice, type ReportedAct } from "@runseal/core/seal/permits/closing-run"
-import { OPEN_PERMITS_MAX, PermitRefusal } from "@runseal/core/seal/permits/pending"
 import type { AskedPermit } from "@runseal/core/seal/permits/permit-terms"
 import type { PendingRedemption } from "@runseal/core/seal/permits/settle-permits"
 import { closePermit, openPermit, type PermitContext } from "@runseal/core/seal/pipeline"
@@ -12,10 +11,10 @@ import type { Jwks } from "@runseal/core/wire/permit-answers"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import { type PermitVerdict, verifyPermit } from "@runseal/permit"
 import { deciding } from "@runseal/policy/decide"
-import { type Approvals, type AskedApproval, approvalOver } from "./approval-service.ts"
-import { unauthorized } from "./http/access/authentication.ts"
-import { alreadyRedeemed, badRequest, HttpError, permitInvalid, permitNotOpen } from "./http-error.ts"
+import type { Approvals, AskedApproval } from "./approval-service.ts"
+import { badRequest, HttpError, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
+import { refusedAs } from "./permit-refusals.ts"
 import type { Policies } from "./policy-service.ts"
 import { type NoteFailure, reportingFailures } from "./reported-failures.ts"
 import type { SealedRun } from "./sealing/batch.ts"
@@ -138,53 +137,6 @@ export function openPermits({
     jwks,
   }
 }
-
-/** @param member of the request whose tokens are too many to be counted */
-export const refusedAs =
-  (member: string) =>
-  (error: unknown): never => {
-    if (!(error instanceof PermitRefusal)) throw error
-    switch (error.reason) {
-      case "not_open":
-        throw permitNotOpen()
-      case "revoked":
-        throw unauthorized()
-      case "redeemed":
-        throw alreadyRedeemed()
-      case "expired":
-        throw permitInvalid("The permit has expired.")
-      case "unknown":
-        throw permitNotOpen(MAYBE_REDEEMED)
-      case "asked":
-      case "approval_changed":
-        throw approvalOver()
-      case "too_many_asked":
-        throw tooManyAsked()
-      case "too_many_open":
-        throw tooManyOpen()
-      case "overflow":
-        throw badRequest(`${member} would take the window's total beyond 2^53 − 1.`)
-    }
-  }
-
-const MAYBE_REDEEMED = "Records were lost, so nobody can say whether the permit was redeemed: ask for a new permit."
-
-/** Permits of one key are closed within some minutes: then there is room again. */
-const RETRY_AFTER_SECONDS = "60"
-
-const tooManyOpen = (): HttpError =>
-  new HttpError(
-    "too_many_open_permits",
-    `The key has ${OPEN_PERMITS_MAX} open permits, as many as it may have: close some of them, or wait until they end.`,
-    { "Retry-After": RETRY_AFTER_SECONDS },
-  )
-
-const tooManyAsked = (): HttpError =>
-  new HttpError(
-    "too_many_approvals",
-    "As many requests for an approval of this key or its end user wait as may: collect or withdraw some of them, or wait until they are decided.",
-    { "Retry-After": RETRY_AFTER_SECONDS },
-  )
 
 const permitsOff = (): HttpError => new HttpError("permits_off", "This deployment opens no permits.")
 

@@ -108,10 +108,8 @@ export async function openPolicies({ config, db, prepared, nowMs, telemetry }: P
     const { policy_id, policy_name, policy_hash } = compiledFrom(document)
     return { policy_id, policy_name, policy_hash, source, document }
   }
-  const start =
-    fileText === undefined
-      ? versionOf(parseStrictJson(JSON.stringify(BUILT_IN_POLICY)), "built-in")
-      : versionOf(parseStrictJson(fileText), "file")
+  const builtIn = JSON.stringify(BUILT_IN_POLICY)
+  const start = versionOf(parseStrictJson(fileText ?? builtIn), fileText === undefined ? "built-in" : "file")
   const confirmation = config.approvePolicy === "on" ? "another_admin" : "none"
   const started = await startPolicy(db, start, OPERATOR_COMMAND, nowMs(), confirmation)
   let current = await atStart(() => ready(started.row))

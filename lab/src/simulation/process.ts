@@ -150,7 +150,8 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     open: (submission, asked, claim) =>
       once(claim, async () => {
         const opened = await permits.open(submission, asked, { claim })
-        if ("asked" in opened || "stored" in opened) throw new Error("the policy of the simulation requires no approval")
+        if ("asked" in opened || "stored" in opened)
+          throw new Error("the policy of the simulation requires no approval")
         return opened
       }),
     close: (permitId, tenant, act, claim) =>

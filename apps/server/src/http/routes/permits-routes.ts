@@ -8,9 +8,7 @@ import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { OpenPermitAnswer, PermitsPage } from "@runseal/core/wire/permit-answers"
 import { type ClosePermitRequest, openPermitRequestSchema, type PermitState } from "@runseal/core/wire/permit-requests"
 import type { Context } from "hono"
-import type { Collected } from "../../approval-service.ts"
 import type { Deps } from "../../deps.ts"
-import { refusedAs } from "../../permit-service.ts"
 import { listAllPermits, type PermitPlace } from "../../store/tables/all-owners.ts"
 import type { FoundApproval } from "../../store/tables/approvals-table.ts"
 import type { KeyClaim } from "../../store/tables/idempotency-keys.ts"
@@ -47,7 +45,7 @@ export function permitRoutes(deps: Deps): Handlers {
     collect_permit: c => collect(c, deps),
     withdraw_approval: async c => {
       const found = await askersApproval(c, deps, readApprovalId(c.req.param("id")))
-      await deps.approvals.withdraw(found).catch(refusedAs("the request"))
+      await deps.approvals.withdraw(found)
       return c.json(askedAnswer(c, deps, await askersApproval(c, deps, found.approval_id)))
     },
   }
@@ -106,9 +104,11 @@ async function collect(c: Context, deps: Deps): Promise<Response> {
   const found = await askersApproval(c, deps, readApprovalId(c.req.param("id")))
   await queueWork(c)
   const { tenant, budgets = {} } = keyCallerOf(c)
-  const collected = await deps.approvals.collect(found, { tenant, budgets }).catch(refusedAs("reserve_tokens"))
+  const collected = await deps.approvals.collect(found, { tenant, budgets })
   return answerOpened(c, deps, await openedOf(c, deps, collected), {}, {})
 }
+
+type Collected = Awaited<ReturnType<Deps["approvals"]["collect"]>>
 
 async function openedOf(c: Context, deps: Deps, collected: Collected): Promise<OpenedOrAsked> {
   if ("waits" in collected) return { asked: collected.waits }
