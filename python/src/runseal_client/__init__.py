@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from .closing import close_on_sigterm
     from .errors import (
         ActRefused,
+        ApprovalPending,
         AuthenticationError,
         CloseUnconfirmed,
         ConflictError,
         ConnectionError,
         NotFoundError,
         PermissionDeniedError,
+        PermitUsed,
         RateLimitError,
         RunsealError,
         TimeoutError,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "ActRefused": "errors",
+    "ApprovalPending": "errors",
     "AsyncPermit": "async_client",
     "AsyncRunseal": "async_client",
     "AuthenticationError": "errors",
@@ -37,6 +40,7 @@ _PLACES = {
     "PermissionDeniedError": "errors",
     "Permit": "client",
     "PermitInvalid": "permit_tokens",
+    "PermitUsed": "errors",
     "RateLimitError": "errors",
     "Runseal": "client",
     "RunsealError": "errors",
@@ -49,6 +53,7 @@ _PLACES = {
 }
 __all__ = [
     "ActRefused",
+    "ApprovalPending",
     "AsyncPermit",
     "AsyncRunseal",
     "AuthenticationError",
@@ -59,6 +64,7 @@ __all__ = [
     "PermissionDeniedError",
     "Permit",
     "PermitInvalid",
+    "PermitUsed",
     "RateLimitError",
     "Runseal",
     "RunsealError",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import TypeVar
 
@@ -13,13 +13,15 @@ import httpx
 
 from . import calls, errors
 from .acts import Act
-from .api.calls import close_permit, open_permit
+from .api.answers import OpenPermitAnswer
+from .api.calls import close_permit, collect_permit, open_permit, redeem_permit
 from .api.operations import AsyncOperations
 from .api.requests import OpenPermitRequest
+from .approvals import NOT_STARTED, REQUEST_SECONDS, ApprovalWait, is_of_another, token_to_redeem, wait_seconds
 from .breaker import Breaker, Fail, breaker_of
 from .calls import Body, Call, whole
 from .closing import CLOSING_SECONDS, not_closed, store_close, store_unsealed, to_its_end, unconfirmed
-from .errors import ActRefused, RunsealError, is_unfit
+from .errors import ActRefused, ApprovalPending, PermitUsed, RunsealError, is_unfit
 from .transport import MAX_RETRIES, Lines, Reading, Service, no_answer, pause_after, read_answer, request_of
 
 T = TypeVar("T")
@@ -146,6 +148,44 @@ class AsyncRunseal(AsyncOperations):
         """
         return await self.send(call, within=self.breaker.wait_seconds(fail))
 
+    async def opened(
+        self,
+        opening: Call[OpenPermitAnswer],
+        fail: Fail | None,
+        approval_wait: float | None = None,
+        redeems: bool = False,
+    ) -> OpenPermitAnswer:
+        """Sends a call that opens a permit, and waits for people who decide on it. The arguments are those of `permit`."""
+        wait_for = wait_seconds(approval_wait)
+        try:
+            found = await (self.send(opening) if fail is None else self.decide(opening, fail))
+        except ApprovalPending as pending:
+            found = await self._collected(ApprovalWait(pending, wait_for))
+        token = token_to_redeem(found, redeems)
+        if token is not None:
+            await self._redeem(found.permit_id, token)
+        return found
+
+    async def _collected(self, wait: ApprovalWait) -> OpenPermitAnswer:
+        while (pause := wait.pause()) is not None:
+            await asyncio.sleep(pause)
+            try:
+                return await self.send(collect_permit(wait.approval_id), within=REQUEST_SECONDS)
+            except ActRefused:
+                raise
+            except RunsealError as problem:
+                wait.note(problem)
+        raise wait.pending
+
+    async def _redeem(self, permit_id: str, token: str) -> None:
+        try:
+            await self.send(redeem_permit(permit_id, token), within=REQUEST_SECONDS)
+        except RunsealError as problem:
+            if not is_of_another(problem):
+                with suppress(RunsealError):
+                    await self.send(close_permit(permit_id, NOT_STARTED), within=CLOSING_SECONDS)
+            raise PermitUsed(permit_id) from problem
+
     @asynccontextmanager
     async def permit(
         self,
@@ -153,9 +193,15 @@ class AsyncRunseal(AsyncOperations):
         idempotency_key: str | None = None,
         *,
         fail: Fail | None = None,
+        approval_wait: float | None = None,
+        redeems: bool = False,
         extra: Body | None = None,
     ) -> AsyncIterator[Act]:
         """Opens a permit for the block and always closes it: as failed when the block raises.
+
+        Raises ApprovalPending where people decide on the act and have not, after `approval_wait` seconds (RUNSEAL_APPROVAL_WAIT,
+        else at once): the block does not run, whatever `fail` is. What they approved has to be redeemed by the party that acts.
+        With `redeems` the block is that party: the permit is redeemed before it, or PermitUsed is raised.
 
         Raises ActRefused before the block when a gate refuses the act, and after it when one refuses the close: then the
         output must not be used. Where that refusal is observed only, the block runs without a permit, and nothing is closed.
@@ -168,7 +214,7 @@ class AsyncRunseal(AsyncOperations):
         act = Act()
         try:
             opening = open_permit(whole(request, OpenPermitRequest, extra), idempotency_key)
-            act.opened = await (self.send(opening) if fail is None else self.decide(opening, fail))
+            act.opened = await self.opened(opening, fail, approval_wait, redeems)
         except ActRefused as refused:
             if not refused.observed:
                 raise

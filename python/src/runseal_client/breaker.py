@@ -29,9 +29,9 @@ MAX_TIMEOUT_SECONDS = 300.0
 # Statuses by which a service, or a proxy before it, says that it is away or busy; 0 without an answer. Not 500: that is the
 # answer to one request, whose sender could otherwise let the calls of all others pass undecided.
 AWAY = (0, 429, 502, 503, 504)
-# The identity provider is away, and not the service. Who sends a token of an unknown key gets this answer, and must not let
-# the calls of all others pass undecided.
-OF_THE_PROVIDER = ("end_user_unavailable",)
+# The identity provider is away, and not the service, or as many acts wait for people as may. Who sends a token of an unknown
+# key, or acts that need an approval, gets this answer, and must not let the calls of all others pass undecided.
+OF_THE_REQUEST = ("end_user_unavailable", "too_many_approvals")
 # Of an act that was done unasked because the breaker was open.
 NOT_ASKED = "not_asked"
 # Services of one process; the breaker of one that was forgotten starts as closed.
@@ -104,7 +104,7 @@ class Breaker:
 
     def note(self, status: int, retry_after: float | None = None, code: str | None = None) -> None:
         """Counts an answer by its HTTP status, 0 where there was none, and by its code."""
-        if status in AWAY and code not in OF_THE_PROVIDER:
+        if status in AWAY and code not in OF_THE_REQUEST:
             self.failed(retry_after)
         else:
             self.answered()

@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api.answers import RunAnswer
+    from .api.answers import AskedApprovalAnswer, RunAnswer
 
 
 class RunsealError(Exception):
@@ -71,10 +71,21 @@ def error_of(
     return _OF_STATUS.get(status, RunsealError)(message, code, status, request_id, retry_after)
 
 
+# The end user of a request is not taken, or people would have to approve it and cannot be asked.
+_UNFIT = (
+    "end_user_required",
+    "end_user_token_invalid",
+    "approval_waiting",
+    "approval_over",
+    "approval_payload_too_large",
+    "too_many_approvals",
+)
+
+
 def is_unfit(error: RunsealError) -> bool:
-    """Whether the service does not take a request (400, 413), or its end user. A caller or a tool can bring that about: it is
-    no reason to go on without a decision, as an outage may be."""
-    return error.status in (400, 413) or error.code in ("end_user_required", "end_user_token_invalid")
+    """Whether the service does not take a request (400, 413), or its end user, or people decide on it and have not. A caller or
+    a tool can bring that about: it is no reason to go on without a decision, as an outage may be."""
+    return error.status in (400, 413) or error.code in _UNFIT or isinstance(error, (ApprovalPending, PermitUsed))
 
 
 class ActRefused(RunsealError):
@@ -91,6 +102,34 @@ class ActRefused(RunsealError):
     def observed(self) -> bool:
         """Whether the refusal is sealed and stops nothing: the act may go on, without a permit."""
         return self.answer.enforcement == "observe"
+
+
+class ApprovalPending(RunsealError):
+    """People decide on the act, and have not: nothing is permitted, and the act must not be done.
+
+    `address` is the page where they decide, until `expires_at`. The same request later finds what they decided, and so does
+    `collect_permit(approval_id)`. Its cause is why the service could not be polled.
+    """
+
+    def __init__(
+        self, answer: AskedApprovalAnswer, request_id: str | None = None, retry_after: float | None = None
+    ) -> None:
+        sentence = f"People decide on this call, until {answer.expires_at}: {answer.address}"
+        super().__init__(sentence, "approval_pending", 202, request_id, retry_after)
+        self.approval_id = answer.approval_id
+        self.address = answer.address
+        self.expires_at = answer.expires_at
+        # False once they have decided, and nobody has collected.
+        self.waits = answer.state == "waiting"
+
+
+class PermitUsed(RunsealError):
+    """The permit allows this call nothing: another call used it, it is over, or nobody knows whether it could be redeemed,
+    which is the cause. The act was not started."""
+
+    def __init__(self, permit_id: str) -> None:
+        super().__init__(f"The permit {permit_id} allows this call nothing: it was used or is over.", "permit_used", 0)
+        self.permit_id = permit_id
 
 
 class CloseUnconfirmed(Exception):

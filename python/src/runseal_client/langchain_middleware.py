@@ -14,13 +14,16 @@ from langchain_core.messages import ToolMessage
 from .async_client import AsyncRunseal
 from .breaker import Fail
 from .client import Runseal
-from .errors import ActRefused, CloseUnconfirmed
+from .errors import ActRefused, ApprovalPending, CloseUnconfirmed, PermitUsed
 from .langchain_tools import ToolCalls
 from .sealed_call import Mode
 
+# What the model is informed of.
+_DECISIONS = (ActRefused, ApprovalPending, PermitUsed, CloseUnconfirmed)
+
 
 class RunsealMiddleware(AgentMiddleware):  # type: ignore[misc]
-    """Puts each call of a tool under a permit. A refusal is for the model an error of the tool, and the agent goes on.
+    """Puts each call of a tool under a permit. A refusal, also one that people decide on the call, is for the model an error of the tool, and the agent goes on.
 
     `invoke` and `stream` of the agent need a Runseal, `ainvoke` and `astream` an AsyncRunseal. `agent` names who acts;
     `mode` and `fail` are those of `sealed`. A decision that does not come raises RunsealError: the call is not made.
@@ -41,7 +44,7 @@ class RunsealMiddleware(AgentMiddleware):  # type: ignore[misc]
         call = request.tool_call
         try:
             return self._calls.now(call["name"], call["args"], lambda: handler(request))
-        except (ActRefused, CloseUnconfirmed) as error:
+        except _DECISIONS as error:
             return _message(call, error)
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
@@ -49,7 +52,7 @@ class RunsealMiddleware(AgentMiddleware):  # type: ignore[misc]
         call = request.tool_call
         try:
             return await self._calls.later(call["name"], call["args"], lambda: handler(request))
-        except (ActRefused, CloseUnconfirmed) as error:
+        except _DECISIONS as error:
             return _message(call, error)
 
 

@@ -50,7 +50,8 @@ class ToolCalls:
                 return _reported(act, call())
         if not isinstance(self.client, Runseal):
             raise TypeError("A tool that is called without await needs a Runseal, not an AsyncRunseal.")
-        with self.client.permit(opening_of(self._called(name), arguments), fail=self.fail) as act, sealed_already(name):
+        body = opening_of(self._called(name), arguments)
+        with self.client.permit(body, fail=self.fail, redeems=True) as act, sealed_already(name):
             result = _reported(act, call())
         return result
 
@@ -61,7 +62,7 @@ class ToolCalls:
                 return _reported(act, await call())
         if not isinstance(self.client, AsyncRunseal):
             raise TypeError("A tool that is awaited needs an AsyncRunseal, not a Runseal.")
-        async with self.client.permit(opening_of(self._called(name), arguments), fail=self.fail) as act:
+        async with self.client.permit(opening_of(self._called(name), arguments), fail=self.fail, redeems=True) as act:
             with sealed_already(name):
                 result = _reported(act, await call())
         return result

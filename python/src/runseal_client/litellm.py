@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,13 +13,15 @@ from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
 from .acts import failure_code
+from .api.answers import OpenPermitAnswer
 from .api.calls import close_permit, open_permit
+from .approvals import wait_seconds
 from .async_client import AsyncRunseal
 from .background import Drainer, Observer
 from .breaker import Fail, decision_seconds
 from .calls import Call, new_key
 from .client import Runseal
-from .errors import ActRefused, CloseUnconfirmed, RunsealError, is_unfit
+from .errors import ActRefused, ApprovalPending, CloseUnconfirmed, PermitUsed, RunsealError, is_unfit
 from .litellm_requests import (
     MARK,
     alias_of,
@@ -73,8 +75,9 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         super().__init__()
         self._observe = _choice("RUNSEAL_MODE", ("enforce", "observe")) == "observe"
         self._fail: Fail = "open" if _choice("RUNSEAL_FAIL", ("closed", "open")) == "open" else "closed"
-        # Raises for a wrong RUNSEAL_TIMEOUT when the proxy starts.
+        # Raises for a wrong RUNSEAL_TIMEOUT or RUNSEAL_APPROVAL_WAIT when the proxy starts.
         decision_seconds(self._fail == "open")
+        wait_seconds(None)
         self._client: AsyncRunseal | None = None
         self._open: OpenPermits[_Asked] = OpenPermits()
         self._spool: Spool | None = None
@@ -100,6 +103,13 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         if self._client is None:
             self._client = AsyncRunseal()
         return await self._client.decide(call, self._fail)
+
+    async def _opened(self, body: Mapping[str, Any]) -> OpenPermitAnswer:
+        """A permit, redeemed where it has to be; waits for people for RUNSEAL_APPROVAL_WAIT seconds."""
+        self._later()
+        if self._client is None:
+            self._client = AsyncRunseal()
+        return await self._client.opened(open_permit(body), self._fail, redeems=True)
 
     async def _store(self, put: Callable[[Spool], None]) -> None:
         spool, drainer = self._later()
@@ -168,10 +178,17 @@ class RunsealHandler(CustomLogger):  # type: ignore[misc]
         body = opening(model)
         try:
             self._open.require_room()
-            return (await self._ask(open_permit(body))).permit_id
+            return (await self._opened(body)).permit_id
         except ActRefused as refused:
             detail = {"error": f"Refused by policy: {refused.answer.error}", "run_id": refused.answer.run_id}
             raise HTTPException(status_code=403, detail=detail) from None
+        except ApprovalPending as pending:
+            waits = {"approval_id": pending.approval_id, "address": pending.address, "expires_at": pending.expires_at}
+            raise HTTPException(
+                status_code=403, detail={"error": str(pending), "code": pending.code, **waits}
+            ) from None
+        except PermitUsed as used:
+            raise HTTPException(status_code=403, detail={"error": str(used), "code": used.code}) from None
         except RunsealError as error:
             # A request that the service cannot take is the caller's doing, and no outage: it is not let through for that.
             if is_unfit(error) or self._fail == "closed":

@@ -46,7 +46,8 @@ def sealed(
     waits for nothing and is sealed by a thread. With `fail="open"` it is made also without a decision, and counted. The
     decision is waited for as `Runseal.permit` says it. With an AsyncRunseal the sealed function is a coroutine function; one
     that is none runs in a thread. Raises ActRefused when a gate refuses: before the call, which is then not made, or at its
-    close, and then the result is not given back. Raises CloseUnconfirmed, which has the result, when the call was made and
+    close, and then the result is not given back. Raises ApprovalPending where people decide on the call and have not: it is not
+    made, and the same call later finds what they decided. Raises CloseUnconfirmed, which has the result, when the call was made and
     the service did not confirm its close. Raises TypeError for a generator function, for a coroutine function with a
     Runseal, and for a function that gives back a generator or an awaitable: what it does comes after its end.
     """
@@ -93,7 +94,7 @@ def seal(
             if mode == "observe":
                 with observed(*args, **kwargs) as act:
                     return done(act, await call(*args, **kwargs))
-            async with client.permit(body(*args, **kwargs), fail=fail) as act:
+            async with client.permit(body(*args, **kwargs), fail=fail, redeems=True) as act:
                 return done(act, await call(*args, **kwargs))
 
         return act_later  # type: ignore[return-value]
@@ -102,7 +103,10 @@ def seal(
 
     @functools.wraps(function)
     def act_now(*args: P.args, **kwargs: P.kwargs) -> R:
-        with observed(*args, **kwargs) if mode == "observe" else client.permit(body(*args, **kwargs), fail=fail) as act:
+        if mode == "observe":
+            with observed(*args, **kwargs) as act:
+                return done(act, function(*args, **kwargs))
+        with client.permit(body(*args, **kwargs), fail=fail, redeems=True) as act:
             return done(act, function(*args, **kwargs))
 
     return act_now

@@ -20,9 +20,9 @@ import httpx
 from pydantic import ValidationError
 
 from . import calls
-from .api.answers import OpenPermitAnswer, RunAnswer
+from .api.answers import AskedApprovalAnswer, OpenPermitAnswer, RunAnswer
 from .calls import Call
-from .errors import ActRefused, ConnectionError, RunsealError, TimeoutError, error_of
+from .errors import ActRefused, ApprovalPending, ConnectionError, RunsealError, TimeoutError, error_of
 
 T = TypeVar("T")
 
@@ -205,7 +205,8 @@ def _line(text: object) -> str:
 
 
 def read_answer(call: Call[T], reading: Reading) -> T:
-    """The answer of a call; raises RunsealError for a refused request, ActRefused for a permit that a gate refused."""
+    """The answer of a call; raises RunsealError for a refused request, ActRefused for a permit that a gate refused, and
+    ApprovalPending for one that people decide on."""
     status, model = reading.status, cast(Any, call.answer)
     if model is bytes and 200 <= status < 300:
         return cast(T, reading.content())
@@ -218,6 +219,8 @@ def read_answer(call: Call[T], reading: Reading) -> T:
     try:
         if sealed_run and model is OpenPermitAnswer:
             raise ActRefused(RunAnswer.model_validate(answer), status, reading.request_id)
+        if status == 202 and model is OpenPermitAnswer:
+            raise ApprovalPending(AskedApprovalAnswer.model_validate(answer), reading.request_id, reading.retry_after)
         return cast(T, model.model_validate(answer))
     except ValidationError as error:
         message = "The answer is none of this service."
