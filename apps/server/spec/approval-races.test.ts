@@ -12,7 +12,7 @@ import {
   collect,
   decide,
   transferOf,
-} from "./harness/approvals.ts"
+} from "./harness/approving-people.ts"
 import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/key-holders.ts"
 import { type Answer, textAt } from "./harness/read-answer.ts"
 import { readTables } from "./harness/read-tables.ts"

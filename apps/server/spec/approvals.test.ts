@@ -12,7 +12,7 @@ import {
   collect,
   decide,
   transferOf,
-} from "./harness/approvals.ts"
+} from "./harness/approving-people.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { expectRefused, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { runSql } from "./harness/read-tables.ts"

@@ -13,15 +13,15 @@ import { openRequested, type PendingRequest, type PermitContext } from "@runseal
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { deciding } from "@runseal/policy/decide"
-import { storedRequest } from "./http/routes/approval-views.ts"
 import { approvalOver, HttpError, unavailable } from "./http-error.ts"
-import { refusedAs } from "./permit-refusals.ts"
 import type { Policies } from "./policy-service.ts"
 import type { SealedRun } from "./sealing/batch.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
 import { actDigest } from "./sealing/seal-approvals.ts"
 import type { OpenedPermit } from "./sealing/seal-permits.ts"
 import type { Sealer } from "./sealing/sealer.ts"
+import { storedRequest } from "./sealing/stored-request.ts"
+import { refusedAs } from "./sealing-refusals.ts"
 import type { Database } from "./store/driver/database.ts"
 import {
   type ApprovalDecisionRow,

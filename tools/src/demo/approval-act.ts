@@ -1,6 +1,6 @@
 /**
  * The scene of the demo in which people decide: two approve a payment, and one rejects another. It has a service of its own, with keys, since
- * people have to be told apart.
+ * people have to be known by something.
  */
 import { appendFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

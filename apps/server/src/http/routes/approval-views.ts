@@ -1,20 +1,16 @@
 /** What answers show of a request for an approval. docs/api.md, "Approvals". */
 import { parseStrictJson } from "@runseal/canonical"
 import { actSectionSchema, shownAct } from "@runseal/core/artifacts/act-section"
-import { type ApprovalRequest, approvalRequestSchema } from "@runseal/core/artifacts/approval-request"
-import { parseExact } from "@runseal/core/artifacts/parse-exact"
-import { APPROVAL_REQUEST } from "@runseal/core/verify/verify-approval-request"
 import {
   type ApprovalRecord,
   type ApprovalSummary,
   type AskedApprovalAnswer,
   approvalPage,
 } from "@runseal/core/wire/approval-answers"
-import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { Context } from "hono"
 import * as v from "valibot"
 import type { Deps } from "../../deps.ts"
-import { unavailable } from "../../http-error.ts"
+import { storedRequest } from "../../sealing/stored-request.ts"
 import { neededOf } from "../../store/tables/approval-decisions.ts"
 import type { ListedApproval } from "../../store/tables/approval-lists.ts"
 import {
@@ -118,17 +114,3 @@ export const approvalRecord = (
   ...(payload === undefined ? {} : { payload }),
   rejections: rejections.map(row => ({ approval_id: row.approval_id, ...shownDecision(row) })),
 })
-
-/** The sealed document of a request. @throws HttpError 503 where the database has another one than was sealed */
-export function storedRequest(
-  { approval_id, request_hash, request }: FoundApproval,
-  trust: TrustedKeys,
-): ApprovalRequest {
-  const value = parseStrictJson(request)
-  const stored = parseExact(approvalRequestSchema, value)
-  const read = APPROVAL_REQUEST.read(Object(value))
-  const isSealed = !("unreadable" in read) && read.verify([trust]).verdict === APPROVAL_REQUEST.verdict
-  if (!stored.ok || !isSealed || stored.value.request_hash !== request_hash || stored.value.approval_id !== approval_id)
-    throw unavailable("The stored request is not the one that was sealed: its operator has to find out why.")
-  return stored.value
-}
