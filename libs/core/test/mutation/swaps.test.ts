@@ -1,26 +1,31 @@
 import { describe, expect, test } from "vitest"
-import { DECLARED_NAMES } from "../../src/artifacts/declared-sections.ts"
+import { DECLARED_NAMES, WITHHOLDABLE_NAMES } from "../../src/artifacts/declared-sections.ts"
 import { withholdSections } from "../../src/derivation/derive.ts"
 import { isUnreadable, verifyText } from "../../src/verify/document.ts"
 import { type Report, VERDICTS, type Verdict } from "../../src/verify/report.ts"
+import { refusedSpec, requestApproval } from "../fixtures/asked-approvals.ts"
 import { asSealed, bothForms, makeDeployment, sealRun } from "../fixtures/deployment.ts"
 import type { Json, JsonMembers } from "../fixtures/json-values.ts"
 import { asJson, isMembers, membersOf, valueAt, withMember, withoutMember, withValue } from "../fixtures/json-values.ts"
 import { RUN_SAMPLES } from "../fixtures/sample-corpus.ts"
+import { END_USER } from "../fixtures/vectors/end-user-vectors.ts"
 
 const a = makeDeployment()
 const b = makeDeployment({ seed: "another", service: "Another service", host: "log.example" })
 /** Each sample, and the same kind of run of the same tenant, of another tenant, and of another trusted deployment. */
-const samples = RUN_SAMPLES.map(([name, expected, spec]) => {
-  const run = sealRun(a, spec)
-  const others = [
-    sealRun(a, { ...spec, payload: "Another claim." }),
-    sealRun(a, { ...spec, tenant: "api-key-2" }),
-    sealRun(b, spec),
-  ]
-  const parts = { bundle: asSealed(run.bundle), others: others.map(({ bundle }) => asSealed(bundle)) }
-  return { name, expected, ...parts, run, answer: run.receipt && asJson(run.receipt) }
-})
+const rejected = refusedSpec(requestApproval(makeDeployment(), { end_user: END_USER }), "rejected")
+const samples = [...RUN_SAMPLES, ["deny-rejected", VERDICTS.complete, rejected] as const].map(
+  ([name, expected, spec]) => {
+    const run = sealRun(a, spec)
+    const others = [
+      sealRun(a, { ...spec, payload: "Another claim." }),
+      sealRun(a, { ...spec, tenant: "api-key-2" }),
+      sealRun(b, spec),
+    ]
+    const parts = { bundle: asSealed(run.bundle), others: others.map(({ bundle }) => asSealed(bundle)) }
+    return { name, expected, ...parts, run, answer: run.receipt && asJson(run.receipt) }
+  },
+)
 
 function report(document: Json): Report | undefined {
   const result = verifyText(JSON.stringify(document), [a.trust, b.trust])
@@ -110,7 +115,7 @@ describe.each(samples)("$name", ({ name, bundle, others, expected, run }) => {
 
   test("fails with any other section withheld", () => {
     for (const [section, value] of Object.entries(membersAt(bundle, "/sections"))) {
-      if (DECLARED_NAMES.some(declared => declared === section) || !isMembers(value)) continue
+      if (WITHHOLDABLE_NAMES.some(each => each === section) || !isMembers(value)) continue
       const { kind = "", hash = "" } = value
       expect(verdict(withValue(bundle, `/sections/${section}`, { kind, withheld: true, hash }))).toBe("unreadable")
     }
