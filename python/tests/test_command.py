@@ -21,6 +21,7 @@ TRUST = ["--trust", str(VECTORS / "trust.json")]
         ("bundles/invalid/run-number.json", 1, "FAILED"),
         ("bundles/valid/deny-unanchored.json", 1, "SELF-CONSISTENT ONLY, NOT ANCHORED"),
         ("receipts/valid/deny-mcd.json", 0, "RECEIPT VERIFIED AND ANCHORED"),
+        ("requests/valid/request.json", 0, "APPROVAL REQUEST VERIFIED AND ANCHORED"),
         ("openings/valid/opening.json", 0, "OPENING VERIFIED AND ANCHORED"),
         ("ends/valid/expired.json", 0, "PERMIT END VERIFIED AND ANCHORED"),
     ],
