@@ -52,14 +52,17 @@ def test_the_model_is_informed_where_people_decide_and_the_same_call_is_made_onc
         done.append(number)
         return 2 * number
 
+    client = AsyncRunseal(place.url, place.key) if awaited else Runseal(place.url, place.key)
+    chat = ChatOpenAI(model="m-1", base_url=model.url, api_key="none", max_retries=0)
+    middleware = RunsealMiddleware(client, agent="claims", fail="open")
+    agent: Any = create_agent(chat, tools=[double], middleware=[middleware])
+    # Connections of an event loop end with it: all calls have one.
+    runner = asyncio.Runner()
+
     def answered() -> Any:
-        # Connections of an event loop end with it.
-        client = AsyncRunseal(place.url, place.key) if awaited else Runseal(place.url, place.key)
-        chat = ChatOpenAI(model="m-1", base_url=model.url, api_key="none", max_retries=0)
-        middleware = RunsealMiddleware(client, agent="claims", fail="open")
-        agent: Any = create_agent(chat, tools=[double], middleware=[middleware])
         asked = {"messages": [{"role": "user", "content": "Do it with 4."}]}
-        return (asyncio.run(agent.ainvoke(asked)) if awaited else agent.invoke(asked))["messages"][2]
+        state = runner.run(agent.ainvoke(asked)) if awaited else agent.invoke(asked)
+        return state["messages"][2]
 
     asked = answered()
     assert (asked.status, done) == ("error", [])
@@ -69,6 +72,7 @@ def test_the_model_is_informed_where_people_decide_and_the_same_call_is_made_onc
     # Approved was one call: for another one people are asked anew.
     Runseal(place.url, place.key).withdraw_approval(approval_in(answered().content))
     assert done == [4]
+    runner.close()
 
 
 def test_a_request_of_the_proxy_ends_with_the_address_and_the_same_request_is_sent_once(
