@@ -10,46 +10,16 @@ import { policyPreimage } from "@runseal/policy/load-policy"
 import { parsePolicyDocument } from "@runseal/policy/policy-document"
 import { describe, expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
-import { asJson, type Json, membersOf, withValue } from "../../../libs/core/test/fixtures/json-values.ts"
+import { asJson, type Json, membersOf } from "../../../libs/core/test/fixtures/json-values.ts"
 import { ROTATION, sealEvent } from "../../../libs/core/test/fixtures/sample-admin-events.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
 import { FULL_DECLARED } from "../../../libs/core/test/fixtures/samples.ts"
-import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { END_USER } from "../../../libs/core/test/fixtures/vectors/end-user-vectors.ts"
-import { commandLineAnswer } from "../src/command-line.ts"
-import { InputError } from "../src/input-error.ts"
-import { verifyCommand } from "../src/verify-command.ts"
-import { decidedApprovals, decidedOpening, decidedRun, type Request, type Retold } from "./decided-records.ts"
-
-const folder = testFolder("runseal-decided")
+import { commandsInFolder } from "./commands-in-folder.ts"
+import { decidedOpening, decidedRun, type Request, type Retold } from "./decided-records.ts"
 
 const deployment = makeDeployment({ seed: "decided again" })
-const write = (name: string, value: unknown): string => {
-  const path = join(folder, name)
-  writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value))
-  return path
-}
-const trust = write("trust.json", deployment.trustDocument)
-
-/** What the command prints, and its exit code. */
-async function verifier(...words: readonly string[]) {
-  const style = { colour: false, ascii: false }
-  let streamed = ""
-  const answer = await commandLineAnswer([...words, "--trust", trust], style, verification =>
-    verifyCommand(
-      verification,
-      () => folder,
-      style,
-      async text => {
-        streamed += text
-      },
-    ),
-  ).catch((error: unknown) => {
-    if (error instanceof InputError) return { stdout: "", stderr: error.message, exit: 2 }
-    throw error
-  })
-  return { ...answer, stdout: streamed + answer.stdout }
-}
+const { folder, write, verifier, judged } = commandsInFolder("runseal-decided", deployment)
 
 const TRANSFER = {
   name: "transfer",
@@ -71,14 +41,6 @@ const paying = (amount: string): Request => ({
   route_id: "payments/transfer",
   payload: JSON.stringify({ amount, payee: "DE02" }),
 })
-
-/** What `--json` says of a single document. */
-async function judged(document: unknown, ...options: readonly string[]) {
-  const { stdout, exit } = await verifier(write("document.json", document), "--json", ...options)
-  const { first_failure, expectations = [] } = JSON.parse(stdout)
-  const [{ decided, message }] = expectations.length === 0 ? [{}] : expectations.slice(-1)
-  return { exit, decided, message, first_failure }
-}
 
 describe("a record", () => {
   const denied = decidedRun(deployment, policy, paying("250"))
@@ -460,42 +422,6 @@ describe("a record of which one member of the context is retold, under the decis
       exit: 1,
       first_failure: "decided_again",
       message: expect.stringContaining("end_user"),
-    })
-  })
-
-  describe("where persons decide", () => {
-    const approval = { by: ["treasury", "finance"], count: 2, within_seconds: 3600 }
-    const rules = [{ id: "two-people", effect: "require_approval", approval }]
-    const twoPeople = { policy_id: "two", policy_name: "two", required_attested_fields: [], rules }
-    const file = write("two-people.json", twoPeople)
-    const made = decidedApprovals(deployment, parsePolicyDocument(asValue(twoPeople)))
-    const again = (document: object) => judged(document, "--decided-by", file)
-
-    test("a request, the opening in which it ends and the run that ends one without its approval", async () => {
-      const asked = made.request()
-      for (const document of [asked.request, made.opening(asked), made.rejected(made.request())])
-        expect(await again(document)).toMatchObject({ exit: 0, decided: "facts" })
-    })
-
-    test("not where the persons are withheld", async () => {
-      const withheld = withholdSections(made.rejected(made.request()), ["approvals"])
-      expect(await again(withheld)).toMatchObject({
-        exit: 1,
-        message: expect.stringContaining("approvals is withheld"),
-      })
-    })
-
-    test("fewer persons than the rule asks", async () => {
-      const one = (part: Json) => withValue(part, "/needed/0/count", 1)
-      const opening = made.opening(made.request(), one, ({ decisions, ...rest }) => ({
-        ...rest,
-        decisions: decisions.slice(0, 1),
-      }))
-      expect(await again(opening)).toMatchObject({
-        exit: 1,
-        first_failure: "decided_again",
-        message: expect.stringContaining("needed"),
-      })
     })
   })
 
