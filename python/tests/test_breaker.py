@@ -78,9 +78,12 @@ def test_it_waits_as_long_as_the_service_asks_and_no_call_does(monkeypatch: pyte
     assert bounded.may_ask()
 
 
-def test_an_identity_provider_that_is_away_is_no_outage_of_the_service() -> None:
+@pytest.mark.parametrize(("code", "status"), [("end_user_unavailable", 503), ("too_many_approvals", 429)])
+def test_a_provider_that_is_away_and_acts_that_wait_for_people_are_no_outage_of_the_service(
+    code: str, status: int
+) -> None:
     with gate() as server, Runseal(server.url) as client:
-        server.answers["/execute"] = said("end_user_unavailable", 503)
+        server.answers["/execute"] = said(code, status)
         server.retry_after = "60"
         for _ in range(4):
             with pytest.raises(RunsealError):

@@ -113,6 +113,17 @@ test("under its idempotency key a decided request is collected, and gives the sa
   expect(await clientOf().permits.open(request, once)).toEqual({ ...opened, permit: expect.any(String) })
 })
 
+test("a key that was used for a request names its address to another request", async () => {
+  const headers = { "X-Service-Key": apiKey, "Content-Type": "application/json", "Idempotency-Key": '"asked"' }
+  const ask = (body: object): Promise<Response> =>
+    service().request("/permits", { method: "POST", headers, body: JSON.stringify(body) })
+  const asked = await ask(order())
+  const { approval_id } = await asked.json()
+  expect([asked.status, asked.headers.get("retry-after")]).toEqual([202, "5"])
+  const other = await ask(order())
+  expect([other.status, other.headers.get("location")]).toEqual([409, `/approvals/${approval_id}`])
+})
+
 test("a rejected act is refused, and so is one that was withdrawn", async () => {
   const request = order()
   const { approval_id } = await pending(clientOf().permits.open(request))
