@@ -156,6 +156,15 @@ export async function redeemPermit(
   }
 }
 
+/** Withdraws a request for an approval. Never throws: says a sentence to the user when the service did not confirm it. */
+export async function withdraw(sealing: Sealing, { approval_id }: ApprovalPending): Promise<void> {
+  try {
+    await (await sealing.client).withdrawApproval(approval_id, CLOSE_OPTIONS)
+  } catch (error) {
+    sealing.warn(`the request ${approval_id} could not be withdrawn: ${reasonOf(error)}`)
+  }
+}
+
 /** The record of a close. Without one the service did not confirm it; `unfit`: the service does not take what is to be sealed. */
 export type Closed = { readonly run?: ExecuteResult; readonly unfit?: boolean }
 

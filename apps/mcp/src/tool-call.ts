@@ -24,6 +24,7 @@ import {
   refusedBy,
   type Sealing,
   whereIs,
+  withdraw,
 } from "./sealing.ts"
 import type { ServerFacts } from "./tool-definitions.ts"
 import type { Failure } from "./upstream.ts"
@@ -118,7 +119,13 @@ async function decide(request: CallRequest, parts: CallParts, signal: AbortSigna
   if (sealing.mode === "observe") return await observe(request, parts, forward)
   const answer = (sentence: string, receipt?: JsonObject): JsonObject => refusal(request, sentence, receipt)
   const { opened, route_id, problem } = await ask(request, parts, signal)
-  if (opened.kind === "pending") return { end: "pending", answer: pendingAnswer(request, opened.pending) }
+  if (opened.kind === "pending" && problem === undefined)
+    return { end: "pending", answer: pendingAnswer(request, opened.pending) }
+  if (opened.kind === "pending") {
+    // Nobody is to decide on a call that is not made anyway. The withdrawal seals a refused run.
+    await withdraw(sealing, opened.pending)
+    return { end: "refused", answer: answer(`the call was not made: ${problem}`) }
+  }
   if (opened.kind === "undecided" || opened.kind === "unfit") {
     if (signal.aborted || sealing.fail === "closed" || opened.kind === "unfit")
       return { end: "stopped", answer: answer(`the call was not made, since there is no decision: ${opened.reason}`) }

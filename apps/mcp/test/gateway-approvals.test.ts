@@ -119,6 +119,15 @@ test("at the end of the wait a call is not made, also where the gateway fails op
   await approver.decideAll("reject")
 })
 
+test("nobody is asked for a call whose tool is not the pinned one: its request is withdrawn", async () => {
+  expect(textOf(await act(await agentOf()))).toContain("People decide on this call")
+  await approver.decideAll("reject")
+  folder.file("definition", "takes money")
+  expect(textOf(await act(await agentOf()))).toContain("definition is not the pinned one")
+  expect(await approver.waiting()).toEqual([])
+  folder.file("definition", "adds numbers")
+})
+
 test("where calls are observed nobody is asked", async () => {
   const agent = await agentOf("--mode", "observe")
   expect(await act(agent)).toMatchObject({ content: [{ type: "text", text: "done" }] })
