@@ -1,5 +1,7 @@
 /** Calls that people decide on: a real gateway and service, the official client, and a person with a key. docs/doors/mcp.md, "When people decide". */
 import { readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { ProgressNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
 import { createClient, type Client as Runseal } from "@runseal/sdk"
@@ -11,7 +13,17 @@ import {
   askingPolicy,
   mintAgentAndApprover,
 } from "../../server/spec/harness/approving.ts"
-import { type Agent, type Folder, newFolder, type Service, startAgent, startService, until } from "./gateway-fixture.ts"
+import {
+  type Agent,
+  type Folder,
+  gatewayWords,
+  newFolder,
+  run,
+  type Service,
+  startAgent,
+  startService,
+  until,
+} from "./gateway-fixture.ts"
 
 const SERVER = fileURLToPath(new URL("changing-server.mjs", import.meta.url))
 let folder: Folder
@@ -118,6 +130,43 @@ test("at the end of the wait a call is not made, also where the gateway fails op
   expect(acts()).toBe(0)
   await approver.decideAll("reject")
 })
+
+test("over HTTP a call waits silently, and is made", async () => {
+  let paid = 0
+  const upstream = createServer(async (request, response) => {
+    let body = ""
+    for await (const chunk of request) body += chunk
+    const { id, method } = JSON.parse(body)
+    if (method === "tools/call") paid++
+    const tool = { name: "act", description: "Pays.", inputSchema: { type: "object" } }
+    const result = method === "tools/list" ? { tools: [tool] } : { content: [{ type: "text", text: "paid" }] }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id, result }))
+  })
+  await new Promise<void>(listening => upstream.listen(0, "127.0.0.1", listening))
+  const place = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`
+  const words = ["--data-dir", `${folder.path}/http`, "--name", "bank", "--upstream", place, "--listen", "0"]
+  const gateway = run(gatewayWords(...words, "--approval-wait", "60"), {
+    ...process.env,
+    RUNSEAL_URL: service.url,
+    RUNSEAL_API_KEY: apiKey,
+  })
+  const url = await until(() => /listening on (http:\/\/127\.0\.0\.1:\d+)$/m.exec(gateway.output())?.[1])
+  const params = { name: "act", arguments: { over: "http" } }
+  const answer = fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+  })
+  await until(async () => (await approver.waiting())[0])
+  expect(paid).toBe(0)
+  await approver.decideAll("approve")
+  expect(await (await answer).text()).toContain("paid")
+  expect(paid).toBe(1)
+  gateway.child.kill("SIGTERM")
+  await gateway.ended
+  upstream.closeAllConnections()
+  upstream.close()
+}, 60_000)
 
 test("nobody is asked for a call whose tool is not the pinned one: its request is withdrawn", async () => {
   expect(textOf(await act(await agentOf()))).toContain("People decide on this call")
