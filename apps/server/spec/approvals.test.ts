@@ -269,3 +269,40 @@ eachDatabase("an approval", open => {
     })
   })
 })
+
+describe("where the document of its policy is gone", () => {
+  const service = standingService(() => ({ policy: APPROVAL_POLICY, config: { approvals: "on" } }))
+
+  test("nothing is collected, and the request ends in time", async () => {
+    const admin = await mint(service(), ADMIN)
+    const asker = await mint(service(), CUSTOMER, admin)
+    const id = approvalOf(await asker.post("/permits", transferOf(12_500)))
+    for (const [name, group] of [
+      ["anna", "treasury"],
+      ["ben", "finance"],
+    ] as const)
+      expect((await decide(await approver(service(), admin, name, [group]), id, "approve")).status).toBe(200)
+    const strict = { ...APPROVAL_POLICY, policy_id: "strict", required_attested_fields: ["actor_id"] }
+    await admin.post("/admin/policies", { policy: strict })
+    const [known] = await runSql(service().db, "select max(version) - 1 as version from policy_version")
+    const [row] = await runSql(
+      service().db,
+      `update policy_hash set version = -version where version = ${Object(known).version} returning policy_hash`,
+    )
+    try {
+      expect((await collect(asker, id)).status).toBe(503)
+      service().clock.advance(APPROVAL_SECONDS * 1000)
+      await service().deps.approvalEnds.sweep()
+      expect(await collect(asker, id)).toMatchObject({
+        status: 422,
+        body: { explanation: { reason: "APPROVAL_UNUSED" } },
+      })
+    } finally {
+      await runSql(
+        service().db,
+        `update policy_hash set version = -version where policy_hash = '${Object(row).policy_hash}'`,
+      )
+      await admin.post("/admin/policies", { policy: APPROVAL_POLICY })
+    }
+  })
+})

@@ -13,6 +13,7 @@ import { openRequested, type PendingRequest, type PermitContext } from "@runseal
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { deciding } from "@runseal/policy/decide"
+import { loadPolicy } from "@runseal/policy/load-policy"
 import { approvalOver, HttpError, unavailable } from "./http-error.ts"
 import type { Policies } from "./policy-service.ts"
 import type { SealedRun } from "./sealing/batch.ts"
@@ -101,10 +102,10 @@ const createJudge =
     const earliest = [given.requested_at, ...given.decisions.map(({ decided_at }) => decided_at)]
     if (outcome === "expired" || outcome === "unused") earliest.push(given.expires_at)
     const at = [moment.at, ...earliest].reduce((one, other) => (one > other ? one : other))
-    const context = pipeline()
+    // A request that is over is denied by any policy: where its own is gone, by the built-in one, which requires nothing of a run.
+    const context = { ...pipeline(), policy: deciding(policy ?? loadPolicy()) }
     const tenant = { tenant_id: found.tenant_id, owner: found.owner }
-    const settings = policy === undefined ? context : { ...context, policy: deciding(policy) }
-    return openRequested({ tenant, request, given }, key, { ...moment, at }, settings)
+    return openRequested({ tenant, request, given }, key, { ...moment, at }, context)
   }
 
 /** Ends requests: in a permit, or in a refused run. */

@@ -136,6 +136,7 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   LoadPolicyRequest: loadPolicySchema,
   FoundPolicy: policies.foundPolicySchema,
   LoadedPolicy: policies.loadedPolicySchema,
+  PolicyProposal: policies.policyProposalSchema,
   PolicyVersion: policies.policyVersionSchema,
   PoliciesPage: policies.policiesPageSchema,
   PolicyInForce: admin.policyInForceSchema,
