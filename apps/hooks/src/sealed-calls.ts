@@ -40,10 +40,10 @@ export type Calls = {
 
 export function sealedCalls(agent: string, service: ServiceCalls, settings: HookSettings): Calls {
   const { send, read } = service
-  const open = async (call: ToolCall, key: string, late?: Late): Promise<Decision> => {
-    const reply = await send("/permits", key, openBody(agent, call, settings, late))
-    return reply.status === 202 ? collected(service, reply.body) : decisionOf(reply)
-  }
+  const ask = (call: ToolCall, key: string, late?: Late): Promise<Reply> =>
+    send("/permits", key, openBody(agent, call, settings, late))
+  const open = async (call: ToolCall, key: string, late: Late): Promise<Decision> =>
+    decisionOf(await ask(call, key, late))
   const close = async (permit_id: string, ending: Ending): Promise<Decision> =>
     decisionOf(await send(`/permits/${permit_id}/close`, permit_id, closeBody(ending, settings)), permit_id)
   /** The decision that came too late: observed, since nothing can be stopped any more. */
@@ -51,17 +51,37 @@ export function sealedCalls(agent: string, service: ServiceCalls, settings: Hook
     const opened = await open(call, key, late)
     return opened.kind === "permitted" ? close(opened.permit_id, ending) : opened
   }
-  const openOrFind = (call: ToolCall): Promise<Decision> => open(call, callKey(agent, call))
+  /**
+   * Decides on a call that people were asked for. What they approved is opened under a key of this call, since another call, with the same
+   * arguments, may have been made under it meanwhile: then people are asked anew. Without an answer the call is denied, also where hooks fail open.
+   */
+  const decideAsked = async (call: ToolCall, asked: JsonObject, requests = REQUESTS_MAX): Promise<Decision> => {
+    if (!mayBePermitted(asked) || requests === 0) return unpermitted(service, asked)
+    const reply = await ask(call, approvedKey(callKey(agent, call), asked)).catch(unlessSilent)
+    if (reply?.status === 202) return decideAsked(call, reply.body, requests - 1)
+    const decision = reply && decisionOf(reply)
+    return decision === undefined || decision.kind === "unsealed"
+      ? unpermitted(service, asked)
+      : redeemed(service, decision)
+  }
+  const decide = async (call: ToolCall): Promise<Decision> => {
+    const reply = await ask(call, callKey(agent, call))
+    return reply.status === 202 ? decideAsked(call, reply.body) : redeemed(service, decisionOf(reply))
+  }
+  const waitedFor = async (call: ToolCall, asked: JsonObject): Promise<Decision> =>
+    (await ownPermit(service, callKey(agent, call), asked)) ?? unpermitted(service, asked)
   /** What was decided before the call. For an end user it is found by its address: the token that it was decided with is not here. */
   const decided = async (call: ToolCall): Promise<Decision> => {
-    const found = await openOrFind(call)
+    const reply = await ask(call, callKey(agent, call))
+    if (reply.status === 202) return waitedFor(call, reply.body)
+    const found = decisionOf(reply)
     const path = isReused(found) ? madeUnder(found) : undefined
     if (path === undefined) return found
     const { body } = await read(path)
     const { program_id = null, route_id = null, payload } = openBody(agent, call, settings)
     const asked = { program_id, route_id, payload_hash: sha256Hex(utf8Encode(`${payload}`)) }
     if (canonicalize(requestIn(body)) !== canonicalize(asked)) return found
-    if (body.approval_id !== undefined) return collected(service, body)
+    if (body.approval_id !== undefined) return waitedFor(call, body)
     const { id: run_id, enforcement } = body
     if (typeof run_id === "number")
       return enforcement === undefined ? { kind: "refused", run_id, reason: "" } : { kind: "observed", run_id }
@@ -69,7 +89,7 @@ export function sealedCalls(agent: string, service: ServiceCalls, settings: Hook
     return permit_id === undefined ? found : { kind: "permitted", permit_id, is_valid: true }
   }
   return {
-    decide: async call => redeemed(service, await openOrFind(call)),
+    decide,
     settle: async (call, ending) => {
       const key = callKey(agent, call)
       const late = (why: Late): Promise<Decision> => settleLate(call, ending, why, `${key}:late`)
@@ -95,20 +115,39 @@ export function sealedCalls(agent: string, service: ServiceCalls, settings: Hook
   }
 }
 
-/** What became of a request for an approval. While people decide, and where nobody answers, the call is denied. */
-async function collected({ post }: ServiceCalls, asked: JsonObject): Promise<Decision> {
+/** The permit that a call has, where people approved it. Nobody is asked, and nothing is opened: a body without a payload is refused. */
+async function ownPermit({ send }: ServiceCalls, key: string, asked: JsonObject): Promise<Decision | undefined> {
+  let used: string | undefined = approvedKey(key, asked)
+  for (let requests = 1; used !== undefined && requests <= REQUESTS_MAX; requests += 1) {
+    const made = decisionOf(await send("/permits", used, {}))
+    const permit_id = permitOf(made)
+    if (permit_id !== undefined) return { kind: "permitted", permit_id, is_valid: true }
+    const approval_id = APPROVAL_PATH.exec(madeUnder(made) ?? "")?.[1]
+    used = approval_id === undefined ? undefined : approvedKey(key, { approval_id })
+  }
+  return undefined
+}
+
+/**
+ * What became of a request for an approval that no permit of this call was opened for: its refused run where it is over without a permit. In
+ * all other cases the call is denied.
+ */
+async function unpermitted({ post }: ServiceCalls, asked: JsonObject): Promise<Decision> {
   const [approval_id = "", address = "", expires_at = ""] = ["approval_id", "address", "expires_at"].map(name =>
     textMember(asked, name),
   )
   const sentence = pendingSentence({ address, expires_at })
   const reason = `Runseal: ${sentence} The call was not made. Make the same call again once they have decided.`
-  if (asked.state === "waiting") return { kind: "denied", reason }
+  if (asked.state === "waiting" || mayBePermitted(asked)) return { kind: "denied", reason }
   const reply = await post(`/approvals/${approval_id}/permit`).catch(unlessSilent)
-  const decision = reply === undefined || reply.status === 202 ? undefined : decisionOf(reply)
-  return decision === undefined || decision.kind === "unsealed" ? { kind: "denied", reason } : decision
+  const decision = reply === undefined ? undefined : decisionOf(reply)
+  return decision?.kind === "refused" ? decision : { kind: "denied", reason }
 }
 
-/** Uses a permit up that has to be redeemed. It may have been for the same call, whose event comes twice where it has two hooks. */
+/**
+ * Uses a permit up that has to be redeemed: one that was opened under a key of this call, so who redeemed it already was the same call,
+ * whose event comes twice where it has two hooks.
+ */
 async function redeemed({ post }: ServiceCalls, decision: Decision): Promise<Decision> {
   if (decision.kind !== "permitted" || decision.redeems === undefined) return decision
   const { permit_id, redeems: permit } = decision
@@ -145,9 +184,12 @@ function requestIn(record: JsonObject): JsonObject {
   const opened = member(member(record.opening ?? record.request, "sections"), "payload")
   return { program_id, route_id, payload_hash: record.payload_hash ?? member(opened, "payload_hash") ?? null }
 }
+const APPROVAL_PATH = /^\/approvals\/(apr-[0-9a-f]{32})$/
 const PERMIT_PATH = /^\/permits\/(pmt-[0-9a-f]{32})$/
 const NOT_DONE = { outcome: "failed", code: "NOT_EXECUTED", error: "" } as const
 const isOver = refusedWith("permit_not_open")
+/** People approved a request: there is a permit for it, of this call or of another one, or one can be opened. */
+const mayBePermitted = ({ state }: JsonObject): boolean => state === "approved" || state === "collected"
 
 /** @param permitId of the permit that was closed; absent at an opening */
 function decisionOf(reply: Reply, permitId?: string): Decision {
@@ -190,6 +232,9 @@ const CLOSE_SECONDS = 3_600
 /** Bytes of a close that are sent: the service takes 1,048,576, and a header may come on top. Of a longer result only the hash is declared. */
 const CLOSE_MAX_BYTES = 1_000_000
 
+/** Most requests for an approval that are followed for one call: each of the former permitted another call. */
+const REQUESTS_MAX = 4
+
 /** Why a decision came after the act, which it could not stop. Sealed as `reproducibility_context.decided_after`. */
 type Late =
   | "no decision was asked for"
@@ -201,6 +246,8 @@ type Late =
 /** The idempotency key of a call: the same in every process of the service, before and after the act. */
 const callKey = (agent: string, { session_id, call_id }: ToolCall): string =>
   `${agent}:${digest([session_id, call_id])}`
+/** Under which a call has the permit of a request for an approval, or the next request where another call took that permit. */
+const approvedKey = (key: string, asked: JsonObject): string => `${key}:${textMember(asked, "approval_id")}`
 
 /** @param late absent before the act */
 function openBody(agent: string, call: ToolCall, settings: HookSettings, late?: Late): JsonObject {

@@ -77,6 +77,40 @@ test("the event of one call that comes twice is permitted twice, before and afte
   expect((await newest("runs")).enforcement).toBeUndefined()
 })
 
+test("one approval is one call: the event of the call that asked asks anew once another call was made under it", async () => {
+  const [asking, made] = [call("migrate"), call("migrate")]
+  const approval_id = approvalIn(deniedReason(await before(asking)))
+  await approver.decide(approval_id, "approve")
+  expectPermitted(await before(made))
+  const anew = approvalIn(deniedReason(await before(asking, "?fail=open")))
+  expect(anew).not.toBe(approval_id)
+  expectPermitted(await before(made))
+  // What people decide then is for the call that asked, once.
+  await approver.decide(anew, "approve")
+  expectPermitted(await before(asking))
+  expectPermitted(await before(asking))
+  const own = await newest("permits")
+  expectPermitted(await after(made))
+  expect(await newest("permits")).toMatchObject({ permit_id: own.permit_id, state: "open" })
+  expectPermitted(await after(asking))
+  expect(await newest("permits")).toMatchObject({ permit_id: own.permit_id, state: "closed" })
+  expect((await newest("runs")).enforcement).toBeUndefined()
+})
+
+test("a denied call that was made is sealed as observed, and does not use up what people approved", async () => {
+  const made = call("rotate")
+  const approval_id = approvalIn(deniedReason(await before(made)))
+  await approver.decide(approval_id, "approve")
+  const waiting = await approver.waiting()
+  await after(made)
+  expect(await newest("runs")).toMatchObject({ enforcement: "observe" })
+  expectPermitted(await before(call("rotate")))
+  // Nor is it taken for the call that was made under it, and nobody is asked anew.
+  await after(made)
+  expect(await approver.waiting()).toEqual(waiting)
+  expect(await newest("permits")).toMatchObject({ state: "open" })
+})
+
 test("a call that people rejected is denied with the receipt", async () => {
   const approval_id = approvalIn(deniedReason(await before(call("drop"))))
   await approver.decide(approval_id, "reject")
