@@ -17,7 +17,7 @@ import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { expectRefused, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { runSql } from "./harness/read-tables.ts"
 import { dumpTables } from "./harness/spellings.ts"
-import { standingService } from "./harness/test-service.ts"
+import { openService, standingService } from "./harness/test-service.ts"
 import { runVerifier } from "./harness/verifier.ts"
 
 const SECRET_MEMO = "for-nobody-else-to-read"
@@ -249,9 +249,36 @@ eachDatabase("an approval", open => {
       runSql(service().db, `update approval set request_hash = '${hash}' where approval_id = '${id}'`)
     const sealed = textAt((await asker.get(`/approvals/${id}`)).body, "request_digest")
     await change("0".repeat(64))
-    expect((await collect(asker, id)).status).toBe(503)
+    expectRefused(await collect(asker, id), 409, "approval_over")
     await change(sealed)
     expect((await collect(asker, id)).status).toBe(201)
+  })
+
+  test("what a column of the database was changed to is neither shown nor decided", async () => {
+    const id = await ask()
+    const set = (needed: string) =>
+      runSql(service().db, `update approval set needed = ${needed} where approval_id = '${id}'`)
+    const request_digest = textAt((await people.anna.get(`/approvals/${id}`)).body, "request_digest")
+    await set(`replace(needed, '"count":2', '"count":1')`)
+    expectRefused(await people.anna.get(`/approvals/${id}`), 409, "approval_over")
+    const sent = await people.anna.post(`/approvals/${id}/decision`, { request_digest, decision: "approve" })
+    expectRefused(sent, 409, "approval_over")
+    await set(`replace(needed, '"count":1', '"count":2')`)
+    await approveBy(id, people.anna, people.ben)
+    expect((await collect(asker, id)).status).toBe(201)
+  })
+
+  test("an act that is asked for while it is rejected is not asked for anew", async () => {
+    for (let round = 0; round < 4; round++) {
+      const body = transferOf(12_500)
+      const id = approvalOf(await asker.post("/permits", body))
+      const [, again] = await Promise.all([decide(people.anna, id, "reject"), asker.post("/permits", body)])
+      const last = await asker.post("/permits", body)
+      for (const answer of [again, last])
+        if (answer.status === 202) expect(approvalOf(answer)).toBe(id)
+        else expect([409, 422]).toContain(answer.status)
+      expect((await collect(asker, id)).status).toBe(422)
+    }
   })
 
   describe("is not asked for", () => {
@@ -290,7 +317,7 @@ describe("where the document of its policy is gone", () => {
       `update policy_hash set version = -version where version = ${Object(known).version} returning policy_hash`,
     )
     try {
-      expect((await collect(asker, id)).status).toBe(503)
+      expectRefused(await collect(asker, id), 409, "approval_over")
       service().clock.advance(APPROVAL_SECONDS * 1000)
       await service().deps.approvalEnds.sweep()
       expect(await collect(asker, id)).toMatchObject({
@@ -305,4 +332,73 @@ describe("where the document of its policy is gone", () => {
       await admin.post("/admin/policies", { policy: APPROVAL_POLICY })
     }
   })
+})
+
+describe("a rule that matches at the collection alone", () => {
+  const service = standingService(() => ({
+    config: { approvals: "on" },
+    policy: {
+      policy_id: "hours",
+      policy_name: "Hours",
+      required_attested_fields: [],
+      rules: [
+        {
+          id: "day",
+          effect: "require_approval",
+          approval: { by: ["treasury", "finance"], count: 1, within_seconds: 7200, end_user: "optional" },
+        },
+        {
+          id: "later",
+          effect: "require_approval",
+          when: 'context.verified.clock > datetime("2026-05-04T12:20:00Z") && context.verified.clock < datetime("2026-05-04T12:30:00Z")',
+          approval: { by: ["treasury", "finance"], count: 1, within_seconds: 60, end_user: "optional" },
+        },
+        {
+          id: "evening",
+          effect: "require_approval",
+          when: 'context.verified.clock > datetime("2026-05-04T13:30:00Z")',
+          approval: { by: ["treasury", "finance"], count: 1, within_seconds: 7200 },
+        },
+      ],
+    },
+  }))
+
+  test("counts with its own time, and with the end user that it requires", async () => {
+    const admin = await mint(service(), ADMIN)
+    const asker = await mint(service(), CUSTOMER, admin)
+    const people = [
+      await approver(service(), admin, "anna", ["treasury"]),
+      await approver(service(), admin, "ben", ["finance"]),
+      await approver(service(), admin, "cleo", ["treasury", "finance"]),
+    ]
+    const asked = async (): Promise<string> => {
+      const id = approvalOf(await asker.post("/permits", transferOf(12_500)))
+      for (const person of people) expect((await decide(person, id, "approve")).status).toBe(200)
+      return id
+    }
+    const late = await asked()
+    service().clock.advance(25 * 60_000)
+    expect(await collect(asker, late)).toMatchObject({
+      status: 422,
+      body: { explanation: { reason: "APPROVAL_REQUIRED" } },
+    })
+  })
+})
+
+test("requests that cannot be ended keep no other from its end, and the sweeper comes to a rest", async () => {
+  const service = await openService({ policy: APPROVAL_POLICY, config: { approvals: "on" } })
+  try {
+    const admin = await mint(service, ADMIN)
+    const asker = await mint(service, CUSTOMER, admin)
+    const ids: string[] = []
+    for (let at = 0; at < 40; at++) ids.push(approvalOf(await asker.post("/permits", transferOf(12_500))))
+    const broken = ids.slice(0, 35).map(id => `'${id}'`)
+    await runSql(service.db, `update approval set audience = 'other' where approval_id in (${broken})`)
+    service.clock.advance(APPROVAL_SECONDS * 1000)
+    await service.deps.approvalEnds.sweep()
+    const [row] = await runSql(service.db, "select count(*)::int as ended from approval where ended_at > 0")
+    expect(row).toEqual({ ended: 5 })
+  } finally {
+    await service.close()
+  }
 })

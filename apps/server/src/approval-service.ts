@@ -14,19 +14,21 @@ import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { deciding } from "@runseal/policy/decide"
 import { loadPolicy } from "@runseal/policy/load-policy"
-import { approvalOver, HttpError, unavailable } from "./http-error.ts"
+import { approvalOver, HttpError } from "./http-error.ts"
 import type { Policies } from "./policy-service.ts"
 import type { SealedRun } from "./sealing/batch.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
-import { actDigest } from "./sealing/seal-approvals.ts"
+import { actDigest, REJECTED_FOR_MS } from "./sealing/seal-approvals.ts"
 import type { OpenedPermit } from "./sealing/seal-permits.ts"
 import type { Sealer } from "./sealing/sealer.ts"
 import { storedRequest } from "./sealing/stored-request.ts"
-import { refusedAs } from "./sealing-refusals.ts"
+import { permitsOff, refusedAs } from "./sealing-refusals.ts"
 import type { Database } from "./store/driver/database.ts"
+import { StoreError } from "./store/driver/store-errors.ts"
 import {
   type ApprovalDecisionRow,
   approvalDecisionOf,
+  type DuePlace,
   type FoundApproval,
   findApproval,
   findDueApprovals,
@@ -38,8 +40,6 @@ import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
 
 /** Largest payload that waits for an approval, in bytes of UTF-8: people are to read all of it. */
 export const APPROVAL_PAYLOAD_MAX_BYTES = 65_536
-/** For so long an act is refused at once after a person rejected it, in milliseconds. */
-const REJECTED_FOR_MS = 3_600_000
 /** Most requests that one step of the sweeper ends. */
 const STEP_MAX_REQUESTS = 32
 /** How often a collection is tried again that a decision came in between of. */
@@ -84,6 +84,8 @@ type ApprovalParts = {
   readonly pipeline: () => PermitContext
   /** The policy of a request; undefined where its document is not there any more. */
   readonly policyOf: Policies["exactlyOf"]
+  /** Whether this service opens permits. */
+  readonly opens: boolean
   /** The service's own keys: a request that was changed in the database is not acted on. */
   readonly trust: TrustedKeys
   /** Called for a request that could not be ended. */
@@ -96,7 +98,7 @@ const createJudge =
   async (found: FoundApproval, outcome: ApprovalOutcome, key: Pick<Submission, "budgets">) => {
     const request = storedRequest(found, trust)
     const policy = await policyOf(request.sections.policy_evaluation)
-    if (policy === undefined && outcome === "approved") throw unavailable(POLICY_AWAY)
+    if (policy === undefined && outcome === "approved") throw new HttpError("approval_over", POLICY_AWAY)
     const moment = mint()
     const given = givenOf(found, outcome)
     const earliest = [given.requested_at, ...given.decisions.map(({ decided_at }) => decided_at)]
@@ -110,7 +112,7 @@ const createJudge =
 
 /** Ends requests: in a permit, or in a refused run. */
 function createEnds(parts: ApprovalParts) {
-  const { db, sealer, nowMs } = parts
+  const { db, sealer, nowMs, opens } = parts
   const judged = createJudge(parts)
   /** Ends a request that is over without a permit. */
   const end = async (found: FoundApproval, outcome: Exclude<ApprovalOutcome, "approved">): Promise<SealedRun> => {
@@ -134,6 +136,7 @@ function createEnds(parts: ApprovalParts) {
     if (found.ended_at > 0) return { stored: found }
     const outcome = outcomeOf(found, nowMs())
     if (outcome === undefined) return { waits: found }
+    if (outcome === "approved" && !opens) throw permitsOff()
     try {
       return outcome === "approved" ? await open(found, key) : { refused: await end(found, outcome) }
     } catch (error) {
@@ -149,6 +152,8 @@ function createEnds(parts: ApprovalParts) {
 export function openApprovals(parts: ApprovalParts): Approvals {
   const { db, sealer, nowMs, trust, reportFailure } = parts
   const { end, open, collect } = createEnds(parts)
+  /** How far the sweeper has come: it begins anew behind the last one. */
+  let looked: DuePlace | undefined
   const isSameRequest = (found: FoundApproval, request: RequestDraft): boolean =>
     askedText(storedRequest(found, trust)) === askedText(request)
   const waitingSame = async (act: string, request: RequestDraft): Promise<FoundApproval | undefined> => {
@@ -173,8 +178,11 @@ export function openApprovals(parts: ApprovalParts): Approvals {
       if (same !== undefined && outcome === undefined) return { asked: same.approval_id }
       if (same !== undefined && outcome === "approved") return open(same, submission, claim)
       // One that is over, and whose end is not sealed yet: the act is asked for anew.
-      if (same !== undefined && outcome !== undefined && outcome !== "approved")
+      if (same !== undefined && outcome !== undefined && outcome !== "approved") {
         await end(same, outcome).catch(unlessChanged)
+        const over = outcome === "rejected" ? await findApproval(db, same.approval_id) : undefined
+        if (over !== undefined && over.ended_at > 0) return { stored: over }
+      }
       try {
         return { asked: await sealer.requestApproval(pending, submission.payload, claim) }
       } catch (error) {
@@ -191,15 +199,19 @@ export function openApprovals(parts: ApprovalParts): Approvals {
       if (now !== undefined && now.ended_at === 0) await end(now, "withdrawn").catch(unlessChanged)
     },
     endDue: async () => {
-      const due = await findDueApprovals(db, nowMs(), STEP_MAX_REQUESTS)
+      const due = await findDueApprovals(db, nowMs(), STEP_MAX_REQUESTS, looked)
       for (const { approval_id } of due) {
         const found = await findApproval(db, approval_id)
         const outcome = found && outcomeOf(found, Math.max(nowMs(), found.expires_at))
         if (found === undefined || found.ended_at > 0 || outcome === undefined || outcome === "approved") continue
-        // One that cannot be ended keeps no other from its end.
-        await end(found, outcome).catch((error: unknown) => (hasChanged(error) ? undefined : reportFailure(error)))
+        // One that cannot be ended keeps no other from its end; where nothing can be sealed, none is tried further.
+        await end(found, outcome).catch((error: unknown) => {
+          if (error instanceof StoreError) throw error
+          if (!hasChanged(error)) reportFailure(error)
+        })
       }
-      return due.length === STEP_MAX_REQUESTS
+      looked = due.length === STEP_MAX_REQUESTS ? due.at(-1) : undefined
+      return looked !== undefined
     },
   }
 }

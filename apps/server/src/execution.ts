@@ -73,7 +73,12 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
       throw made.reason === "overflow" ? overflow() : new StoreError("conflict")
     }
   const context = () => ({ ...pipeline(), askReview })
-  const ofPolicy = { policyOf: policies.exactlyOf, trust, reportFailure: parts.reportNotEnded }
+  const ofPolicy = {
+    policyOf: policies.exactlyOf,
+    opens: signOpening !== undefined,
+    trust,
+    reportFailure: parts.reportNotEnded,
+  }
   const approvals = openApprovals({ db, sealer, nowMs, mint, pipeline: context, ...ofPolicy })
   const policyOf = policies.ofEvaluation
   return {

@@ -12,7 +12,7 @@ import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import { type PermitVerdict, verifyPermit } from "@runseal/permit"
 import { deciding } from "@runseal/policy/decide"
 import type { Approvals, AskedApproval } from "./approval-service.ts"
-import { badRequest, HttpError, permitNotOpen } from "./http-error.ts"
+import { badRequest, permitNotOpen } from "./http-error.ts"
 import { type SignOpening, serviceJwks } from "./keys/permit-signing.ts"
 import type { Policies } from "./policy-service.ts"
 import { type NoteFailure, reportingFailures } from "./reported-failures.ts"
@@ -20,7 +20,7 @@ import type { SealedRun } from "./sealing/batch.ts"
 import type { createMomentSource } from "./sealing/moment-source.ts"
 import type { OpenedPermit } from "./sealing/seal-permits.ts"
 import type { Sealer } from "./sealing/sealer.ts"
-import { refusedAs } from "./sealing-refusals.ts"
+import { permitsOff, refusedAs } from "./sealing-refusals.ts"
 import type { Database } from "./store/driver/database.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
 import { readSigningKeys } from "./store/tables/signing-keys.ts"
@@ -137,8 +137,6 @@ export function openPermits({
     jwks,
   }
 }
-
-const permitsOff = (): HttpError => new HttpError("permits_off", "This deployment opens no permits.")
 
 const latest = (a: string, b: string): string => (a > b ? a : b)
 

@@ -49,3 +49,5 @@ const tooManyAsked = (): HttpError =>
     "As many requests for an approval of this key or its end user wait as may: collect or withdraw some of them, or wait until they are decided.",
     { "Retry-After": RETRY_AFTER_SECONDS },
   )
+
+export const permitsOff = (): HttpError => new HttpError("permits_off", "This deployment opens no permits.")

@@ -95,7 +95,12 @@ export function policyFacts(sections: DecidedSections, facts: DecisionFacts): Po
 export function decide(policy: CompiledPolicy, sections: DecidedSections, facts: DecisionFacts): Decided {
   const act = sections.act && shownAct(sections.act)
   const judged = act && { name: act.table, values: act.values, unreadable: act.unreadable }
-  const given = sections.approvals && shownApprovals(sections.approvals)
+  const approvals = sections.approvals && shownApprovals(sections.approvals)
+  const given = approvals && {
+    ...approvals,
+    admission_clock: sections.envelope.admission_clock,
+    has_end_user: sections.end_user !== undefined,
+  }
   const { decision, request } = evaluatePolicy(policy, policyFacts(sections, facts), judged, given)
   return request === undefined
     ? { decision }

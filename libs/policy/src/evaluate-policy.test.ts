@@ -151,19 +151,39 @@ describe("the decision", () => {
       key_name: "desk",
       decided_at: "2026-05-04T11:00:00.000Z",
     } as const
+    const asked = {
+      requested_at: "2026-05-04T10:30:00.000Z",
+      admission_clock: "2026-05-04T11:15:00.000Z",
+      has_end_user: true,
+    }
     const given = (outcome: ApprovalOutcome, ...decisions: ApprovalDecision[]) =>
-      evaluatePolicy(policyOf(...rules), input, undefined, { outcome, decisions }).decision
+      evaluatePolicy(policyOf(...rules), input, undefined, { ...asked, outcome, decisions }).decision
     const matched = { fired_rule_id: "m", matched_rule_ids: ["m"], needed }
     const reason = { decision: "allow", decision_reason_code: "RULE_APPROVED" }
     expect(given("approved", person)).toEqual({ ...matched, ...reason })
-    expect(given("approved")).toEqual({ ...matched, decision: "deny", decision_reason_code: "APPROVAL_REQUIRED" })
+    const required = { ...matched, decision: "deny", decision_reason_code: "APPROVAL_REQUIRED" }
+    expect(given("approved")).toEqual(required)
+    for (const other of [{ admission_clock: "2026-05-04T11:30:00.000Z" }, { has_end_user: false }])
+      expect(
+        evaluatePolicy(policyOf(...rules), input, undefined, {
+          ...asked,
+          ...other,
+          outcome: "approved",
+          decisions: [person],
+        }).decision,
+        "in the time of the rule, and with the end user that it requires",
+      ).toEqual(required)
     for (const outcome of ["rejected", "expired", "unused", "withdrawn"] as const)
       expect(given(outcome, person)).toEqual({
         ...matched,
         decision: "deny",
         decision_reason_code: ENDED_REASONS[outcome],
       })
-    const alone = evaluatePolicy(policyOf(rule("a", "allow")), input, undefined, { outcome: "expired", decisions: [] })
+    const alone = evaluatePolicy(policyOf(rule("a", "allow")), input, undefined, {
+      ...asked,
+      outcome: "expired",
+      decisions: [],
+    })
     expect(alone.decision).toEqual({
       decision: "deny",
       decision_reason_code: "APPROVAL_EXPIRED",
@@ -171,7 +191,7 @@ describe("the decision", () => {
       matched_rule_ids: ["a"],
     })
     const denied = policyOf(...rules, rule("z", "deny"))
-    const despite = evaluatePolicy(denied, input, undefined, { outcome: "approved", decisions: [person] })
+    const despite = evaluatePolicy(denied, input, undefined, { ...asked, outcome: "approved", decisions: [person] })
     expect(despite.decision).toMatchObject({ decision_reason_code: "RULE_DENIED", matched_rule_ids: ["z"] })
   })
 

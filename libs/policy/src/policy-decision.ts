@@ -1,7 +1,7 @@
 /** What a policy can answer, in closed codes. */
 import { ENDED_REASONS, type GivenApprovals } from "@runseal/core/artifacts/approvals"
 import type { NeededApproval } from "@runseal/core/artifacts/sealed-sections"
-import { approvalsSatisfy } from "@runseal/core/vocabulary/approvals-satisfy"
+import { approvalsHold } from "@runseal/core/vocabulary/approvals-satisfy"
 import { DEFAULT_DENY_RULE_ID, type PolicyReasonCode, type RuleApproval } from "@runseal/core/vocabulary/decision-codes"
 
 export interface PolicyDecision {
@@ -16,7 +16,11 @@ export interface PolicyDecision {
 }
 
 /** What persons decided of a request for an approval, and how it ended. */
-export type Given = Pick<GivenApprovals, "outcome" | "decisions">
+export type Given = Pick<GivenApprovals, "outcome" | "decisions" | "requested_at"> & {
+  /** When the run is admitted: RFC 3339. */
+  readonly admission_clock: string
+  readonly has_end_user: boolean
+}
 
 /**
  * The decision that the determining rules make; without any, the default denies whatever `decision` says. A rule that requires an approval is
@@ -63,9 +67,10 @@ function reasonOf(
   if (decision === "deny") return ["deny", "RULE_DENIED"]
   if (given !== undefined && given.outcome !== "approved") return ["deny", ENDED_REASONS[given.outcome]]
   if (needed.length === 0) return ["allow", "RULE_ALLOWED"]
-  return given !== undefined && approvalsSatisfy(needed, given.decisions)
-    ? ["allow", "RULE_APPROVED"]
-    : ["deny", "APPROVAL_REQUIRED"]
+  if (given === undefined) return ["deny", "APPROVAL_REQUIRED"]
+  const { requested_at, admission_clock, has_end_user, decisions } = given
+  const run = { requested_at: Date.parse(requested_at), at: Date.parse(admission_clock), has_end_user }
+  return approvalsHold(needed, decisions, run) ? ["allow", "RULE_APPROVED"] : ["deny", "APPROVAL_REQUIRED"]
 }
 
 /** The deny of an evaluation that did not come to an answer. */

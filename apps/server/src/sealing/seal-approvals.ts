@@ -11,11 +11,13 @@ import { PermitRefusal } from "@runseal/core/seal/permits/pending"
 import type { PendingRequest } from "@runseal/core/seal/pipeline"
 import { APPROVAL_REQUEST } from "@runseal/core/verify/verify-approval-request"
 import type { PayloadKeys } from "../keys/payload-keys.ts"
-import { countWaiting, type LockedApproval, waitingForAct } from "../store/tables/approvals-table.ts"
+import { countWaiting, type LockedApproval, rejectedSince, waitingForAct } from "../store/tables/approvals-table.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { Item, Round, Rows } from "./batch.ts"
 import { chainPart } from "./chain-part.ts"
 
+/** For so long an act is refused at once after a person rejected it, in milliseconds. */
+export const REJECTED_FOR_MS = 3_600_000
 /** Most requests of one API key that wait at once; and of one end user, over all keys. */
 const WAITING_OF_KEY_MAX = 50
 const WAITING_OF_END_USER_MAX = 10
@@ -49,9 +51,13 @@ export const requestItem = (
     read: async tx => {
       const waiting = await countWaiting(tx, tenant.owner, end_user_subject)
       const same = await waitingForAct(tx, act_digest)
+      const [rejection] = await rejectedSince(tx, act_digest, 0)
       return round => {
         if (!round.book.isActive(tenant.owner)) throw new PermitRefusal("revoked")
         if (same !== undefined || round.asked.has(act_digest)) throw new PermitRefusal("asked")
+        // It may have been rejected since that was looked at without the lock.
+        if ((rejection?.decided_at ?? 0) > round.start.now - REJECTED_FOR_MS)
+          throw new PermitRefusal("approval_changed")
         const [ofKey, ofPerson] = [`key ${tenant.owner}`, `person ${end_user_subject}`]
         if (waiting.key + (round.asking.get(ofKey) ?? 0) >= WAITING_OF_KEY_MAX)
           throw new PermitRefusal("too_many_asked")

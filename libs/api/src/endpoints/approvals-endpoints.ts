@@ -49,7 +49,7 @@ export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVA
   approval: {
     summary: "A request for an approval, with its sealed document",
     description: "To those who approve also the payload, as long as it is stored.",
-    refusals: [404],
+    refusals: [404, 409],
     answers: { 200: "Its state, who decided what, and the document." },
   },
   decide_approval: {

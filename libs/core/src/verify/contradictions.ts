@@ -11,7 +11,7 @@ import { type EndUserSection, shownEndUser } from "../artifacts/end-user.ts"
 import type { McdFinding, Receipt } from "../artifacts/sealed-artifacts.ts"
 import type { GovernanceReviewSection, PayloadSection, PolicyEvaluationSection } from "../artifacts/sealed-sections.ts"
 import type { Sections } from "../artifacts/sections.ts"
-import { approvalsSatisfy } from "../vocabulary/approvals-satisfy.ts"
+import { approvalsHold } from "../vocabulary/approvals-satisfy.ts"
 import type { PepgReasonCode } from "../vocabulary/decision-codes.ts"
 import { categoryOf, MCD_REASON_CODE, MCD_SCOPES, PEPG_REASONS } from "../vocabulary/decision-codes.ts"
 import { isSameJson } from "../vocabulary/json-members.ts"
@@ -25,6 +25,7 @@ import {
   type ReviewAdapter,
   type ReviewReasonCode,
 } from "../vocabulary/review-codes.ts"
+import { clockMillis } from "../vocabulary/scalars.ts"
 import { SHIPPED_LIBRARY_HASH, SHIPPED_SEVERITIES } from "../vocabulary/shipped-signatures.ts"
 
 /** A condition, and what is wrong when it does not hold. */
@@ -124,7 +125,7 @@ const requiresApproval = (code: PepgReasonCode, needed: number): boolean =>
 export function approvalContradictions(
   section: ApprovalsSection,
   { decision_reason_code: code, needed = [] }: PolicyEvaluationSection,
-  decided_at: string,
+  { admission_clock: decided_at, has_end_user }: { readonly admission_clock: string; readonly has_end_user: boolean },
 ): readonly string[] {
   const approvals = shownApprovals(section)
   if (approvals === undefined) return []
@@ -133,6 +134,8 @@ export function approvalContradictions(
   const persons = decisions.map(({ person }) => person.subject)
   const rejected = decisions.some(({ decision }) => decision === "reject")
   const ended = outcome === "approved" ? undefined : ENDED_REASONS[outcome]
+  const [asked = 0, at = 0] = [requested_at, decided_at].map(clockMillis)
+  const areGiven = approvalsHold(needed, decisions, { requested_at: asked, at, has_end_user })
   return brokenRules([
     [requested_at < expires_at, "the request for an approval expired before it was made"],
     [requested_at <= decided_at, "the request for an approval was made after the run"],
@@ -161,11 +164,8 @@ export function approvalContradictions(
       "the reason is that of another outcome of the request",
     ],
     [PEPG_REASONS[code].decision === "deny" || ended === undefined, "a request that was not approved is permitted"],
-    [code !== "RULE_APPROVED" || approvalsSatisfy(needed, decisions), "the rules require approvals that nobody gave"],
-    [
-      code !== "APPROVAL_REQUIRED" || !approvalsSatisfy(needed, decisions),
-      "the approvals that the rules require were given",
-    ],
+    [code !== "RULE_APPROVED" || areGiven, "the rules require approvals that nobody gave"],
+    [code !== "APPROVAL_REQUIRED" || !areGiven, "the approvals that the rules require were given"],
   ])
 }
 

@@ -105,28 +105,16 @@ const ASKS_NO_RULE: readonly PepgReasonCode[] = ["ACT_UNREADABLE", "END_USER_UNR
 /** Reasons that only a run with approvals has. */
 const restsOnApprovals = (code: PepgReasonCode): boolean => code === "RULE_APPROVED" || isEndedReason(code)
 
-/** What the policy was given, against the sections that it was read from. */
-function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSection): readonly string[] {
-  const { act: section, end_user, approvals, budget_snapshot: budget, permit } = sections
-  const { facts, decision_reason_code: reason, context_hash } = evaluation
-  const act = section && shownAct(section)
-  const substance = declaredView(sections, "request_substance")
-  const isUnreadable = act !== undefined && act.unreadable.length > 0
+/** What persons decided, against the evaluation that names it. */
+function approvalGrounds(sections: Sections, evaluation: PolicyEvaluationSection): readonly string[] {
+  const { end_user, approvals, envelope } = sections
+  const { facts, decision_reason_code: reason } = evaluation
   const person = end_user && shownEndUser(end_user)
   const decided = approvals && shownApprovals(approvals)
-  const terms = [facts.audience, facts.redeem_required, facts.valid_for_seconds]
-  const given = terms.filter(term => term !== undefined).length
-  // It is decided on the tokens that it reserves, also where it is refused.
-  const isOpening = given > 0 && permit === undefined
+  const run = { admission_clock: envelope?.admission_clock ?? "", has_end_user: end_user !== undefined }
   return [
-    ...(section === undefined ? [] : actContradictions(section)),
-    ...(end_user === undefined ? [] : endUserContradictions(end_user)),
-    ...(approvals === undefined
-      ? []
-      : approvalContradictions(approvals, evaluation, sections.envelope?.admission_clock ?? "")),
+    ...(approvals === undefined ? [] : approvalContradictions(approvals, evaluation, run)),
     ...brokenRules([
-      [evaluation.act_hash === section?.hash, "the evaluation names another act"],
-      [evaluation.end_user_hash === end_user?.hash, "the evaluation names another end user"],
       [evaluation.approvals_hash === approvals?.hash, "the evaluation names other approvals"],
       [
         decided === undefined
@@ -143,6 +131,29 @@ function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSe
         approvals !== undefined || !restsOnApprovals(reason),
         "the decision rests on approvals, and the record has none",
       ],
+    ]),
+  ]
+}
+
+/** What the policy was given, against the sections that it was read from. */
+function groundContradictions(sections: Sections, evaluation: PolicyEvaluationSection): readonly string[] {
+  const { act: section, end_user, budget_snapshot: budget, permit } = sections
+  const { facts, decision_reason_code: reason, context_hash } = evaluation
+  const act = section && shownAct(section)
+  const substance = declaredView(sections, "request_substance")
+  const isUnreadable = act !== undefined && act.unreadable.length > 0
+  const person = end_user && shownEndUser(end_user)
+  const terms = [facts.audience, facts.redeem_required, facts.valid_for_seconds]
+  const given = terms.filter(term => term !== undefined).length
+  // It is decided on the tokens that it reserves, also where it is refused.
+  const isOpening = given > 0 && permit === undefined
+  return [
+    ...(section === undefined ? [] : actContradictions(section)),
+    ...(end_user === undefined ? [] : endUserContradictions(end_user)),
+    ...approvalGrounds(sections, evaluation),
+    ...brokenRules([
+      [evaluation.act_hash === section?.hash, "the evaluation names another act"],
+      [evaluation.end_user_hash === end_user?.hash, "the evaluation names another end user"],
       [section !== undefined || reason !== "ACT_UNREADABLE", "an act was unreadable, and the record has none"],
       [
         end_user !== undefined || reason !== "END_USER_UNREADABLE",

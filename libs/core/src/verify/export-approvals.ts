@@ -8,6 +8,7 @@ import type { ApprovalRequest } from "../artifacts/approval-request.ts"
 import { type ShownApprovals, shownApprovals } from "../artifacts/approvals.ts"
 import { DECLARED_NAMES, shown } from "../artifacts/declared-sections.ts"
 import { shownEndUser } from "../artifacts/end-user.ts"
+import type { Opening } from "../artifacts/opening.ts"
 import type { NeededApproval } from "../artifacts/sealed-sections.ts"
 import { approvalsSatisfy } from "../vocabulary/approvals-satisfy.ts"
 import { clockMillis } from "../vocabulary/scalars.ts"
@@ -16,6 +17,8 @@ import { brokenRules } from "./contradictions.ts"
 
 /** Requests that are remembered until they end, of some 10,000 bytes; a key has at most some fifty waiting. */
 const REMEMBERED_REQUESTS_MAX = 16_384
+/** Ends that are remembered, of some 100 bytes. */
+const REMEMBERED_ENDS_MAX = 1_048_576
 /** A service ends a request within seconds; so long it may have been away. Milliseconds. */
 const END_GRACE_MS = 600_000
 
@@ -32,9 +35,11 @@ export type ApprovalCheck = {
 export function createApprovalCheck(fromFirst: boolean): ApprovalCheck {
   /** By their hash, which what ends them names also where the approvals are withheld. */
   const waiting = new Map<string, ApprovalRequest>()
+  /** Those that have ended, also of requests from before the piece. */
+  const ended = new Set<string>()
   let isFull = false
   return {
-    take: ({ asks, decided, closes }) => {
+    take: ({ asks, decided, closes, opens }) => {
       if (asks !== undefined) {
         isFull ||= waiting.size >= REMEMBERED_REQUESTS_MAX
         if (!isFull) waiting.set(asks.request_hash, asks)
@@ -44,10 +49,10 @@ export function createApprovalCheck(fromFirst: boolean): ApprovalCheck {
       if (decided === undefined || request_hash === undefined || closes !== undefined) return []
       const request = waiting.get(request_hash)
       waiting.delete(request_hash)
-      if (request !== undefined) return endProblems(decided.sections, request)
-      return fromFirst && !isFull
-        ? ["ends a request for an approval that is not here before it, or has ended already"]
-        : []
+      if (ended.has(request_hash)) return ["ends a request for an approval that has ended already"]
+      if (ended.size < REMEMBERED_ENDS_MAX) ended.add(request_hash)
+      if (request !== undefined) return endProblems(decided.sections, request, opens)
+      return fromFirst && !isFull ? ["ends a request for an approval that is not here before it"] : []
     },
     overdue: at =>
       [...waiting.values()]
@@ -63,7 +68,7 @@ export function createApprovalCheck(fromFirst: boolean): ApprovalCheck {
 type EndSections = NonNullable<ChainDocument["decided"]>["sections"]
 
 /** What was asked for is what was decided. Salts differ, so contents are compared, where both show them. */
-function endProblems(sections: EndSections, request: ApprovalRequest): readonly string[] {
+function endProblems(sections: EndSections, request: ApprovalRequest, opening: Opening | undefined): readonly string[] {
   const { sections: asked, expires_at, approval_id, request_hash } = request
   const { envelope, payload, policy_evaluation: evaluation, approvals: section } = sections
   const given = section && shownApprovals(section)
@@ -105,6 +110,10 @@ function endProblems(sections: EndSections, request: ApprovalRequest): readonly 
       evaluation === undefined || isSame(evaluation.facts, required.facts),
       "is decided on other terms or tokens than its request for an approval",
     ],
+    [
+      opening === undefined || closeSeconds(opening) === request.close_within_seconds,
+      "is to be closed in another time than its request for an approval",
+    ],
     [isSameContent(sections.act, asked.act, shownAct), "has another act than its request for an approval"],
     [
       isSameContent(sections.end_user, asked.end_user, shownEndUser),
@@ -125,6 +134,9 @@ function hasDecided({ outcome, decisions }: ShownApprovals, needed: readonly Nee
   if (outcome === "rejected" || outcome === "withdrawn") return true
   return approvalsSatisfy(needed, decisions) === (outcome !== "expired")
 }
+
+const closeSeconds = ({ expires_at, close_by }: Opening): number =>
+  ((clockMillis(close_by) ?? 0) - (clockMillis(expires_at) ?? 0)) / 1000
 
 const textOf = (value: unknown): string | undefined => (isJsonValue(value) ? canonicalize(value) : undefined)
 const isSame = (one: unknown, other: unknown): boolean => textOf(one) === textOf(other)

@@ -19,6 +19,26 @@ export type CountedDecision = {
   readonly proof: string
 }
 
+/** What a rule requires besides: in what time, and whether there has to be an end user. */
+export type TimedApproval = RequiredApproval & {
+  readonly within_seconds: number
+  readonly end_user?: string | undefined
+}
+
+/**
+ * Whether each rule is satisfied, also one that did not match when people were asked: in its own time, and with an end user where it requires one.
+ * @param run when the request was made and when it is collected, in milliseconds since the epoch
+ */
+export const approvalsHold = (
+  needed: readonly TimedApproval[],
+  decisions: readonly CountedDecision[],
+  run: { readonly requested_at: number; readonly at: number; readonly has_end_user: boolean },
+): boolean =>
+  needed.every(
+    ({ within_seconds, end_user }) =>
+      (end_user === "optional" || run.has_end_user) && run.at < run.requested_at + within_seconds * 1000,
+  ) && approvalsSatisfy(needed, decisions)
+
 /** Whether a decision is an approval that counts for a rule. */
 const countsFor = ({ by, proof = "any" }: RequiredApproval, decision: CountedDecision): boolean =>
   (proof === "any" || proof === decision.proof) && decision.groups.some(group => by.includes(group))

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from .approval_shapes import ENDED
-from .forms import is_sorted
+from .forms import is_sorted, milliseconds
 from .kernels import is_withheld
 
 Json = dict[str, Any]
@@ -60,7 +60,15 @@ def _decisions_problem(section: Json, admitted: str) -> str | None:
     return None
 
 
-def _outcome_problem(section: Json, evaluation: Json, admitted: str) -> str | None:
+def _holds(rules: list[Json], section: Json, admitted: str, *, has_end_user: bool) -> bool:
+    """Whether each rule is satisfied in its own time, and with an end user where it requires one."""
+    passed = milliseconds(admitted) - milliseconds(section["requested_at"])
+    in_time = all(passed < rule["within_seconds"] * 1000 for rule in rules)
+    named = has_end_user or all(rule.get("end_user") == "optional" for rule in rules)
+    return in_time and named and satisfied(rules, section["decisions"])
+
+
+def _outcome_problem(section: Json, evaluation: Json, admitted: str, *, has_end_user: bool) -> str | None:
     outcome, reason, decisions = section["outcome"], evaluation["decision_reason_code"], section["decisions"]
     if (outcome == "rejected") != any(each["decision"] == "reject" for each in decisions):
         return "A rejection and the outcome of the request do not agree."
@@ -71,7 +79,7 @@ def _outcome_problem(section: Json, evaluation: Json, admitted: str) -> str | No
         return "The reason is that of another outcome of the request."
     if evaluation["decision"] == "allow" and outcome != "approved":
         return "A request that was not approved is permitted."
-    enough = satisfied(evaluation.get("needed", []), decisions)
+    enough = _holds(evaluation.get("needed", []), section, admitted, has_end_user=has_end_user)
     if (reason == "RULE_APPROVED" and not enough) or (reason == "APPROVAL_REQUIRED" and enough):
         return "The approvals are not those that the reason needs."
     return None
@@ -108,4 +116,6 @@ def approvals_problem(sections: Json) -> str | None:
     if any(each["person"]["subject"] == subject for each in section["decisions"]):
         return "The end user decided on its own act."
     admitted = sections["envelope"]["admission_clock"]
-    return _decisions_problem(section, admitted) or _outcome_problem(section, evaluation, admitted)
+    return _decisions_problem(section, admitted) or _outcome_problem(
+        section, evaluation, admitted, has_end_user=person is not None
+    )

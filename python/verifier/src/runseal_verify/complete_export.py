@@ -39,6 +39,11 @@ END_GRACE = 600_000
 
 
 @dataclass
+def _closes_in_time(opening: Json, request: Json) -> bool:
+    after = milliseconds(opening["close_by"]) - milliseconds(opening["expires_at"])
+    return after == request["close_within_seconds"] * 1000
+
+
 class ExportOutcome:
     """What is to be said of an export. `windows` are the budget windows with the movements that are here. `unreported_acts` were started under
     permits that were redeemed and ended without a close.
@@ -86,6 +91,8 @@ class _Export:
         self._permits: dict[str, _Permit] = {}
         # Requests for an approval that nothing has ended yet, by their hash.
         self._requests: dict[str, Chained] = {}
+        # Those that have ended, also of requests from before the piece.
+        self._ended_requests: set[str] = set()
         self._ids: dict[tuple[str, str], str] = {}
         self._before: Chained | None = None
         self._begin: Chained | None = None
@@ -260,10 +267,15 @@ class _Export:
             return
         request = self._requests.pop(named, None)
         problem = None
-        if request is not None:
+        if named in self._ended_requests:
+            problem = "ends a request for an approval that has ended already"
+        elif request is not None:
             problem = end_problem(document.sections, request.facts)
+            if problem is None and document.kind == "opening" and not _closes_in_time(document.facts, request.facts):
+                problem = "is to be closed in another time than its request for an approval"
         elif self.first == 1:
-            problem = "ends a request for an approval that is not here before it, or has ended already"
+            problem = "ends a request for an approval that is not here before it"
+        self._ended_requests.add(named)
         if problem is not None:
             self.problem(f"{document} {problem}")
 

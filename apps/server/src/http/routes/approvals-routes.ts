@@ -7,6 +7,7 @@ import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
+import { storedRequest } from "../../sealing/stored-request.ts"
 import {
   type Approver,
   decideApproval,
@@ -100,7 +101,10 @@ export function approvalRoutes(deps: Deps): Handlers {
     },
     decide_approval: async (c, { body }) => {
       const { request } = await body()
-      const { approval_id } = await seenApproval(c, deps)
+      const found = await seenApproval(c, deps)
+      const { approval_id } = found
+      // Who decides was shown what was sealed.
+      storedRequest(found, deps.trust)
       const { request_digest, decision, comment = "" } = request
       const caller = callerOf(c)
       const approver = approverOf(caller)

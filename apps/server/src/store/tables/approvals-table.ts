@@ -154,17 +154,28 @@ export async function endApprovals(sink: Sink, outcomes: readonly ApprovalOutcom
 /** A request whose end is to be sealed. */
 export type DueApproval = Pick<ApprovalRow, "approval_id" | "owner" | "tenant_id" | "state" | "expires_at">
 
+/** A place in their order. */
+export type DuePlace = Pick<ApprovalRow, "expires_at" | "approval_id">
+const FIRST_DUE: DuePlace = { expires_at: -1, approval_id: "" }
+
 /**
  * The requests that are over and have not ended: rejected, withdrawn, or not collected in time; those with the earliest end first.
+ * @param place of the last one that was found before: those behind it
  * @param now milliseconds since the epoch; where the log's time is later, that counts: a clock that steps back extends nothing
  */
-export function findDueApprovals(source: Source, now: number, limit: number): Promise<readonly DueApproval[]> {
+export function findDueApprovals(
+  source: Source,
+  now: number,
+  limit: number,
+  { expires_at: after, approval_id }: DuePlace = FIRST_DUE,
+): Promise<readonly DueApproval[]> {
   return source.read(
     async ({ sql }) => sql<DueApproval[]>`
       select approval_id, owner, tenant_id, state, expires_at from approval
       where ended_at = 0 and (state in ('rejected', 'withdrawn')
         or expires_at <= greatest(${now}::bigint, (select log_time * 1000 from log_head)))
-      order by expires_at, approval_id limit ${limit}::bigint`,
+        and (expires_at, approval_id collate "C") > (${after}::bigint, ${approval_id}::text collate "C")
+      order by expires_at, approval_id collate "C" limit ${limit}::bigint`,
   )
 }
 

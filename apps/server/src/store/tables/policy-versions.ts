@@ -154,6 +154,12 @@ export class TooManyProposals extends Error {
   override readonly name = "TooManyProposals"
 }
 
+/** A start waits for no room among the proposals: the policy before it stays in force. */
+function unlessFull(error: unknown): "full" {
+  if (error instanceof TooManyProposals) return "full"
+  throw error
+}
+
 /** The proposal of a policy, made where there is none; undefined where another administrator made it: it is confirmed, and removed. */
 async function proposed(
   tx: Tx,
@@ -216,8 +222,8 @@ export function startPolicy(
       .where(and(eq(source, "file"), eq(document, policy.document)))
       .limit(1)
     if (known !== undefined) return { row: before, changed: false }
-    const proposal = confirmation === "none" ? undefined : await proposed(tx, policy, who, at)
-    if (proposal !== undefined) return { row: before, changed: false }
+    const waits = confirmation !== "none" && (await proposed(tx, policy, who, at).catch(unlessFull)) !== undefined
+    if (waits) return { row: before, changed: false }
     return { row: await insertVersion(tx, policy, before, who, at), changed: true }
   })
 }
