@@ -1,10 +1,13 @@
 /** Requests for an approval, alone and with what they come to: what they hold, and what no honest one holds. */
+
 import { canonicalize } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { APPROVAL_OUTCOMES, type ApprovalOutcome, type GivenApprovals } from "../src/artifacts/approvals.ts"
 import type { WithholdableName } from "../src/artifacts/declared-sections.ts"
 import { reduce, withholdSections } from "../src/derivation/derive.ts"
-import { verifyText } from "../src/verify/document.ts"
+import { readDocument, verifyText } from "../src/verify/document.ts"
+import { createApprovalCheck } from "../src/verify/export-approvals.ts"
+import { parseDocument } from "../src/verify/parsed-text.ts"
 import { type Report, VERDICTS } from "../src/verify/report.ts"
 import {
   collectPermit,
@@ -276,6 +279,23 @@ describe("an export", () => {
       requests: 1,
       open_requests: 1,
     })
+  })
+
+  test("shows a request that ends twice, also in a range without it", () => {
+    const check = createApprovalCheck(false)
+    const documents = (chain?.text ?? "")
+      .trimEnd()
+      .split("\n")
+      .flatMap(line => {
+        const read = readDocument(parseDocument(line))
+        return "unreadable" in read ? [] : (read.inChain() ?? [])
+      })
+    const end = documents.find(
+      ({ decided, closes }) => closes === undefined && decided?.sections.policy_evaluation?.approval_request_hash,
+    )
+    if (end === undefined) throw new Error("a request ends in the export")
+    expect(check.take(end)).toEqual([])
+    expect(check.take(end)).toEqual(["ends a request for an approval that has ended already"])
   })
 
   const cases = contradictingApprovals({ signatures: "rfc6979" })

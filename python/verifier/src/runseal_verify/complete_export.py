@@ -39,11 +39,6 @@ END_GRACE = 600_000
 
 
 @dataclass
-def _closes_in_time(opening: Json, request: Json) -> bool:
-    after = milliseconds(opening["close_by"]) - milliseconds(opening["expires_at"])
-    return after == request["close_within_seconds"] * 1000
-
-
 class ExportOutcome:
     """What is to be said of an export. `windows` are the budget windows with the movements that are here. `unreported_acts` were started under
     permits that were redeemed and ended without a close.
@@ -446,3 +441,8 @@ def verify_export(lines: Iterable[bytes], trust: list[Trust], jobs: int = 1) -> 
         export.notes,
         export.note_count,
     )
+
+
+def _closes_in_time(opening: Json, request: Json) -> bool:
+    after = milliseconds(opening["close_by"]) - milliseconds(opening["expires_at"])
+    return after == request["close_within_seconds"] * 1000
