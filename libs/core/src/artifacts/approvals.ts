@@ -51,7 +51,7 @@ export const approvalDecisionSchema = v.strictObject({
   /** `idp`: a sign-in at the identity provider. `key`: an API key. */
   proof: v.picklist(["idp", "key"]),
   decided_at: clockSchema,
-  /** HMAC-SHA-256 of the comment under a salt that is deleted with it. */
+  /** HMAC-SHA-256 of the comment under a salt that is stored beside it. */
   comment_hash: v.exactOptional(sha256Schema),
 })
 /** What one person decided. */

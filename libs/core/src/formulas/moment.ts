@@ -54,7 +54,7 @@ export const permitId = (envelopeHash: string): string =>
 export const approvalId = (envelopeHash: string): string =>
   `apr-${short(digest({ kind: "vfa.approval_id.v1", envelope_hash: envelopeHash }), 32)}`
 
-/** Names a comment without showing it: HMAC-SHA-256 under a salt of its own, 64 hex digits, which is deleted with the comment. */
+/** Names a comment without showing it: HMAC-SHA-256 under a salt of its own, 64 hex digits: who deletes both leaves a hash that names nothing. */
 export const commentHash = (salt: string, comment: string): string => {
   const key = decodeHex(salt)
   if (key === undefined) throw new RangeError("the salt of a comment is 64 lowercase hex digits")

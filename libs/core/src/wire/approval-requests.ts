@@ -18,7 +18,7 @@ export const decideApprovalRequestSchema = v.strictObject({
   /** `request_digest` of the request that the person was shown. */
   request_digest: sha256Schema,
   decision: v.picklist(["approve", "reject"], "must be approve or reject"),
-  /** For the others. It can be deleted; what is sealed of it is a hash. */
+  /** For the others; what is sealed of it is a hash. */
   comment: v.exactOptional(commentSchema),
 })
 export type DecideApprovalRequest = Shape<typeof decideApprovalRequestSchema>
