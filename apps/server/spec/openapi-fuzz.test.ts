@@ -3,8 +3,12 @@
  * answers is described. The harness holds each answer against the document; the whole house is checked at the end.
  */
 import type { JsonObject } from "@runseal/canonical"
+import { mintKeyRequestSchema } from "@runseal/core/wire/key-requests"
 import fc from "fast-check"
+import * as v from "valibot"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { askingPolicy } from "./harness/approving.ts"
+import { approvalOf, approver, transferOf } from "./harness/approving-people.ts"
 import { openedId } from "./harness/asked-permits.ts"
 import { checkHouse } from "./harness/check-house.ts"
 import { ENDPOINTS, type Endpoint } from "./harness/described.ts"
@@ -14,9 +18,17 @@ import { textAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { openService, type TestService } from "./harness/test-service.ts"
 
-/** Requests to each endpoint; determinism checks make keys of their own and are slow, and a search has many parameters that must fit together. */
+/**
+ * Requests to each endpoint; determinism checks make keys of their own and are slow. A search has many parameters that must fit together, and a
+ * decision must name the request of its path.
+ */
 const RUNS = 60
-const RUNS_OF: Readonly<Record<string, number>> = { verify_determinism: 25, dcae_verify: 40, search_runs: 240 }
+const RUNS_OF: Readonly<Record<string, number>> = {
+  verify_determinism: 25,
+  dcae_verify: 40,
+  search_runs: 240,
+  decide_approval: 240,
+}
 
 let service: TestService
 let admin: Holder
@@ -26,15 +38,29 @@ let token = "0"
 /** Documents for the verifier, beside generated ones that resemble them. */
 let documents: readonly JsonObject[]
 let permits: readonly string[]
+/** Requests for an approval, by both callers; the person of this key decides on them. */
+let approvals: readonly string[]
+let person: Holder
+/** How the person decides on the first one. */
+let decision: JsonObject
 
 beforeAll(async () => {
-  service = await openService()
+  service = await openService({ config: { approvals: "on" } })
   admin = await mint(service, ADMIN)
   customer = await mint(service, { name: "customer", observe: true }, admin)
   for (const caller of [admin, customer])
     for (const payload of ["a payload", EICAR]) await caller.post("/execute", request({ payload }))
   const opening = [admin, customer].flatMap(holder => Array.from({ length: 8 }, () => openedId(holder)))
   permits = await Promise.all(opening)
+  const policy = askingPolicy('context.bound.route_id == "payments/transfer"')
+  expect((await admin.post("/admin/policies", { policy })).status).toBe(201)
+  person = await approver(service, admin, "anna", ["treasury"])
+  const asked = [admin, customer].flatMap(holder =>
+    Array.from({ length: 8 }, () => holder.post("/permits", transferOf(1))),
+  )
+  approvals = (await Promise.all(asked)).map(approvalOf)
+  const { body: shown } = await person.get(`/approvals/${approvals[0]}`)
+  decision = { request_digest: textAt(shown, "request_digest"), decision: "approve" }
   const read = ["/runs/1/artifacts", "/runs/2/deny-receipt", "/runs/2/artifacts"].map(path => admin.get(path))
   documents = (await Promise.all(read)).map(({ body }) => body)
 })
@@ -43,12 +69,16 @@ afterAll(async () => {
   await service.close()
 })
 
+/** Secrets of those whom an endpoint may be for. */
+const holders = (template: string): readonly (string | undefined)[] =>
+  (template.startsWith("/approvals") ? [admin, customer, person] : [admin, customer]).map(({ secret }) => secret)
+
 type Sent = { readonly path: string; readonly headers: Record<string, string>; readonly body?: string }
 
-const keys = (): fc.Arbitrary<Record<string, string>> =>
+const keys = ({ template }: Endpoint): fc.Arbitrary<Record<string, string>> =>
   fc
     .oneof(
-      { weight: 4, arbitrary: fc.constantFrom(admin.secret, customer.secret) },
+      { weight: 4, arbitrary: fc.constantFrom(...holders(template)) },
       {
         weight: 1,
         arbitrary: fc.constantFrom("", "rsk_", `rsk_${"0".repeat(48)}`, `${admin.secret}0`, "Bearer x", "'; --"),
@@ -62,8 +92,12 @@ const asText = (value: unknown): string =>
   (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 2000).replaceAll(/\p{Cs}/gu, "\ufffd")
 
 /** The first runs are there and belong to the two callers; the first indices too, and what is published. */
-const there = (template: string): fc.Arbitrary<string> =>
-  template.includes("/permits/{") ? fc.constantFrom(...permits) : fc.constantFrom("1", "2", "3", "4", "000", token)
+function there(template: string): fc.Arbitrary<string> {
+  if (template.includes("/permits/{")) return fc.constantFrom(...permits)
+  if (template.endsWith("/decision")) return fc.constantFrom(...approvals.slice(0, 1))
+  if (template.includes("/approvals/{")) return fc.constantFrom(...approvals)
+  return fc.constantFrom("1", "2", "3", "4", "000", token)
+}
 
 function paths({ template, operation }: Endpoint): fc.Arbitrary<string> {
   const parts = template.split(/(\{\w+\})/).map(part => {
@@ -113,11 +147,27 @@ const NO_JSON = [
   "\ufeff{}",
 ]
 
+/** Bodies that an endpoint serves, where chance seldom makes one of what fits its schema; undefined: it makes enough. */
+function served(operationId: string, fits: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> | undefined {
+  switch (operationId) {
+    case "dcae_verify":
+      return fc.constantFrom(...documents)
+    case "decide_approval":
+      return fc.constant(decision)
+    // What a key may have depends on its scope.
+    case "mint_key":
+      return fits.filter(body => v.is(mintKeyRequestSchema, body))
+    default:
+      return undefined
+  }
+}
+
 function bodies({ operation }: Endpoint): fc.Arbitrary<Pick<Sent, "body"> & { readonly type: string }> {
   const schema = operation.requestBody?.content["application/json"]?.schema
   if (schema === undefined) return fc.constant({ type: "" })
-  const sent =
-    operation.operationId === "dcae_verify" ? fc.oneof(fitting(schema), fc.constantFrom(...documents)) : fitting(schema)
+  const fits = fitting(schema)
+  const nearer = served(operation.operationId, fits)
+  const sent = nearer === undefined ? fits : fc.oneof(fits, nearer)
   const json = (value: fc.Arbitrary<unknown>): fc.Arbitrary<string> => value.map(found => JSON.stringify(found))
   const body = fc.oneof(
     { weight: 5, arbitrary: json(sent) },
@@ -133,18 +183,25 @@ function bodies({ operation }: Endpoint): fc.Arbitrary<Pick<Sent, "body"> & { re
 }
 
 const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
-  fc.tuple(paths(endpoint), queries(endpoint), bodies(endpoint), keys()).map(([path, query, { body, type }, key]) => ({
-    path: query === "" ? path : `${path}?${query}`,
-    headers: { ...key, ...(type === "" ? {} : { "Content-Type": type }) },
-    ...(body === undefined ? {} : { body }),
-  }))
+  fc
+    .tuple(paths(endpoint), queries(endpoint), bodies(endpoint), keys(endpoint))
+    .map(([path, query, { body, type }, key]) => ({
+      path: query === "" ? path : `${path}?${query}`,
+      headers: { ...key, ...(type === "" ? {} : { "Content-Type": type }) },
+      ...(body === undefined ? {} : { body }),
+    }))
 
 /** Served only for a state, a number, a secret or a signature that chance does not meet, with witnesses, with a cookie, or by an identity provider. */
 const RARELY_SERVED =
   /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit|_destination|open_session|_sign_in$|^console/
 
-/** Changes of keys come last, since they take secrets and limits of the callers' own too; after them revoking. */
-const LAST = ["PATCH /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "DELETE /admin/keys/{id}"]
+/** Withdrawing takes the requests that others decide on. Changes of keys take secrets and limits of the callers' own too; after them revoking. */
+const LAST = [
+  "DELETE /approvals/{id}",
+  "PATCH /admin/keys/{id}",
+  "POST /admin/keys/{id}/rotate",
+  "DELETE /admin/keys/{id}",
+]
 const placeOf = ({ method, template }: Endpoint): number => LAST.indexOf(`${method} ${template}`)
 const inOrder = ENDPOINTS.toSorted((a, b) => placeOf(a) - placeOf(b))
 
