@@ -163,6 +163,12 @@ export function openApprovals(parts: ApprovalParts): Approvals {
     if (!isSameRequest(found, request)) throw waitsOtherwise(found.approval_id)
     return found
   }
+  const endOver = async (approval_id: string): Promise<void> => {
+    const found = await findApproval(db, approval_id)
+    const outcome = found && outcomeOf(found, Math.max(nowMs(), found.expires_at))
+    if (found === undefined || found.ended_at > 0 || outcome === undefined || outcome === "approved") return
+    await end(found, outcome)
+  }
   return {
     ask: async (pending, submission, claim) => {
       const { tenant, request, refused } = pending
@@ -200,16 +206,12 @@ export function openApprovals(parts: ApprovalParts): Approvals {
     },
     endDue: async () => {
       const due = await findDueApprovals(db, nowMs(), STEP_MAX_REQUESTS, looked)
-      for (const { approval_id } of due) {
-        const found = await findApproval(db, approval_id)
-        const outcome = found && outcomeOf(found, Math.max(nowMs(), found.expires_at))
-        if (found === undefined || found.ended_at > 0 || outcome === undefined || outcome === "approved") continue
-        // One that cannot be ended keeps no other from its end; where nothing can be sealed, none is tried further.
-        await end(found, outcome).catch((error: unknown) => {
-          if (error instanceof StoreError) throw error
+      // One that cannot be ended keeps no other from its end; where nothing can be sealed, none is tried further.
+      for (const { approval_id } of due)
+        await endOver(approval_id).catch((error: unknown) => {
+          if (error instanceof StoreError && error.code !== "corrupt") throw error
           if (!hasChanged(error)) reportFailure(error)
         })
-      }
       looked = due.length === STEP_MAX_REQUESTS ? due.at(-1) : undefined
       return looked !== undefined
     },
