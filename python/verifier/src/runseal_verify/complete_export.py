@@ -445,4 +445,4 @@ def verify_export(lines: Iterable[bytes], trust: list[Trust], jobs: int = 1) -> 
 
 def _closes_in_time(opening: Json, request: Json) -> bool:
     after = milliseconds(opening["close_by"]) - milliseconds(opening["expires_at"])
-    return after == request["close_within_seconds"] * 1000
+    return bool(after == request["close_within_seconds"] * 1000)
