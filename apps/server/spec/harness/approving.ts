@@ -1,6 +1,6 @@
 /** A policy that leaves acts to people, and one person who decides on them. */
 import type { JsonObject } from "@runseal/canonical"
-import type { Decision } from "@runseal/core/wire/approval-answers"
+import type { ApproverDecision } from "@runseal/core/wire/approval-answers"
 import type { Client } from "@runseal/sdk"
 
 /** Everything is allowed, and what `when` says only with the approval of one person of the group `treasury`. */
@@ -22,9 +22,9 @@ export const askingPolicy = (when: string): JsonObject => ({
 export type Approver = {
   /** The requests that wait for the person, the newest first. */
   readonly waiting: () => Promise<readonly string[]>
-  readonly decide: (approvalId: string, decision: Decision) => Promise<void>
+  readonly decide: (approvalId: string, decision: ApproverDecision) => Promise<void>
   /** Decides on all that wait. */
-  readonly decideAll: (decision: Decision) => Promise<void>
+  readonly decideAll: (decision: ApproverDecision) => Promise<void>
 }
 
 /** The secrets of the keys of an agent and of an approver, at a service without a key. */

@@ -31,7 +31,7 @@ export const APPROVAL_STATES = ["waiting", "approved", "rejected", "withdrawn", 
 export type ApprovalState = (typeof APPROVAL_STATES)[number]
 
 export const DECISIONS = ["approve", "reject"] as const
-export type Decision = (typeof DECISIONS)[number]
+export type ApproverDecision = (typeof DECISIONS)[number]
 
 /** How a decision is proven: by a sign-in at the identity provider, or by the operator's word that a key is the person's. */
 export const DECISION_PROOFS = ["idp", "key"] as const

@@ -4,7 +4,7 @@ import { APPROVAL_DECISIONS_MAX } from "@runseal/core/artifacts/approvals"
 import { type NeededApproval, neededApprovalSchema } from "@runseal/core/artifacts/sealed-sections"
 import { approvalsSatisfy } from "@runseal/core/vocabulary/approvals-satisfy"
 import { APPROVER_GROUPS_MAX } from "@runseal/core/vocabulary/decision-codes"
-import type { ApprovalState, Decision } from "@runseal/core/wire/approval-answers"
+import type { ApprovalState, ApproverDecision } from "@runseal/core/wire/approval-answers"
 import { and, eq } from "drizzle-orm"
 import * as v from "valibot"
 import type { Tx } from "../driver/session.ts"
@@ -28,7 +28,7 @@ export type Approver = Pick<ApprovalDecisionRow, "subject" | "issuer" | "name" |
 
 export type NewDecision = Pick<NewAdminEvent, "at" | "who"> & {
   readonly approver: Approver
-  readonly decision: Decision
+  readonly decision: ApproverDecision
   /** The document that the person was shown. */
   readonly request_digest: string
   /** "" for none, as the salt. */

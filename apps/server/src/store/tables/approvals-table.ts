@@ -6,7 +6,7 @@ import type { ApprovalDecision } from "@runseal/core/artifacts/approvals"
 import { commentHash } from "@runseal/core/formulas/moment"
 import {
   type ApprovalState,
-  type Decision,
+  type ApproverDecision,
   type DecisionProof,
   REJECTIONS_MAX,
 } from "@runseal/core/wire/approval-answers"
@@ -93,7 +93,7 @@ export const approval_decision = pgTable(
     /** Those that a rule of the request names and the person had then: a JSON list. */
     groups: text().notNull(),
     proof: text().$type<DecisionProof>().notNull(),
-    decision: text().$type<Decision>().notNull(),
+    decision: text().$type<ApproverDecision>().notNull(),
     /** Milliseconds since the epoch. */
     decided_at: number(),
     /** "" without one. */
