@@ -1,10 +1,8 @@
 /** People approve and reject on a telephone, signed in with a real OpenID provider, in a real browser. docs/console.md, "Approvals". */
-import { once } from "node:events"
-import type { AddressInfo } from "node:net"
-import { createServer } from "node:net"
 import { type JsonObject, utf8Encode } from "@runseal/canonical"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
 import { createApp } from "../../src/app.ts"
 import { expectAccessible } from "../harness/accessible.ts"
 import { asking } from "../harness/asked-permits.ts"
@@ -57,14 +55,6 @@ const transfer = (amount: string): string =>
       lines: Array.from({ length: 40 }, (_, index) => ({ article: `article ${index}`, count: index })),
     },
   })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  await new Promise(closed => server.close(closed))
-  return port
-}
 
 describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
   let port = 0

@@ -1,9 +1,7 @@
 /** People sign in to the console with a real OpenID provider, in a real browser, from one site to another. docs/console.md, "Signing in". */
-import { once } from "node:events"
-import type { AddressInfo } from "node:net"
-import { createServer } from "node:net"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
 import { createApp } from "../../src/app.ts"
 import { HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
 import { ADMIN, mint } from "../harness/key-holders.ts"
@@ -15,14 +13,6 @@ const GROUPS = new Map([
   ["grace", ["ops"]],
   ["alan", ["treasury"]],
 ])
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  await new Promise(closed => server.close(closed))
-  return port
-}
 
 describe.skipIf(!HAS_CHROMIUM)("a person at a browser", () => {
   let port = 0

@@ -8,9 +8,10 @@ import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
-import { type AddressInfo, createServer as createSocket } from "node:net"
+import type { AddressInfo } from "node:net"
 import { delimiter, join } from "node:path"
 import { afterAll, expect, test } from "vitest"
+import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { startChild } from "../harness/child.ts"
 import { listAt, numberAt } from "../harness/read-answer.ts"
@@ -39,14 +40,6 @@ afterAll(() => {
   for (const child of children) child.kill("SIGKILL")
   for (const server of servers) server.close().closeAllConnections()
 })
-
-async function freePort(): Promise<number> {
-  const socket = createSocket().listen(0, "127.0.0.1")
-  await once(socket, "listening")
-  const { port } = socket.address() as AddressInfo
-  socket.close()
-  return port
-}
 
 /** Starts a server and waits until it answers there. */
 async function started(command: string, args: readonly string[], address: string): Promise<void> {

@@ -5,11 +5,11 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import { type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { ocsfEvent } from "@runseal/core/event-forms/ocsf-event"
 import { afterAll, describe, expect, test } from "vitest"
+import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
 import { hostileRun, SAMPLE_EVENTS, SENDER } from "../../../../libs/core/test/fixtures/sample-events.ts"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 import { syslogOf } from "../../src/events/event-body.ts"
@@ -131,14 +131,6 @@ describe.skipIf("why" in python)(`packages of Python${absence(python)}`, () => {
     }
   })
 })
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => (address === null || typeof address === "string" ? reject() : resolve(address.port)))
-    })
-  })
 
 type Rsyslog = {
   readonly port: number

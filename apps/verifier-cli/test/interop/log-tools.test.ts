@@ -5,13 +5,13 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { type AddressInfo, createServer } from "node:net"
 import { delimiter, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { expect, onTestFinished, test } from "vitest"
+import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"
 
 const FSCK = "github.com/transparency-dev/tessera/cmd/fsck@v1.0.4"
@@ -144,14 +144,6 @@ async function startWitness(
     await ended(agent)
   }
   return { vkey, url: `http://${address}/`, end }
-}
-
-async function freePort(): Promise<number> {
-  const socket = createServer().listen(0, "127.0.0.1")
-  await once(socket, "listening")
-  const { port } = socket.address() as AddressInfo
-  socket.close()
-  return port
 }
 
 /** What the witness, and an audit that demands it, get wrong of a log that grows. */
