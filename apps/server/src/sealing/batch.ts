@@ -16,7 +16,7 @@ import type { AppendedLeaf, LogIdentity, WrittenLeaf } from "../keys/embedded-lo
 import type { LogBuilder, LogFrontier } from "../keys/log-builder.ts"
 import type { Tx } from "../store/driver/session.ts"
 import type { SealedEventRow } from "../store/tables/admin-events.ts"
-import type { ApprovalOutcome, ApprovalRow, LockedApproval } from "../store/tables/approvals-table.ts"
+import type { ApprovalRow, EndedApproval, LockedApproval } from "../store/tables/approvals-table.ts"
 import type { AttestationRow } from "../store/tables/attestations-table.ts"
 import type { NewDocumentRow } from "../store/tables/documents-table.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
@@ -236,7 +236,7 @@ export type Rows = {
   readonly attestation?: AttestationRow
   /** A request for an approval that it makes, and how one ended. */
   readonly asked?: ApprovalRow
-  readonly ended?: ApprovalOutcome
+  readonly ended?: EndedApproval
   readonly event?: SealedEventRow
 }
 

@@ -131,18 +131,18 @@ export async function lockApprovals(
 }
 
 /** How a request ended. */
-export type ApprovalOutcome = Pick<ApprovalRow, "approval_id" | "permit_id" | "run_id" | "ended_at"> & {
+export type EndedApproval = Pick<ApprovalRow, "approval_id" | "permit_id" | "run_id" | "ended_at"> & {
   readonly state: Extract<ApprovalState, "collected" | "refused">
 }
 
 /** Writes how requests ended that this transaction has locked and found not ended. Their payloads are removed; what people wrote stays. */
-export async function endApprovals(sink: Sink, outcomes: readonly ApprovalOutcome[]): Promise<void> {
-  if (outcomes.length === 0) return
+export async function endApprovals(sink: Sink, ended: readonly EndedApproval[]): Promise<void> {
+  if (ended.length === 0) return
   await sink.write(
     ({ sql }) => sql`
       with next as (
-        select * from json_to_recordset(${JSON.stringify(outcomes)}::text::json)
-          as outcome(approval_id text, state text, permit_id text, run_id bigint, ended_at bigint)
+        select * from json_to_recordset(${JSON.stringify(ended)}::text::json)
+          as ended(approval_id text, state text, permit_id text, run_id bigint, ended_at bigint)
       )
       update approval set state = next.state, permit_id = next.permit_id, run_id = next.run_id, ended_at = next.ended_at,
         payload = ''::bytea
