@@ -1,12 +1,21 @@
-/** Requests for an approval: who asked, who approves or rejects, and what became of them. */
+/** Requests for an approval: who asked, who approves or rejects, and what became of them; and the passkeys of those who decide. */
 import { approvalRecordSchema, approvalsPageSchema, decidedApprovalSchema } from "@runseal/core/wire/approval-answers"
 import { decideApprovalRequestSchema } from "@runseal/core/wire/approval-requests"
+import { enrolPasskeyRequestSchema, passkeyAnswerSchema, passkeyListSchema } from "@runseal/core/wire/passkey-messages"
 import { SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
-import { described, type Routes, shape } from "../endpoint.ts"
+import { described, type PathParameter, type Routes, shape } from "../endpoint.ts"
 import { approvalsQuerySchema } from "../queries.ts"
 import { APPROVAL_ID } from "./permits-endpoints.ts"
 
 const ONE = { access: "key", limit: "shared", persons: true, path_parameters: { id: APPROVAL_ID } } as const
+
+const PERSONS = { access: "key", limit: "shared", persons: true, auditors: true } as const
+const PASSKEY_ID = {
+  schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
+  description: "SHA-256 of the passkey's public key.",
+  example: "0".repeat(64),
+} as const satisfies PathParameter
+const ONE_PASSKEY = { ...PERSONS, path_parameters: { id: PASSKEY_ID } } as const
 
 export const APPROVAL_ROUTES = {
   approvals: {
@@ -37,6 +46,30 @@ export const APPROVAL_ROUTES = {
     max_bytes: SMALL_BODY_MAX_BYTES,
     answers: { 200: shape(decidedApprovalSchema) },
   },
+  passkeys: { ...PERSONS, method: "get", path: "/passkeys", answers: { 200: shape(passkeyListSchema) } },
+  enrol_passkey: {
+    ...PERSONS,
+    method: "post",
+    path: "/passkeys",
+    stored: true,
+    body: shape(enrolPasskeyRequestSchema),
+    max_bytes: SMALL_BODY_MAX_BYTES,
+    answers: { 201: shape(passkeyAnswerSchema) },
+  },
+  confirm_passkey: {
+    ...ONE_PASSKEY,
+    method: "post",
+    path: "/passkeys/{id}/confirmation",
+    repeatable: true,
+    answers: { 200: shape(passkeyAnswerSchema) },
+  },
+  revoke_passkey: {
+    ...ONE_PASSKEY,
+    method: "delete",
+    path: "/passkeys/{id}",
+    repeatable: true,
+    answers: { 200: shape(passkeyAnswerSchema) },
+  },
 } as const satisfies Routes
 
 export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVAL_ROUTES, () => ({
@@ -61,5 +94,29 @@ export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVA
     },
     refusals: [403, 404, 409],
     answers: { 200: "The request as it is now." },
+  },
+  passkeys: {
+    summary: "Passkeys, newest first",
+    description: "To a person its own; to administrators and auditors those of all people.",
+    answers: { 200: "The passkeys, and where people enrol them." },
+  },
+  enrol_passkey: {
+    summary: "Enrol a passkey",
+    description:
+      "By a person who signed in at most 5 minutes ago. The passkey signs that it is enrolled, and counts 24 hours later, or when another person confirms it.",
+    refusals: [409],
+    answers: { 201: "The passkey." },
+  },
+  confirm_passkey: {
+    summary: "Confirm a passkey of another person",
+    description: "By an administrator who signed in at most 5 minutes ago: the passkey counts at once.",
+    refusals: [404, 409],
+    answers: { 200: "The passkey as it is now." },
+  },
+  revoke_passkey: {
+    summary: "Revoke a passkey",
+    description: "By its person, or by an administrator. It signs no later decision; what it signed before stands.",
+    refusals: [404],
+    answers: { 200: "The passkey as it is now." },
   },
 }))

@@ -55,6 +55,9 @@ export const ADMIN_ACTIONS = [
   "approval.approve",
   "approval.reject",
   "approval.withdraw",
+  "passkey.enrol",
+  "passkey.confirm",
+  "passkey.revoke",
 ] as const
 export type AdminAction = (typeof ADMIN_ACTIONS)[number]
 
@@ -69,6 +72,7 @@ export const SUBJECT_KINDS = [
   "heads_folder",
   "search_index",
   "approval",
+  "passkey",
 ] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 

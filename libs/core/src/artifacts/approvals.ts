@@ -3,6 +3,7 @@
  * withheld as the declared sections can; no kernel reads it. docs/formats.md section 2.8.
  */
 import * as v from "valibot"
+import { DECISION_PROOFS } from "../vocabulary/approvals-satisfy.ts"
 import {
   APPROVER_GROUPS_MAX,
   approverGroupSchema,
@@ -12,6 +13,7 @@ import {
 import { clockSchema, lineSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 import { ACTOR_NAME_MAX_LENGTH } from "./admin-event.ts"
 import { endUserTextSchema } from "./end-user.ts"
+import { passkeySchema } from "./passkey.ts"
 
 /** `apr-` and 32 hex digits. */
 export const approvalIdSchema = v.pipe(v.string(), v.regex(/^apr-[0-9a-f]{32}$/, "must be apr- and 32 hex digits"))
@@ -48,11 +50,13 @@ export const approvalDecisionSchema = v.strictObject({
   key_name: v.exactOptional(lineSchema(ACTOR_NAME_MAX_LENGTH)),
   /** Of the groups that the rules name those that the person had, sorted. */
   groups: v.pipe(v.array(approverGroupSchema), v.minLength(1), v.maxLength(APPROVER_GROUPS_MAX)),
-  /** `idp`: a sign-in at the identity provider. `key`: an API key. */
-  proof: v.picklist(["idp", "key"]),
+  /** `passkey`: a sign-in at the identity provider, and a signature of the person's own key. `idp`: a sign-in alone. `key`: an API key. */
+  proof: v.picklist(DECISION_PROOFS),
   decided_at: clockSchema,
   /** HMAC-SHA-256 of the comment under a salt that is stored beside it. */
   comment_hash: v.exactOptional(sha256Schema),
+  /** Whose signature is over this decision and the act. */
+  passkey: v.exactOptional(passkeySchema),
 })
 /** What one person decided. */
 export type ApprovalDecision = Shape<typeof approvalDecisionSchema>
@@ -94,6 +98,10 @@ export const shownApprovals = (section: ApprovalsSection): ShownApprovals | unde
 /** Who decided what, when, and how that is proven, as reports and pages show it in one line. */
 export function decisionText({ decision, person, key_name, groups, proof, decided_at }: ApprovalDecision): string {
   const who = `${person.subject} (${groups.join(", ")})`
-  const how = proof === "idp" ? `signed in at ${person.issuer}` : `by the API key ${key_name}, as its operator says`
+  const how = {
+    key: `by the API key ${key_name}, as its operator says`,
+    idp: `signed in at ${person.issuer}`,
+    passkey: `signed in at ${person.issuer}, and signed with a passkey that is this person's by the service's word`,
+  }[proof]
   return `${decision === "approve" ? "approved" : "rejected"} by ${who} at ${decided_at}, ${how}`
 }

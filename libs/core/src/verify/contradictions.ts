@@ -132,6 +132,7 @@ export function approvalContradictions(
   const { outcome, decisions, requested_at, expires_at } = approvals
   const times = decisions.map(each => each.decided_at)
   const persons = decisions.map(({ person }) => person.subject)
+  const passkeys = decisions.flatMap(({ passkey }) => passkey?.public_key ?? [])
   const rejected = decisions.some(({ decision }) => decision === "reject")
   const ended = outcome === "approved" ? undefined : ENDED_REASONS[outcome]
   const [asked = 0, at = 0] = [requested_at, decided_at].map(clockMillis)
@@ -149,10 +150,15 @@ export function approvalContradictions(
     [decisions.every(({ groups }) => rises(groups)), "the groups of an approver are not in order, each once"],
     [
       decisions.every(({ proof, person, key_name }) =>
-        proof === "idp" ? person.issuer !== undefined && key_name === undefined : key_name !== undefined,
+        proof === "key" ? key_name !== undefined : person.issuer !== undefined && key_name === undefined,
       ),
       "an approval is proven otherwise than its person is named",
     ],
+    [
+      decisions.every(({ proof, passkey }) => (proof === "passkey") === (passkey !== undefined)),
+      "an approval is proven by a passkey that is not there, or has one that it is not proven by",
+    ],
+    [new Set(passkeys).size === passkeys.length, "two persons have one passkey"],
     [(outcome === "rejected") === rejected, "a rejection and the outcome of the request do not agree"],
     [outcome !== "approved" || decided_at < expires_at, "the request was collected after its end"],
     [

@@ -1,8 +1,9 @@
 /** Tokens, receipts, the finding, budgets and the review, each against the sections that it follows from. docs/formats.md section 16, check 3. */
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
+import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { shownAct } from "../artifacts/act-section.ts"
 import { isEndedReason, shownApprovals } from "../artifacts/approvals.ts"
-import type { BundleBody } from "../artifacts/bundle-schema.ts"
+import type { Bundle, BundleBody } from "../artifacts/bundle-schema.ts"
 import { receiptOf } from "../artifacts/bundle-schema.ts"
 import { CONTENT_NAMES, shown } from "../artifacts/declared-sections.ts"
 import { shownEndUser } from "../artifacts/end-user.ts"
@@ -40,23 +41,30 @@ import {
   reviewContradictions,
 } from "./contradictions.ts"
 import type { ExaminedBundle, Findings } from "./examination.ts"
+import { passkeyProblems } from "./signed-approvals.ts"
 import { failedInSealing, refusingGate } from "./stage-error.ts"
 
 /** All of check 3 on a bundle. */
 export function checkDecisions(examined: ExaminedBundle): void {
   checkClose(examined)
-  checkPolicyDecision(examined)
+  checkPolicyDecision({ ...examined, entry: lastEntry(examined.bundle) })
   checkBudget(examined)
   checkReview(examined)
   checkReceipt(examined)
   checkRefusal(examined)
 }
 
+/** The last entry of a record in the log of its service. */
+export const lastEntry = ({ anchors }: Pick<Bundle, "anchors">): TransparencyLogEntry | undefined =>
+  (anchors.complete_record ?? anchors.pre_anchor ?? anchors.receipt)?.entry
+
 /** A document that holds a decision of the policy gate: a record, or an opening. */
 type ExaminedDecision = Pick<ExaminedBundle, "known" | "findings"> & {
   readonly bundle: Pick<BundleBody, "sections" | "allow_token"> & {
-    readonly run: Pick<BundleBody["run"], "outcome_kind" | "route_id">
+    readonly run: Pick<BundleBody["run"], "outcome_kind" | "route_id" | "tenant_id">
   }
+  /** Of the document in the log; undefined where it is in none. */
+  readonly entry: TransparencyLogEntry | undefined
 }
 
 /** The evaluation, the token under it, and the finding beside it. */
@@ -85,7 +93,7 @@ function checkRefusal({ bundle, findings }: ExaminedBundle): void {
   findings.require("decision", isLate, `gate ${gate} had stopped the run before the step that failed`)
 }
 
-function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedDecision): void {
+function checkEvaluation({ bundle: { sections, run }, entry, findings }: ExaminedDecision): void {
   const { policy_evaluation: evaluation, envelope } = sections
   if (evaluation === undefined || envelope === undefined) return
   const own =
@@ -93,6 +101,7 @@ function checkEvaluation({ bundle: { sections, run }, findings }: ExaminedDecisi
     evaluation.evaluation_clock === decisionClock({ ...sections, envelope })
   findings.require("decision", own, "the policy evaluation speaks of another run")
   findings.fail("decision", ...evaluationContradictions(evaluation), ...groundContradictions(sections, evaluation))
+  findings.fail("decision", ...passkeyProblems(sections, { tenant_id: run.tenant_id, entry }))
   // A gate may have stopped a stage_error too, which its decisions show.
   if (run.outcome_kind === "stage_error") return
   const expected = run.outcome_kind === "pepg_deny" ? "deny" : "allow"

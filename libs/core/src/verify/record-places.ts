@@ -2,7 +2,7 @@
  * Compares the positions of one record's entries in log and chain: an entry that commits to a tree comes after that tree.
  * docs/formats.md section 16, check 12.
  */
-import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import { checkpointOrigin, type TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
 import type { Anchor, ChainLeaf, CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { PermitUseSection } from "../artifacts/permit-sections.ts"
@@ -114,7 +114,7 @@ function areForked(slots: Readonly<Partial<Record<Slot, Proven>>>, redemption?: 
   const seen: { readonly origin: string; readonly view: TreeView }[] = []
   for (const { entry } of [...(redemption ? [redemption] : []), ...slotted(slots).map(({ anchor }) => anchor)]) {
     // An outside log may be sharded into several trees, each with an origin of its own.
-    const [origin = ""] = entry.inclusionProof.checkpoint.envelope.split("\n", 1)
+    const origin = checkpointOrigin(entry)
     const view = viewOf(claimOf(entry))
     if (seen.some(other => other.origin === origin && areOfTwoTrees(other.view, view))) return true
     seen.push({ origin, view })

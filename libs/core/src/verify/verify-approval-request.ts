@@ -70,8 +70,8 @@ function verifyApprovalRequest(request: ApprovalRequest, trusts: readonly Truste
   findings.fail("shape", ...brokenRules(timeRules(request)))
   checkHeldSections(sections, request.tenant_id, examined)
   checkRequest(sections, { ...envelope, tenant_id: request.tenant_id }, examined)
-  const run = { outcome_kind: "pepg_deny", route_id: envelope.route_id } as const
-  checkPolicyDecision({ bundle: { sections, run }, known, findings })
+  const run = { outcome_kind: "pepg_deny", route_id: envelope.route_id, tenant_id: request.tenant_id } as const
+  checkPolicyDecision({ bundle: { sections, run }, entry, known, findings })
   findings.fail("decision", ...brokenRules(requestRules(request)))
   findings.fail("leaf", ...brokenRules(leafRules(request)))
   checkAnchor({ leaf, entry }, { leaf, clock: envelope.admission_clock }, examination)

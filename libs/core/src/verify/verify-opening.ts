@@ -86,8 +86,8 @@ export function verifyOpening(opening: Opening, trusts: readonly TrustedKeys[], 
   findings.fail("shape", ...brokenRules(timeRules(opening)))
   checkHeldSections(sections, opening.tenant_id, examined)
   checkRequest(sections, { ...envelope, tenant_id: opening.tenant_id }, examined)
-  const run = { outcome_kind: "ok", route_id: envelope.route_id } as const
-  checkPolicyDecision({ bundle: { sections, allow_token, run }, known, findings })
+  const run = { outcome_kind: "ok", route_id: envelope.route_id, tenant_id: opening.tenant_id } as const
+  checkPolicyDecision({ bundle: { sections, allow_token, run }, entry, known, findings })
   findings.fail("decision", ...brokenRules(permitRules(opening)))
   findings.fail("leaf", ...brokenRules(leafRules(opening)))
   checkAnchor({ leaf, entry }, { leaf, clock: envelope.admission_clock }, examination)

@@ -1,14 +1,23 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { approvalsSatisfy, type CountedDecision, type RequiredApproval } from "./approvals-satisfy.ts"
+import {
+  approvalsSatisfy,
+  type CountedDecision,
+  type DecisionProof,
+  type RequiredApproval,
+} from "./approvals-satisfy.ts"
 
-const approval = (subject: string, groups: readonly string[], proof = "idp"): CountedDecision => ({
+const approval = (subject: string, groups: readonly string[], proof: DecisionProof = "idp"): CountedDecision => ({
   decision: "approve",
   person: { subject },
   groups,
   proof,
 })
-const rule = (by: readonly string[], count: number, proof?: string): RequiredApproval => ({ by, count, proof })
+const rule = (by: readonly string[], count: number, proof?: RequiredApproval["proof"]): RequiredApproval => ({
+  by,
+  count,
+  proof,
+})
 
 const TREASURY = rule(["treasury"], 1)
 const EITHER = rule(["treasury", "audit"], 1)
@@ -41,6 +50,9 @@ describe("approvals satisfy", () => {
     expect(approvalsSatisfy([rule(["treasury"], 1, "idp")], [signedIn])).toBe(true)
     expect(approvalsSatisfy([rule(["treasury"], 1, "any"), TREASURY], [byKey, signedIn])).toBe(true)
     expect(approvalsSatisfy([rule(["treasury"], 1, "passkey")], [byKey, signedIn])).toBe(false)
+    const signed = approval("carla", ["treasury"], "passkey")
+    for (const proof of ["any", "idp", "passkey"] as const)
+      expect(approvalsSatisfy([rule(["treasury"], 1, proof)], [signed]), proof).toBe(true)
   })
 
   test("nothing where a person rejected", () => {
@@ -50,10 +62,14 @@ describe("approvals satisfy", () => {
 
   test("what trying every choice of persons finds", () => {
     const groups = fc.subarray(["a", "b", "c"], { minLength: 1 })
-    const proof = fc.constantFrom("idp", "key")
+    const proof = fc.constantFrom("key", "idp", "passkey")
     const rules = fc.array(
       fc
-        .record({ by: groups, count: fc.integer({ min: 1, max: 2 }), proof: fc.constantFrom(undefined, "any", "idp") })
+        .record({
+          by: groups,
+          count: fc.integer({ min: 1, max: 2 }),
+          proof: fc.constantFrom(undefined, "any", "idp", "passkey"),
+        })
         .map(each => rule(each.by, each.count, each.proof)),
       { maxLength: 3 },
     )
@@ -81,7 +97,8 @@ function canFill([place, ...others]: readonly RequiredApproval[], persons: reado
   if (place === undefined) return true
   return persons.some(
     (person, at) =>
-      (place.proof !== "idp" || person.proof === "idp") &&
+      (place.proof !== "idp" || person.proof !== "key") &&
+      (place.proof !== "passkey" || person.proof === "passkey") &&
       person.groups.some(group => place.by.includes(group)) &&
       canFill(others, persons.toSpliced(at, 1)),
   )

@@ -3,12 +3,27 @@
  * docs/policy-and-review.md, "Rules that require an approval".
  */
 
+/**
+ * How a decision is proven, the weakest first: by the operator's word that a key is the person's, by a sign-in at the identity provider, or by a
+ * passkey besides.
+ */
+export const DECISION_PROOFS = ["key", "idp", "passkey"] as const
+export type DecisionProof = (typeof DECISION_PROOFS)[number]
+
+/** Whether a proof is as strong as another. */
+export const isAsStrong = (proof: DecisionProof, as: DecisionProof): boolean =>
+  DECISION_PROOFS.indexOf(proof) >= DECISION_PROOFS.indexOf(as)
+
+/** Whether a decision with this proof counts for a rule that asks one. @param required `any` when absent */
+export const meetsProof = (proof: DecisionProof, required: DecisionProof | "any" = "any"): boolean =>
+  required === "any" || isAsStrong(proof, required)
+
 /** What a rule requires, as far as it is counted. */
 export type RequiredApproval = {
   /** A person of any of these groups. */
   readonly by: readonly string[]
   readonly count: number
-  readonly proof?: string | undefined
+  readonly proof?: DecisionProof | "any" | undefined
 }
 
 /** What a person decided, as far as it is counted. */
@@ -16,7 +31,7 @@ export type CountedDecision = {
   readonly decision: "approve" | "reject"
   readonly person: { readonly subject: string }
   readonly groups: readonly string[]
-  readonly proof: string
+  readonly proof: DecisionProof
 }
 
 /** What a rule requires besides: in what time, and whether there has to be an end user. */
@@ -40,8 +55,8 @@ export const approvalsHold = (
   ) && approvalsSatisfy(needed, decisions)
 
 /** Whether a decision is an approval that counts for a rule. */
-const countsFor = ({ by, proof = "any" }: RequiredApproval, decision: CountedDecision): boolean =>
-  (proof === "any" || proof === decision.proof) && decision.groups.some(group => by.includes(group))
+const countsFor = ({ by, proof }: RequiredApproval, decision: CountedDecision): boolean =>
+  meetsProof(decision.proof, proof) && decision.groups.some(group => by.includes(group))
 
 /**
  * Whether each rule has its number of persons. A person counts once, and for one rule alone: the persons are given to rules so that all have

@@ -66,7 +66,7 @@ export const APPROVERS_MAX = 8
 /** A group of approvers, as the identity provider names it. */
 export const approverGroupSchema = lineSchema(APPROVER_GROUP_MAX_LENGTH)
 
-/** How an approval may have to be proven: by any means, by a sign-in at the identity provider, or by a passkey. */
+/** How an approval may have to be proven: by any means, by a sign-in at the identity provider, or by a passkey besides. */
 const APPROVAL_PROOFS = ["any", "idp", "passkey"] as const
 
 /** Bounds of the time in which an act may be approved, in seconds. */

@@ -33,10 +33,6 @@ export type ApprovalState = (typeof APPROVAL_STATES)[number]
 export const DECISIONS = ["approve", "reject"] as const
 export type ApproverDecision = (typeof DECISIONS)[number]
 
-/** How a decision is proven: by a sign-in at the identity provider, or by the operator's word that a key is the person's. */
-export const DECISION_PROOFS = ["idp", "key"] as const
-export type DecisionProof = (typeof DECISION_PROOFS)[number]
-
 /** Path of the console's page on which people decide. */
 export const approvalPage = (approval_id: string): string => `/console/approval?id=${approval_id}`
 
@@ -46,7 +42,7 @@ export const APPROVALS_LIMIT_MAX = 100
 export const REJECTIONS_MAX = 20
 export const REJECTIONS_DAYS = 30
 
-const { person, comment_hash: _hash, ...decided } = approvalDecisionSchema.entries
+const { person, comment_hash: _hash, passkey: _passkey, ...decided } = approvalDecisionSchema.entries
 const decisionEntries = {
   ...decided,
   ...person.entries,

@@ -68,7 +68,17 @@ export const ERROR_CODES = {
     meaning:
       "The caller may not decide: it has no group of a rule, is the end user, or is named by the key that asks. Or only a sign-in counts.",
   },
-  sign_in_again: { status: 403, meaning: "The person signed in more than 15 minutes ago. Sign in, then decide." },
+  sign_in_again: {
+    status: 403,
+    meaning: "The person signed in too long ago: 15 minutes for a decision, 5 for passkeys. Sign in, then do it again.",
+  },
+  passkeys_off: { status: 403, meaning: "People cannot enrol passkeys here. The sentence says what is missing." },
+  passkey_required: { status: 403, meaning: "A rule asks for a passkey, and the decision was sent without one." },
+  passkey_invalid: {
+    status: 403,
+    meaning:
+      "What the passkey signed is not this, or the passkey is not the person's, does not count yet, or is revoked.",
+  },
   observe_not_allowed: {
     status: 403,
     meaning:
@@ -110,6 +120,8 @@ export const ERROR_CODES = {
   key_revoked: { status: 409, meaning: "The key is revoked, and gets no new secret." },
   already_claimed: { status: 409, meaning: "The runs of open mode were given to another key." },
   nothing_to_claim: { status: 409, meaning: "No run was made in open mode." },
+  passkey_enrolled: { status: 409, meaning: "This passkey was enrolled before, by whomever: make another one." },
+  too_many_passkeys: { status: 409, meaning: "The person has as many passkeys as it may have: revoke one." },
   permit_not_open: { status: 409, meaning: "The permit is closed or ended, or its time to be closed is over." },
   already_redeemed: { status: 409, meaning: "The permit was redeemed before." },
   too_many_destinations: { status: 409, meaning: "The deployment has as many destinations of events as it may have." },

@@ -248,6 +248,10 @@ const entryShape = v.strictObject({
 })
 /** Protobuf-JSON `dev.sigstore.rekor.v1.TransparencyLogEntry`. int64 values are decimal strings of at most 2^53−1, bytes base64. */
 export type TransparencyLogEntry = DeepReadonly<v.InferOutput<typeof entryShape>>
+/** Origin of the tree that the checkpoint of an entry names; whether it is signed is for `checkEntry`. */
+export const checkpointOrigin = ({ inclusionProof }: Pick<TransparencyLogEntry, "inclusionProof">): string =>
+  inclusionProof.checkpoint.envelope.split("\n", 1)[0] ?? ""
+
 /** The shape of an entry: no unknown fields, one spelling for every value, every size bounded. What it says is for `checkEntry`. */
 export const transparencyLogEntrySchema: v.GenericSchema<unknown, TransparencyLogEntry> = entryShape
 

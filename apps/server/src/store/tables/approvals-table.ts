@@ -4,12 +4,8 @@
  */
 import type { ApprovalDecision } from "@runseal/core/artifacts/approvals"
 import { commentHash } from "@runseal/core/formulas/moment"
-import {
-  type ApprovalState,
-  type ApproverDecision,
-  type DecisionProof,
-  REJECTIONS_MAX,
-} from "@runseal/core/wire/approval-answers"
+import type { DecisionProof } from "@runseal/core/vocabulary/approvals-satisfy"
+import { type ApprovalState, type ApproverDecision, REJECTIONS_MAX } from "@runseal/core/wire/approval-answers"
 import { sql as fragment } from "drizzle-orm"
 import { check, index, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import * as v from "valibot"

@@ -46,14 +46,13 @@ export type RequestDraft = Omit<ApprovalRequestBody, "tenant_salt">
 
 /**
  * The request that a refused opening is made into.
- * @returns undefined where nobody can approve it: it is only observed, a rule requires an end user and there is none, or passkeys
+ * @returns undefined where nobody can approve it: it is only observed, or a rule requires an end user and there is none
  */
 export function requestDraft({ tenant, outcome_kind, sections }: Draft, asked: AskedPermit): RequestDraft | undefined {
   const { policy_evaluation: evaluation, envelope, end_user } = sections
   if (outcome_kind !== "pepg_deny" || evaluation?.decision_reason_code !== "APPROVAL_REQUIRED") return undefined
   const { needed = [] } = evaluation
   if (envelope === undefined || envelope.enforcement !== undefined || needed.length === 0) return undefined
-  if (needed.some(rule => rule.proof === "passkey")) return undefined
   if (end_user === undefined && needed.some(rule => rule.end_user !== "optional")) return undefined
   const at = clockMillis(envelope.admission_clock)
   if (at === undefined) throw new RangeError("the admission clock is not one of ours")
