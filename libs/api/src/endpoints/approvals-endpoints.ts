@@ -115,7 +115,7 @@ export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVA
   },
   revoke_passkey: {
     summary: "Revoke a passkey",
-    description: "By its person, or by an administrator. It signs no later decision; what it signed before stands.",
+    description: "By its person, or by an administrator. It signs no later decision; what it signed before counts.",
     refusals: [404],
     answers: { 200: "The passkey as it is now." },
   },

@@ -62,8 +62,8 @@ export function passkeyProblems(sections: Sections, place: DecidedIn): readonly 
 }
 
 /**
- * The approvals of this act that are signed with one of these keys, each by the person whose key it is. Who trusts the keys needs nobody's word for
- * them, but for the person's own.
+ * The approvals of this act that are signed with one of these keys, each by the person whose key it is. Who trusts the keys needs no word of the
+ * service for them.
  */
 export const provenApprovals = (
   approvals: DecidedRequest & Pick<GivenApprovals, "decisions">,
