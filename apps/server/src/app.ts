@@ -45,6 +45,7 @@ import { indexRoutes } from "./http/routes/index-route.ts"
 import { keyRoutes } from "./http/routes/keys-routes.ts"
 import { logRoutes } from "./http/routes/log-routes.ts"
 import { overviewRoutes } from "./http/routes/overview-route.ts"
+import { passkeyRoutes } from "./http/routes/passkeys-routes.ts"
 import { permitRoutes } from "./http/routes/permits-routes.ts"
 import { policyHistoryRoutes, policyRoutes } from "./http/routes/policies-routes.ts"
 import { publicationRoutes, publicBundleRoutes } from "./http/routes/publications-routes.ts"
@@ -92,6 +93,7 @@ const HANDLERS: readonly ((deps: Deps) => Handlers)[] = [
   executeRoutes,
   permitRoutes,
   approvalRoutes,
+  passkeyRoutes,
   exportRoutes,
   runRoutes,
   attestationRoutes,

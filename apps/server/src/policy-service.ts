@@ -16,6 +16,7 @@ import { type CompiledPolicy, compilePolicy, loadPolicy, policyPreimage } from "
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
 import { badRequest, HttpError } from "./http-error.ts"
 import type { Config } from "./options/config.ts"
+import { PASSKEYS_START, passkeyPlace } from "./options/passkey-place.ts"
 import { StartupError } from "./options/startup-error.ts"
 import { signatureName } from "./policy/signature-name.ts"
 import { dryRun } from "./policy-dry-run.ts"
@@ -62,17 +63,18 @@ export type Policies = {
 }
 
 /** What of the configuration says which approvals people can give. */
-type ApprovalOptions = Pick<Config, "approvals" | "signIn">
+type ApprovalOptions = Pick<Config, "approvals" | "baseUrl" | "signIn">
 
 /** @throws PolicyError for a policy with a rule that requires an approval which nobody could give here */
-export function requireApprovals({ approvals }: CompiledPolicy, { approvals: mode, signIn }: ApprovalOptions): void {
+export function requireApprovals({ approvals }: CompiledPolicy, options: ApprovalOptions): void {
+  const { approvals: mode, signIn } = options
   if (approvals.size > 0 && mode === "off")
     throw new PolicyError(
       "The policy has a rule that requires an approval, and approvals are off: start with --approvals on.",
     )
   for (const [id, { proof }] of approvals) {
-    if (proof === "passkey")
-      throw new PolicyError(`Rule "${id}" asks for passkeys, which this release does not check: use "idp" or "any".`)
+    if (proof === "passkey" && passkeyPlace(options) === undefined)
+      throw new PolicyError(`Rule "${id}" asks for passkeys, and people cannot enrol any here: ${PASSKEYS_START}.`)
     if (proof === "idp" && signIn === undefined)
       throw new PolicyError(
         `Rule "${id}" asks for approvals proven by a sign-in, and people do not sign in here: start with --oidc-client-id.`,

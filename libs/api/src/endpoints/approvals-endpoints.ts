@@ -110,7 +110,7 @@ export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVA
   confirm_passkey: {
     summary: "Confirm a passkey of another person",
     description: "By an administrator who signed in at most 5 minutes ago: the passkey counts at once.",
-    refusals: [404, 409],
+    refusals: [404],
     answers: { 200: "The passkey as it is now." },
   },
   revoke_passkey: {

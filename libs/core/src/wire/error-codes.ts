@@ -70,7 +70,8 @@ export const ERROR_CODES = {
   },
   sign_in_again: {
     status: 403,
-    meaning: "The person signed in too long ago: 15 minutes for a decision, 5 for passkeys. Sign in, then do it again.",
+    meaning:
+      "Only a person who signed in may do this, at most 15 minutes ago for a decision and 5 for passkeys. Sign in, then do it again.",
   },
   passkeys_off: { status: 403, meaning: "People cannot enrol passkeys here. The sentence says what is missing." },
   passkey_required: { status: 403, meaning: "A rule asks for a passkey, and the decision was sent without one." },

@@ -82,7 +82,7 @@ function refuseForgery(c: Context, session: BrowserSession): void {
   )
 }
 
-const personRefused = (sentence: string): HttpError => new HttpError("person_not_allowed", sentence)
+export const personRefused = (sentence: string): HttpError => new HttpError("person_not_allowed", sentence)
 
 const approverRefused = (): HttpError =>
   new HttpError(
@@ -98,12 +98,17 @@ export const keysOnly: MiddlewareHandler = async (c, next) => {
   await next()
 }
 
-/** Refuses customer keys and approvers where administrators and auditors read. */
-export const readersOnly: MiddlewareHandler = async (c, next) => {
+/** @throws HttpError 403 for customer keys and approvers, where administrators and auditors read */
+export function refuseUnlessReader(c: Context): void {
   const { scope, person } = callerOf(c)
   if (scope === "customer") throw adminKeyRequired("a customer key")
   if (scope === "approver")
     throw person === undefined ? approverRefused() : personRefused("An approver sees approvals, and nothing else.")
+}
+
+/** The same before anything else of the request is read. */
+export const readersOnly: MiddlewareHandler = async (c, next) => {
+  refuseUnlessReader(c)
   await next()
 }
 

@@ -60,7 +60,7 @@ export const askedAnswer = (
 })
 
 function shownDecision(row: ApprovalDecisionRow): ApprovalSummary["decisions"][number] {
-  const { person, comment_hash: _hash, ...decision } = approvalDecisionOf(row)
+  const { person, comment_hash: _hash, passkey: _passkey, ...decision } = approvalDecisionOf(row)
   return { ...decision, ...person, ...(row.comment === "" ? {} : { comment: row.comment }) }
 }
 

@@ -2,11 +2,15 @@
 import { randomBytes } from "node:crypto"
 import { approvalPlaceOf, approvalPlaceText } from "@runseal/api/queries"
 import { canonicalize } from "@runseal/canonical"
+import type { ApprovalRequest } from "@runseal/core/artifacts/approval-request"
+import { commentHash } from "@runseal/core/formulas/moment"
+import { decisionDigest } from "@runseal/core/formulas/passkey"
 import { type ApprovalsPage, type DecidedApproval, REJECTIONS_DAYS } from "@runseal/core/wire/approval-answers"
+import type { DecideApprovalRequest } from "@runseal/core/wire/approval-requests"
 import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
-import { HttpError } from "../../http-error.ts"
+import { badRequest, HttpError } from "../../http-error.ts"
 import { storedRequest } from "../../sealing/stored-request.ts"
 import {
   type Approver,
@@ -17,11 +21,13 @@ import {
 } from "../../store/tables/approval-decisions.ts"
 import { type ApprovalViewer, listApprovals } from "../../store/tables/approval-lists.ts"
 import { decisionsOf, type FoundApproval, findApproval, rejectedSince } from "../../store/tables/approvals-table.ts"
+import { approverKeyOf, countsFor, findPasskey } from "../../store/tables/passkeys-table.ts"
 import { type Caller, callerOf, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { roomForAnswer } from "../json-body.ts"
 import { noSuchApproval, readApprovalId } from "../permit-query.ts"
 import { approvalRecord, approvalSummary } from "./approval-views.ts"
+import { passkeyNotCounted, receivedAssertion } from "./received-assertion.ts"
 
 /** A person's groups count for so long after its sign-in, in milliseconds. */
 const SIGNED_IN_MAX_MS = 15 * 60_000
@@ -59,6 +65,50 @@ async function seenApproval(
   if (found !== undefined && sees(viewerOf(callerOf(c)), found)) return found
   await rememberStored()
   throw noSuchApproval()
+}
+
+/**
+ * The salt of a comment's hash; "" without a comment. A passkey signs the hash, so that its browser made the salt.
+ * @throws HttpError 400
+ */
+function saltOf({ comment, comment_salt, passkey }: DecideApprovalRequest): string {
+  const isSigned = comment !== undefined && passkey !== undefined
+  if (comment_salt !== undefined && !isSigned)
+    throw badRequest("comment_salt is only beside comment and passkey: leave it out.")
+  if (comment_salt === undefined && isSigned)
+    throw badRequest("comment_salt is missing: a passkey signs the hash of the comment under it.")
+  return comment_salt ?? (comment === undefined ? "" : randomBytes(SALT_BYTES).toString("hex"))
+}
+
+/**
+ * What the person's passkey signed of this decision on the sealed request; undefined without a passkey.
+ * @throws HttpError 403 for a key, for a passkey that is not the person's or does not count, and where it signed anything else
+ */
+async function signedBy(
+  { db, logOrigin, nowMs }: Pick<Deps, "db" | "logOrigin" | "nowMs">,
+  { request_hash, expires_at, valid_for_seconds, tenant_id, audience, sections }: ApprovalRequest,
+  { passkey, decision, comment, comment_salt }: DecideApprovalRequest & { readonly comment_salt: string },
+  person: Caller["person"],
+): Promise<NewDecision["passkey"]> {
+  if (passkey === undefined) return undefined
+  if (person === undefined)
+    throw new HttpError(
+      "sign_in_again",
+      "A passkey counts beside a sign-in: sign in with the identity provider, and decide there.",
+    )
+  const { passkey_id } = passkey
+  const row = await findPasskey(db, passkey_id)
+  if (row === undefined || !countsFor(row, person, nowMs())) throw passkeyNotCounted()
+  const { issuer, subject } = person
+  const digest = decisionDigest({
+    ...{ request_hash, expires_at, valid_for_seconds, log_origin: logOrigin, tenant_id, audience },
+    program_id: sections.envelope.program_id,
+    route_id: sections.envelope.route_id,
+    payload_hash: sections.payload.payload_hash,
+    ...{ decision, issuer, subject },
+    comment_hash: comment === undefined ? undefined : commentHash(comment_salt, comment),
+  })
+  return { passkey_id, signed: receivedAssertion(approverKeyOf(row), passkey, digest) }
 }
 
 export function approvalRoutes(deps: Deps): Handlers {
@@ -104,16 +154,20 @@ export function approvalRoutes(deps: Deps): Handlers {
       const found = await seenApproval(c, deps)
       const { approval_id } = found
       // Who decides was shown what was sealed.
-      storedRequest(found, deps.trust)
+      const sealed = storedRequest(found, deps.trust)
       const { request_digest, decision, comment = "" } = request
       const caller = callerOf(c)
       const approver = approverOf(caller)
       if (approver === undefined) throw refusalOf("not_an_approver")
       const at = nowMs()
       if (caller.person !== undefined && at - (c.get("session")?.opened_at ?? 0) > SIGNED_IN_MAX_MS) throw signInAgain()
-      const comment_salt = comment === "" ? "" : randomBytes(SALT_BYTES).toString("hex")
+      if (request_digest !== found.request_hash) throw refusalOf("other_document")
+      const comment_salt = saltOf(request)
+      const passkey = await signedBy(deps, sealed, { ...request, comment_salt }, caller.person)
       const isReadable: NewDecision["isReadable"] = row => payloadKeys.decryptPayload(row) !== undefined
-      const made = { at, who: whoOf(caller), approver, decision, request_digest, comment, comment_salt, isReadable }
+      const decided = { decision, request_digest, comment, comment_salt, passkey }
+      const as = passkey === undefined ? approver : { ...approver, proof: "passkey" as const }
+      const made = { at, who: whoOf(caller), approver: as, ...decided, isReadable }
       const undecided = await decideApproval(acts, approval_id, made)
       if (undecided !== undefined) throw refusalOf(undecided)
       // A rejection ends the request: its refused run is sealed soon after this answer.
@@ -143,6 +197,18 @@ function refusalOf(undecided: Undecided): HttpError {
       return new HttpError(
         "approval_over",
         "The payload cannot be shown any more, so nobody can approve it: reject the request, or withdraw it and make a new one.",
+      )
+    case "passkey_required":
+      return new HttpError(
+        "passkey_required",
+        "The rules count your approval only with a passkey: enrol one, and send what it signs of this decision.",
+      )
+    case "passkey_invalid":
+      return passkeyNotCounted()
+    case "counted":
+      return new HttpError(
+        "approval_over",
+        "The request is approved, and your approval counts as you gave it: nothing is to be added.",
       )
     case "too_many":
       return new HttpError("approval_over", "As many people have decided as are counted. It can still be rejected.")

@@ -1,8 +1,9 @@
 /** What people decide of a request for an approval: judged and written in one transaction, behind the lock of the request's row. */
 import { canonicalize } from "@runseal/canonical"
 import { APPROVAL_DECISIONS_MAX } from "@runseal/core/artifacts/approvals"
+import type { Passkey } from "@runseal/core/artifacts/passkey"
 import { type NeededApproval, neededApprovalSchema } from "@runseal/core/artifacts/sealed-sections"
-import { approvalsSatisfy } from "@runseal/core/vocabulary/approvals-satisfy"
+import { approvalsSatisfy, isAsStrong, meetsProof } from "@runseal/core/vocabulary/approvals-satisfy"
 import { APPROVER_GROUPS_MAX } from "@runseal/core/vocabulary/decision-codes"
 import type { ApprovalState, ApproverDecision } from "@runseal/core/wire/approval-answers"
 import { and, eq } from "drizzle-orm"
@@ -19,6 +20,7 @@ import {
   decisionsOf,
   lockApprovals,
 } from "./approvals-table.ts"
+import { countsFor, findPasskey } from "./passkeys-table.ts"
 
 /** Who decides, as authentication found it. */
 export type Approver = Pick<ApprovalDecisionRow, "subject" | "issuer" | "name" | "key_name" | "proof"> & {
@@ -35,15 +37,25 @@ export type NewDecision = Pick<NewAdminEvent, "at" | "who"> & {
   readonly comment: string
   /** 64 hex digits. */
   readonly comment_salt: string
+  /** What a passkey signed of this decision: its signature was verified. Exactly where the proof is `passkey`. */
+  readonly passkey?: { readonly passkey_id: string; readonly signed: Passkey } | undefined
   /** Whether the payload can be shown: nobody approves what nobody can read. */
   readonly isReadable: (request: ApprovalRow) => boolean
 }
 
 /**
- * Why nothing was decided: the request is over or another one was shown; the payload cannot be shown any more; this person may not; as many as are
- * counted have decided.
+ * Why nothing was decided: the request is over or another one was shown; the payload cannot be shown any more; this person may not, or only with a
+ * passkey; its passkey is not its own, does not count yet or is revoked; as many as are counted have decided; its approval counts as it was.
  */
-export type Undecided = "over" | "other_document" | "unreadable" | "not_an_approver" | "too_many"
+export type Undecided =
+  | "over"
+  | "other_document"
+  | "unreadable"
+  | "not_an_approver"
+  | "passkey_required"
+  | "passkey_invalid"
+  | "too_many"
+  | "counted"
 
 const neededList = v.array(neededApprovalSchema)
 const names = v.array(v.string())
@@ -56,23 +68,35 @@ export const groupsOf = ({ groups }: { readonly groups: string }): readonly stri
 
 /**
  * Of the groups that rules name those by which a person counts, sorted. None: it may not decide. Of more than are sealed, those that the first rules
- * need come first: one for each rule.
+ * need come first: one for each rule. To reject, a person needs no proof that a rule asks for.
  */
-export function countedGroups(
+function countedGroups(
   needed: readonly NeededApproval[],
   { groups, proof }: Pick<Approver, "groups" | "proof">,
+  decision: ApproverDecision,
 ): readonly string[] {
   const had = new Set(groups)
   const found = needed
-    .filter(({ proof: required = "any" }) => required === "any" || required === proof)
+    .filter(({ proof: required }) => decision === "reject" || meetsProof(proof, required))
     .map(({ by }) => by.filter(group => had.has(group)))
   const first = found.flatMap(([one]) => one ?? [])
   return [...new Set([...first, ...found.flat()])].slice(0, APPROVER_GROUPS_MAX).toSorted()
 }
 
+/** A person who signed in has a group of a rule, but only with a passkey does it count. */
+const needsPasskey = (needed: readonly NeededApproval[], { groups, proof }: Approver): boolean =>
+  proof === "idp" && countedGroups(needed, { groups, proof: "passkey" }, "approve").length > 0
+
+/** Whether the passkey, if there is one, signs for this person. */
+async function passkeyCounts(tx: Tx, { passkey, approver, at }: NewDecision): Promise<boolean> {
+  if (passkey === undefined) return true
+  const row = await findPasskey(tx, passkey.passkey_id)
+  return row !== undefined && countsFor(row, approver, at)
+}
+
 /**
- * Writes a decision, unless the same person made the same one before. While people decide, a sign-in takes the place of a key's approval; a
- * rejection takes that of any approval, and ends the request.
+ * Writes a decision, unless the same person made the same one before. While people decide, an approval with a stronger proof takes the place of one
+ * with a weaker; a rejection takes that of any approval, and ends the request.
  * @returns why nothing was decided; undefined when the decision is there
  * @throws ActorRefused
  */
@@ -85,13 +109,15 @@ export function decideApproval(acts: Acts, approvalId: string, made: NewDecision
     const { subject, proof } = made.approver
     const own = decided.find(row => row.subject === subject)
     if (made.request_digest !== found.request_hash) return "other_document"
-    const isStronger = found.state === "waiting" && own?.proof === "key" && proof === "idp"
+    const isStronger = own?.decision === "approve" && !isAsStrong(own.proof, proof)
     if (own?.decision === made.decision && !isStronger) return undefined
+    if (own?.decision === made.decision && found.state === "approved") return "counted"
     if ((found.state !== "waiting" && found.state !== "approved") || found.expires_at <= made.at) return "over"
     const needed = neededOf(found)
-    const groups = countedGroups(needed, made.approver)
-    if (groups.length === 0 || subject === found.end_user_subject || (await isExcluded(tx, found, subject)))
-      return "not_an_approver"
+    if (subject === found.end_user_subject || (await isExcluded(tx, found, subject))) return "not_an_approver"
+    if (!(await passkeyCounts(tx, made))) return "passkey_invalid"
+    const groups = countedGroups(needed, made.approver, made.decision)
+    if (groups.length === 0) return needsPasskey(needed, made.approver) ? "passkey_required" : "not_an_approver"
     if (made.decision === "approve" && !made.isReadable(found)) return "unreadable"
     // The last place is for a rejection.
     const most = made.decision === "approve" ? APPROVAL_DECISIONS_MAX - 1 : APPROVAL_DECISIONS_MAX
@@ -127,7 +153,7 @@ async function isExcluded({ orm }: Tx, { owner }: ApprovalRow, subject: string):
 
 const decisionRow = (
   approval_id: string,
-  { approver, decision, comment, comment_salt }: NewDecision,
+  { approver, decision, comment, comment_salt, passkey }: NewDecision,
   groups: readonly string[],
   decided_at: number,
 ): ApprovalDecisionRow => ({
@@ -142,11 +168,12 @@ const decisionRow = (
   decided_at,
   comment,
   comment_salt,
+  passkey: passkey === undefined ? "" : canonicalize(passkey.signed),
 })
 
 function eventOf(
   row: ApprovalDecisionRow,
-  { at, who, request_digest }: NewDecision,
+  { at, who, request_digest, passkey }: NewDecision,
   { approval_id }: ApprovalRow,
 ): NewAdminEvent {
   const { comment_hash } = approvalDecisionOf(row)
@@ -160,6 +187,7 @@ function eventOf(
       person: row.subject,
       proof: row.proof,
       ...(comment_hash === undefined ? {} : { comment_hash }),
+      ...(passkey === undefined ? {} : { passkey_id: passkey.passkey_id }),
     },
   }
 }

@@ -3,6 +3,7 @@
  * it in theirs, and so does the batch that seals how it ended: all hold the lock of the log's head.
  */
 import type { ApprovalDecision } from "@runseal/core/artifacts/approvals"
+import { passkeySchema } from "@runseal/core/artifacts/passkey"
 import { commentHash } from "@runseal/core/formulas/moment"
 import type { DecisionProof } from "@runseal/core/vocabulary/approvals-satisfy"
 import { type ApprovalState, type ApproverDecision, REJECTIONS_MAX } from "@runseal/core/wire/approval-answers"
@@ -96,6 +97,8 @@ export const approval_decision = pgTable(
     comment: text().notNull(),
     /** Of the comment's hash, 64 hex digits; "" without a comment. */
     comment_salt: text().notNull(),
+    /** What a passkey signed of it, as it is sealed: RFC 8785 text; "" without one. */
+    passkey: text().notNull().default(""),
   },
   table => [
     primaryKey({ columns: [table.approval_id, table.subject] }),
@@ -253,7 +256,7 @@ export async function withdrawApprovals({ sql }: Tx, owner?: number): Promise<vo
 
 /** What one person decided, as it is sealed. */
 export function approvalDecisionOf(row: ApprovalDecisionRow): ApprovalDecision {
-  const { decision, issuer, subject, name, key_name, groups, proof, decided_at, comment, comment_salt } = row
+  const { decision, issuer, subject, name, key_name, groups, proof, decided_at, comment, comment_salt, passkey } = row
   return {
     decision,
     person: { ...(issuer === "" ? {} : { issuer }), subject, ...(name === "" ? {} : { name }) },
@@ -262,6 +265,7 @@ export function approvalDecisionOf(row: ApprovalDecisionRow): ApprovalDecision {
     proof,
     decided_at: new Date(decided_at).toISOString(),
     ...(comment === "" ? {} : { comment_hash: commentHash(comment_salt, comment) }),
+    ...(passkey === "" ? {} : { passkey: v.parse(passkeySchema, JSON.parse(passkey)) }),
   }
 }
 
