@@ -16,17 +16,18 @@ def _groups(chosen: random.Random) -> list[str]:
 
 
 def _decision(chosen: random.Random, subject: str) -> Json:
-    proof = chosen.choice(("idp", "key"))
+    proof = chosen.choice(("key", "idp", "passkey"))
     return {"decision": "approve", "person": {"subject": subject}, "groups": _groups(chosen), "proof": proof}
 
 
 def _rule(chosen: random.Random) -> Json:
-    proof: Json = chosen.choice(({}, {"proof": "any"}, {"proof": "idp"}))
+    proof: Json = chosen.choice(({}, {"proof": "any"}, {"proof": "idp"}, {"proof": "passkey"}))
     return {"by": _groups(chosen), "count": chosen.randint(1, 2), **proof}
 
 
 def _fits(rule: Json, decision: Json) -> bool:
-    is_proven = rule.get("proof") != "idp" or decision["proof"] == "idp"
+    stronger = {"idp": ("idp", "passkey"), "passkey": ("passkey",)}
+    is_proven = decision["proof"] in stronger.get(rule.get("proof", "any"), ("key", "idp", "passkey"))
     return is_proven and any(group in rule["by"] for group in decision["groups"])
 
 

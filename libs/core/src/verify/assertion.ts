@@ -8,6 +8,7 @@ import {
   decodeHex,
   encodeBase64,
   equalBytes,
+  holdsNul,
   readStrictJson,
   sha256,
   utf8Encode,
@@ -61,6 +62,7 @@ function clientDataProblem(
 ): string | undefined {
   const json = readStrictJson(bytes)
   const crossOrigin = member(json, "crossOrigin")
+  if (json === undefined || holdsNul(json)) return "has data of a browser that are no strict JSON"
   if (member(json, "type") !== "webauthn.get") return "is no signature of a challenge"
   if (member(json, "challenge") !== challengeText(challenge)) return "signed something else"
   if (member(json, "origin") !== origin) return "signed at another origin"

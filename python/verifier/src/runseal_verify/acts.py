@@ -9,6 +9,7 @@ from typing import Any
 from .approvals import approvals_problem
 from .json_text import utf16
 from .kernels import declared_view, is_withheld
+from .passkeys import Place
 
 Json = dict[str, Any]
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,13})\.([0-9]|[0-9]{1,3}[1-9])")
@@ -87,7 +88,7 @@ def end_user_problem(section: Json | None, reason: str) -> str | None:
     return None
 
 
-def grounds_problem(sections: Json) -> str | None:
+def grounds_problem(sections: Json, place: Place) -> str | None:
     """Why the policy was given something else than the rest of the document has, or None."""
     evaluation, act, budget = sections["policy_evaluation"], sections.get("act"), sections.get("budget_snapshot")
     facts, reason, person = evaluation["facts"], evaluation["decision_reason_code"], sections.get("end_user")
@@ -103,7 +104,7 @@ def grounds_problem(sections: Json) -> str | None:
     if act is not None and not is_withheld(act) and reason != "MCD_SIGNATURE_MATCH":
         if (len(act["unreadable"]) > 0) != (reason == "ACT_UNREADABLE"):
             return "The act is unreadable and was decided on, or readable and was not."
-    problem = approvals_problem(sections)
+    problem = approvals_problem(sections, place)
     if problem is not None:
         return problem
     if "context_hash" in evaluation and reason in _ASKS_NO_RULE:

@@ -12,6 +12,7 @@ from .decisions import evaluation_problem
 from .forms import HASH, constant, milliseconds, record, text
 from .json_text import digest, same, without
 from .kernels import declared_of, is_withheld
+from .passkeys import place_of
 from .permits import PLACE, anchored, chained_problem, request_sections, sections_problem
 from .trust import Trust
 
@@ -53,9 +54,8 @@ def _times_problem(document: Json) -> str | None:
 def _decision_problem(document: Json) -> str | None:
     sections = document["sections"]
     envelope, evaluation = sections["envelope"], sections["policy_evaluation"]
-    problem = evaluation_problem(
-        {"sections": sections, "run": {"route_id": envelope["route_id"]}}, envelope["admission_clock"]
-    )
+    run = {"route_id": envelope["route_id"]}
+    problem = evaluation_problem({"sections": sections, "run": run}, envelope["admission_clock"], place_of(document))
     if problem is not None:
         return problem
     if evaluation["decision_reason_code"] != "APPROVAL_REQUIRED":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from . import forms as f
-from .forms import HASH, array, constant, record, text
+from .forms import HASH, array, base64_of, constant, record, refuse, text
 
 # Reason of a refusal after a request that ended without its approval, by its outcome.
 ENDED = {
@@ -17,15 +20,44 @@ _WORDS = text(1, 512)
 _LINE = text(1, 255, one_line=True)
 GROUP = text(1, 512, one_line=True)
 MAX_GROUPS = 16
+# How a decision is proven, the weakest first.
+PROOFS = ("key", "idp", "passkey")
+_LABEL = "(?:[a-z0-9-]{0,61}[a-z0-9])?"
+_ORIGIN = re.compile(rf"(?:https://((?:[a-z0-9]{_LABEL}\.)*[a-z]{_LABEL})|http://(localhost))(?::[1-9][0-9]{{0,4}})?")
+_MAX_HOST = 253
+
+
+def host_of(origin: str) -> str | None:
+    """The host of an origin at which passkeys sign; None of any other text."""
+    found = _ORIGIN.fullmatch(origin)
+    host = None if found is None else found[1] or found[2]
+    return host if host is not None and len(host) <= _MAX_HOST else None
+
+
+def _origin(value: Any, path: str) -> None:
+    if not isinstance(value, str) or host_of(value) is None:
+        raise refuse(path, "is no origin at which passkeys sign")
+
+
+_PASSKEY = record(
+    {
+        "public_key": base64_of(91),
+        "origin": _origin,
+        "rp_id": text(1, _MAX_HOST),
+        "authenticator_data": base64_of(least=37, most=1024),
+        "client_data_json": base64_of(least=1, most=4096),
+        "signature": base64_of(least=8, most=72),
+    }
+)
 _DECISION = record(
     {
         "decision": constant("approve", "reject"),
         "person": record({"subject": _WORDS}, {"issuer": _WORDS, "name": _LINE}),
         "groups": array(GROUP, 1, MAX_GROUPS),
-        "proof": constant("idp", "key"),
+        "proof": constant(*PROOFS),
         "decided_at": f.clock,
     },
-    {"key_name": _LINE, "comment_hash": HASH},
+    {"key_name": _LINE, "comment_hash": HASH, "passkey": _PASSKEY},
 )
 SHOWN = record(
     {

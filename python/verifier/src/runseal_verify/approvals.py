@@ -5,16 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from .approval_shapes import ENDED
+from .approval_shapes import ENDED, PROOFS
 from .forms import is_sorted, milliseconds
 from .kernels import is_withheld
+from .passkeys import Place, passkeys_problem
 
 Json = dict[str, Any]
 
 
 def _counts(decision: Json, rule: Json) -> bool:
     proof = rule.get("proof", "any")
-    return proof in ("any", decision["proof"]) and not set(rule["by"]).isdisjoint(decision["groups"])
+    # A stronger proof counts where a weaker one is asked.
+    proven = proof == "any" or PROOFS.index(decision["proof"]) >= PROOFS.index(proof)
+    return proven and not set(rule["by"]).isdisjoint(decision["groups"])
 
 
 def satisfied(rules: list[Json], decisions: list[Json]) -> bool:
@@ -55,8 +58,13 @@ def _decisions_problem(section: Json, admitted: str) -> str | None:
         if not is_sorted(each["groups"]):
             return "The groups of an approver are not in order, each once."
         signed_in, by_key = "issuer" in each["person"] and "key_name" not in each, "key_name" in each
-        if not (signed_in if each["proof"] == "idp" else by_key):
+        if not (by_key if each["proof"] == "key" else signed_in):
             return "An approval is proven otherwise than its person is named."
+        if ("passkey" in each) != (each["proof"] == "passkey"):
+            return "An approval and its passkey do not go together."
+    keys = [each["passkey"]["public_key"] for each in decisions if "passkey" in each]
+    if len(set(keys)) != len(keys):
+        return "Two persons have one passkey."
     return None
 
 
@@ -93,7 +101,7 @@ def _needed_problem(evaluation: Json) -> str | None:
     return None
 
 
-def approvals_problem(sections: Json) -> str | None:
+def approvals_problem(sections: Json, place: Place) -> str | None:
     """Why the approvals are none that a service seals, or not those that the evaluation names, or None."""
     evaluation, section, person = sections["policy_evaluation"], sections.get("approvals"), sections.get("end_user")
     if evaluation.get("approvals_hash") != (section["hash"] if section is not None else None):
@@ -116,6 +124,5 @@ def approvals_problem(sections: Json) -> str | None:
     if any(each["person"]["subject"] == subject for each in section["decisions"]):
         return "The end user decided on its own act."
     admitted = sections["envelope"]["admission_clock"]
-    return _decisions_problem(section, admitted) or _outcome_problem(
-        section, evaluation, admitted, has_end_user=person is not None
-    )
+    problem = _decisions_problem(section, admitted) or passkeys_problem(sections, section, place)
+    return problem or _outcome_problem(section, evaluation, admitted, has_end_user=person is not None)

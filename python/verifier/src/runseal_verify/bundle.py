@@ -32,6 +32,7 @@ from .json_text import EMPTY, digest, same, without
 from .kernels import declared_of, declared_view, is_withheld, output_findings, text_at
 from .manifests import complete_record_leaf, manifest, partial_manifest, pre_anchor_leaf, receipt_leaf
 from .merkle import Tree
+from .passkeys import place_of_record
 from .receipts import receipt_problem
 from .trust import Trust
 from .withheld import withheld_problem
@@ -257,7 +258,7 @@ class BundleVerification:
             if problem is not None:
                 return problem
         if evaluation is not None:
-            problem = evaluation_problem(self.bundle, self.run["created_at"])
+            problem = evaluation_problem(self.bundle, self.run["created_at"], place_of_record(self.bundle))
             denied = outcome == "pepg_deny" or self.gate == "PEPG"
             if problem is None and denied != (evaluation["decision"] == "deny"):
                 problem = "The decision is not the outcome's."

@@ -11,6 +11,7 @@ from .derivation import sealed
 from .forms import fits, is_sorted, milliseconds
 from .json_text import digest, same, sha256, utf16, without
 from .kernels import declared_of, declared_view, is_withheld
+from .passkeys import Place
 from .shipped_severities import LIBRARY_HASH, SEVERITIES
 
 Json = dict[str, Any]
@@ -44,7 +45,7 @@ def row_problem(reason: str, decision: str, fired: str, matched: list[str] | Non
     return None if row else "Reason, decision and rules do not go together."
 
 
-def evaluation_problem(record: Json, clock: str) -> str | None:
+def evaluation_problem(record: Json, clock: str, place: Place) -> str | None:
     """Why the policy evaluation is not one of this run, or None."""
     sections = record["sections"]
     evaluation, finding = sections["policy_evaluation"], sections.get("mcd_finding")
@@ -60,7 +61,7 @@ def evaluation_problem(record: Json, clock: str) -> str | None:
     order = [each for each in ("payload", "ai_output", "declared") if each in scan["scope"]]
     if scan["scope"] != order or not is_sorted(scan["disabled"]):
         return "The signature scan is not in its order."
-    problem = grounds_problem(sections)
+    problem = grounds_problem(sections, place)
     if problem is not None:
         return problem
     if (finding is None) != ("mcd_finding_hash" not in evaluation):

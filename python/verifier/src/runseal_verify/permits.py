@@ -24,6 +24,7 @@ from .json_text import digest, same, without
 from .kernels import declared_of, is_withheld
 from .manifests import tenant_commitment
 from .merkle import Tree
+from .passkeys import place_of
 from .trust import Trust
 
 Json = dict[str, Any]
@@ -152,9 +153,8 @@ def sections_problem(document: Json) -> str | None:
 def _opening_decision(document: Json) -> str | None:
     sections, reserved = document["sections"], document["reservation"]
     envelope, evaluation = sections["envelope"], sections["policy_evaluation"]
-    problem = evaluation_problem(
-        {"sections": sections, "run": {"route_id": envelope["route_id"]}}, envelope["admission_clock"]
-    )
+    run = {"route_id": envelope["route_id"]}
+    problem = evaluation_problem({"sections": sections, "run": run}, envelope["admission_clock"], place_of(document))
     if problem is not None:
         return problem
     if evaluation["decision"] != "allow" or not same(document["allow_token"], token_of(evaluation)):
