@@ -15,6 +15,7 @@ import { deliveriesPage, deliveryAction, deliveryPage, newDestination } from "./
 import { keyAction, keyPage, keysPage, newKey } from "./pages/keys-page.ts"
 import { logPage } from "./pages/log-page.ts"
 import { overviewPage } from "./pages/overview-page.ts"
+import { PASSKEYS_PATH, passkeyForm, passkeysPage } from "./pages/passkeys-page.ts"
 import { permitDocument, permitPage, permitsPage } from "./pages/permits-page.ts"
 import { policiesPage, policyForm } from "./pages/policies-page.ts"
 import { runPage, runSharing } from "./pages/run-page.ts"
@@ -57,6 +58,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/console/audit": auditPage,
   [APPROVALS_PATH]: approvalsPage,
   [APPROVAL_PATH]: requestPage,
+  [PASSKEYS_PATH]: passkeysPage,
 }
 
 /** Forms that change something. */
@@ -69,10 +71,11 @@ const FORMS: Readonly<Record<string, Page>> = {
   "/console/deliveries": newDestination,
   "/console/deliveries/:id{\\d{1,16}}": deliveryAction,
   [APPROVAL_PATH]: decisionForm,
+  [PASSKEYS_PATH]: passkeyForm,
 }
 
 /** The pages that an approver sees. */
-const OF_APPROVERS: readonly string[] = [APPROVALS_PATH, APPROVAL_PATH]
+const OF_APPROVERS: readonly string[] = [APPROVALS_PATH, APPROVAL_PATH, PASSKEYS_PATH]
 
 export function createConsole({ fetch }: ConsoleParts): Hono {
   const app = new Hono()
@@ -190,7 +193,7 @@ const NO_TOKENS = {
 const APPROVALS_ONLY = {
   status: 403,
   code: "person_not_allowed",
-  error: "An approver sees approvals, and nothing else.",
+  error: "An approver sees approvals and the own passkeys, and nothing else.",
 }
 
 /** A page that the API refused. */

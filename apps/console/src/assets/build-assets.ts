@@ -10,6 +10,7 @@ const SOURCES: Readonly<Record<AssetName, string>> = {
   "tail.js": "islands/live-tail.ts",
   "log.js": "islands/audit-log.ts",
   "approval.js": "islands/approve.ts",
+  "passkey.js": "islands/enrol.ts",
 }
 
 /** The text of every asset. @throws Error when its sources do not build */

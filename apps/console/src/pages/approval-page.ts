@@ -1,5 +1,4 @@
 /** One request for an approval: all that a person needs to decide on it, and the decision itself. */
-import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { shownAct } from "@runseal/core/artifacts/act-section"
 import {
   type ApprovalRecord,
@@ -8,7 +7,6 @@ import {
   type DecidedApproval,
   decidedApprovalSchema,
 } from "@runseal/core/wire/approval-answers"
-import { COMMENT_MAX_LENGTH } from "@runseal/core/wire/approval-requests"
 import { ApiRefusal, isRefusal, type Refusal } from "../api.ts"
 import {
   actValue,
@@ -16,7 +14,6 @@ import {
   approvalsFor,
   decisionItem,
   isOpen,
-  ownDecision,
   personName,
   progress,
   ruleText,
@@ -26,8 +23,9 @@ import { everyCharacter, everyLine } from "../parts/characters.ts"
 import { number, plural, seconds, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { payloadTree } from "../parts/payload-tree.ts"
-import { facts, formTokens, heading, named, notice, refused } from "../parts/pieces.ts"
-import { answerForm, formOf, show, statusOf, type Visit } from "../visit.ts"
+import { facts, heading, named, refused } from "../parts/pieces.ts"
+import { answerForm, type Field, formOf, show, statusOf, type Visit } from "../visit.ts"
+import { decideCard } from "./decide-card.ts"
 
 export const APPROVAL_PATH = "/console/approval"
 
@@ -47,7 +45,7 @@ ${visit.news ?? ""}
 ${actCard(record)}${rulesCard(record)}${askedCard(record)}${payloadCard(record)}
 ${rejections.length === 0 ? "" : html`<section class="card"><h2>The same act was rejected before</h2><ul class="decisions">${rejections.map(one => decisionItem(one, html`<a href="${addressOf(one.approval_id)}">that request</a>`))}</ul></section>`}
 <section class="card"><h2>Decisions so far</h2>${decisions.length === 0 ? html`<p class="quiet">Nobody has decided yet.</p>` : html`<ul class="decisions">${decisions.map(one => decisionItem(one))}</ul>`}</section>
-${decideCard(visit, record)}`
+${await decideCard(visit, record)}`
   return show(visit, { title: `Approval of ${route_id}`, body, islands: ["approval.js"] })
 }
 
@@ -124,38 +122,19 @@ function payloadCard({ payload, request, state }: ApprovalRecord): Markup {
 <p id="payload-end" class="quiet">End of the payload, ${plural(payload_bytes, "byte")}. <span class="nowrap"><b class="char">U+…</b> is a character</span> that would not be seen, or not as what it is.</p></section>`
 }
 
-function decideCard({ session }: Visit, record: ApprovalRecord): Markup {
-  const isApprover = session.scope === "approver" || session.person !== undefined
-  if (!isApprover) return html``
-  if (!isOpen(record)) return notice("warn", "This request is over: nothing can be decided any more.")
-  const { approval_id, payload, request, request_digest, state, end_user } = record
-  const own = ownDecision(record, session)
-  if (end_user !== undefined && end_user.subject === session.person?.subject)
-    return notice("warn", "You are the end user of this request: others decide on it.")
-  // A sign-in takes the place of what a key of the same person approved.
-  const isStronger = own?.proof === "key" && session.person !== undefined
-  const mayApprove = state === "waiting" && (own === undefined || isStronger)
-  return html`<section class="card"><h2>Your decision</h2>
-<form method="post" action="${addressOf(approval_id)}" class="decide" autocomplete="off" data-hash="${request.sections.payload.payload_hash}" ${payload === undefined ? "" : html`data-payload="${encodeBase64(utf8Encode(payload))}"`}>
-${formTokens(session.csrf_token)}<input type="hidden" name="request_digest" value="${request_digest}">
-${own === undefined ? "" : html`<p>You approved this${isStronger ? " with a key: approve it here if a rule wants a sign-in" : ""}. Until the permit is given you can still reject it.</p>`}
-<label>Comment, for the others (optional)<textarea name="comment" rows="3" maxlength="${COMMENT_MAX_LENGTH}"></textarea></label>
-${mayApprove ? html`<p id="approve-status" role="status">${payload === undefined ? "Without its payload it cannot be approved here." : "Approve becomes active when this browser has checked the payload and you have seen its end."}</p>` : ""}
-<p class="buttons">${mayApprove ? html`<button name="decision" value="approve" disabled>Approve</button>` : ""}<button name="decision" value="reject" class="danger">Reject</button></p>
-<p class="quiet">A rejection ends the request. Your decision is sealed with your name.</p>
-</form></section>`
-}
-
 /** The form: the decision is on the document that the page showed, and on no other. */
 export async function decisionForm(visit: Visit): Promise<Response> {
   const { c, api } = visit
   const id = idOf(visit)
   const field = await formOf(c)
   const comment = field("comment").replaceAll("\r\n", "\n")
+  const withPasskey = field("decision") === "passkey"
   const decided = await api.change("POST", `/approvals/${id}/decision`, decidedApprovalSchema, {
     request_digest: field("request_digest"),
-    decision: field("decision"),
+    decision: withPasskey ? "approve" : field("decision"),
     ...(comment === "" ? {} : { comment }),
+    ...(withPasskey && comment !== "" ? { comment_salt: field("comment_salt") } : {}),
+    ...(withPasskey ? { passkey: signedOf(field) } : {}),
   })
   if (isRefusal(decided) && decided.code === "sign_in_again")
     return c.redirect(`/console/sign-in?${new URLSearchParams({ again: "", next: addressOf(id) })}`, 303)
@@ -164,12 +143,20 @@ export async function decisionForm(visit: Visit): Promise<Response> {
     news: ({ state }) =>
       state === "waiting"
         ? { tone: "good", text: "You approved. Others have to approve as well." }
-        : field("decision") === "approve"
+        : field("decision") !== "reject"
           ? { tone: "good", text: "You approved, and it is enough: the permit can be collected." }
           : { tone: "warn", text: "You rejected. The request is over." },
     page: refusedVisit => undecidedPage(refusedVisit, id, isRefusal(decided) ? decided : undefined, comment),
   })
 }
+
+/** What the browser put into the form once the passkey had signed. */
+const signedOf = (field: Field): object => ({
+  passkey_id: field("passkey_id"),
+  authenticator_data: field("authenticator_data"),
+  client_data_json: field("client_data_json"),
+  signature: field("signature"),
+})
 
 /** It does not show the request anew: who decides again has to look at it again. */
 function undecidedPage(visit: Visit, id: string, refusal: Refusal | undefined, comment: string): Promise<Response> {

@@ -20,6 +20,7 @@ import { OUTCOME_NAMES, toneOf } from "../parts/run-words.ts"
 import { filterOf, knownFilters, seesAll, show, type Visit } from "../visit.ts"
 import { shareOf } from "./budgets-page.ts"
 import { witnessesOf } from "./log-page.ts"
+import { waitingPasskeys } from "./passkeys-page.ts"
 import { findRuns, type RunsFound } from "./run-lists.ts"
 
 /** Runs that are listed as the latest. */
@@ -56,13 +57,14 @@ export async function overviewPage(visit: Visit): Promise<Response> {
   const { api } = visit
   knownFilters(visit.c, ["range"])
   const range = filterOf(visit.c, "range", OVERVIEW_RANGE_NAMES) ?? OVERVIEW_RANGE_DEFAULT
-  const [index, ready, outside, seen, latest, deployment] = await Promise.all([
+  const [index, ready, outside, seen, latest, deployment, passkeys] = await Promise.all([
     api.get("/", indexAnswerSchema),
     api.ask("/ready", readyAnswerSchema),
     api.get("/log/outside", outsideLogsAnswerSchema),
     witnessesOf(visit),
     findRuns(visit, { texts: {} }, LATEST),
     seesAll(visit) ? deploymentOf(visit, range) : undefined,
+    waitingPasskeys(visit),
   ])
   const backlog = outside.logs.reduce((sum, log) => sum + log.backlog, 0)
   const faults = outside.logs.filter(({ fault }) => fault !== undefined).length
@@ -73,7 +75,7 @@ ${seen.checkpoint === undefined ? "" : figure("Entries without a witness", Math.
 ${outside.logs.length === 0 ? "" : figure("Not yet in outside logs", backlog, "/console/log", faults > 0 ? "bad" : undefined)}
 </ul>`
   const runs = html`<section class="card"><h2>Latest runs</h2>${isRefusal(latest) ? refused(latest) : latestRuns(latest)}</section>`
-  const body = html`${heading("Overview", undefined, deployment === undefined ? undefined : rangeLinks(range))}${isRefusal(ready) ? notice("bad", ready.error) : ""}${visit.session.scope === "anonymous" ? OPEN_MODE : ""}${figures}
+  const body = html`${heading("Overview", undefined, deployment === undefined ? undefined : rangeLinks(range))}${isRefusal(ready) ? notice("bad", ready.error) : ""}${passkeys}${visit.session.scope === "anonymous" ? OPEN_MODE : ""}${figures}
 ${deployment === undefined ? runs : charts(deployment, runs)}`
   return show(visit, { title: "Overview", body })
 }

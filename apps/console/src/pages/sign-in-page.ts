@@ -67,10 +67,13 @@ const ENDED = html`<div class="notice warn" role="status"><p>The session has end
 
 const AGAIN = html`<div class="notice warn" role="status"><p>You signed in more than 15 minutes ago, and your groups may have changed since. Nothing was decided: sign in again, and then decide.</p></div>`
 
+const FRESH = html`<div class="notice warn" role="status"><p>You signed in more than 5 minutes ago. Nothing was changed: sign in again, and then do it.</p></div>`
+
 /** Why the visitor was led here, by the parameter of the address that says so. */
 const SAYS: readonly (readonly [parameter: string, notice: Markup])[] = [
   ["ended", ENDED],
   ["again", AGAIN],
+  ["fresh", FRESH],
 ]
 
 const signedOut = (host: string): Markup =>

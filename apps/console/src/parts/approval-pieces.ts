@@ -1,5 +1,6 @@
 /** What the list of approvals and the page of one say alike. */
 import type { ShownAct } from "@runseal/core/artifacts/act-section"
+import { meetsProof } from "@runseal/core/vocabulary/approvals-satisfy"
 import type { ApprovalState, ApprovalSummary } from "@runseal/core/wire/approval-answers"
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import { everyCharacter } from "./characters.ts"
@@ -33,8 +34,10 @@ export function progress({ needed, decisions }: Pick<ApprovalSummary, "needed" |
 }
 
 /** Those whose approval can count for a rule. */
-export const approvalsFor = ({ by }: Rule, decisions: readonly Decided[]): readonly Decided[] =>
-  decisions.filter(one => isApproval(one) && one.groups.some(group => by.includes(group)))
+export const approvalsFor = ({ by, proof }: Rule, decisions: readonly Decided[]): readonly Decided[] =>
+  decisions.filter(
+    one => isApproval(one) && meetsProof(one.proof, proof) && one.groups.some(group => by.includes(group)),
+  )
 
 /** Until when, in words. */
 export function timeLeft({ expires_at }: Pick<ApprovalSummary, "expires_at">): Markup {
@@ -62,9 +65,11 @@ const REJECTED = label("bad", "✗", "rejected")
 export const decisionItem = (one: Decided, link: Markup | string = ""): Markup =>
   html`<li><p>${isApproval(one) ? APPROVED : REJECTED} by ${personName(one)} ${time(one.decided_at)} ${link}</p>
 <p class="quiet">${one.groups.length === 0 ? "" : html`As one of ${one.groups.map((group, index) => html`${index === 0 ? "" : ", "}${everyCharacter(group)}`)}; `}${
-    one.proof === "idp"
-      ? "with a sign-in"
-      : html`with the key ${everyCharacter(one.key_name ?? "")}, by the word of its operator`
+    one.proof === "key"
+      ? html`with the key ${everyCharacter(one.key_name ?? "")}, by the word of its operator`
+      : one.proof === "idp"
+        ? "with a sign-in"
+        : "with a passkey"
   }</p>${one.comment === undefined ? "" : html`<blockquote>${one.comment.split("\n").map(line => html`${everyCharacter(line.replace(/\r$/, ""))}<br>`)}</blockquote>`}</li>`
 
 type ActValue = ShownAct["values"][number]
@@ -75,8 +80,13 @@ export const actValue = ({ value, type }: Pick<ActValue, "value" | "type">): Mar
     ? html`${value.map((one: string, index) => html`${index === 0 ? "" : ", "}<code>${everyCharacter(one)}</code>`)}`
     : html`<code>${everyCharacter(`${value}`, type === "ascii")}</code>`
 
+const PROOF_WORDS: ReadonlyMap<string, string> = new Map([
+  ["idp", ", with a sign-in at the identity provider"],
+  ["passkey", ", with a passkey of each"],
+])
+
 /** Whose approval a rule requires. */
 export const ruleText = ({ by, count, within_seconds, proof, end_user }: Rule): Markup =>
   html`${plural(count, "person", "persons")} of ${by.map((group, index) => html`${index === 0 ? "" : " or "}<strong>${everyCharacter(group)}</strong>`)}, within ${seconds(within_seconds)}${
-    proof === "idp" ? ", with a sign-in at the identity provider" : ""
+    PROOF_WORDS.get(proof ?? "any") ?? ""
   }${end_user === "optional" ? "" : "; not the end user"}`

@@ -50,6 +50,7 @@ const PLACES: readonly Place[] = [
   { path: "/console/deliveries", name: "Deliveries", for: DEPLOYMENT, ofAllKeys: true },
   { path: "/console/audit", name: "Admin audit", for: DEPLOYMENT, ofAllKeys: true },
   { path: "/console/approvals", name: "Approvals", for: ["approver"], persons: true, one: "/console/approval" },
+  { path: "/console/passkeys", name: "Passkeys", for: ["admin"], persons: true },
 ]
 
 const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
