@@ -1,5 +1,5 @@
 /** Whether a record is the close of an opening, without the export that both are part of. docs/verifier.md, "Expectations". */
-import { areOfTwoTrees, claimOf, viewOf } from "@runseal/log/entries/one-tree"
+import { areOfTwoTrees, entryView } from "@runseal/log/entries/one-tree"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import { recordInChain } from "./bundle.ts"
@@ -30,7 +30,7 @@ const only = (problem: string): Compared => ({ problems: [problem], notes: [] })
 function placeProblems(record: ChainDocument, { leaf, entry }: Opening): readonly string[] {
   const { anchor: last, firstEntry } = record
   const entries = [firstEntry, last?.entry].filter(one => one !== undefined)
-  const tree = viewOf(claimOf(entry))
+  const tree = entryView(entry)
   return brokenRules([
     [last === undefined || last.leaf.tenant_commitment === leaf.tenant_commitment, "is of another tenant"],
     [last === undefined || last.leaf.tenant_ordinal > leaf.tenant_ordinal, "is not behind the opening in its chain"],
@@ -40,7 +40,7 @@ function placeProblems(record: ChainDocument, { leaf, entry }: Opening): readonl
       "was logged at an earlier time than the opening before it",
     ],
     [
-      entries.every(one => !areOfTwoTrees(tree, viewOf(claimOf(one)))),
+      entries.every(one => !areOfTwoTrees(tree, entryView(one))),
       "proves itself in another tree than the opening: the log was forked",
     ],
   ])

@@ -5,7 +5,7 @@
 
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
-import { areOfTwoTrees, claimOf, NOTHING_SEEN, seenFurther, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
+import { areOfTwoTrees, entryView, NOTHING_SEEN, seenFurther, type TreeView } from "@runseal/log/entries/one-tree"
 import { isEndedReason } from "../artifacts/approvals.ts"
 import { shown } from "../artifacts/declared-sections.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
@@ -151,7 +151,7 @@ const newTrack = (): Track => ({ last: undefined, tree: NOTHING_SEEN })
 
 function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): OrderCheck {
   const statement = placeOf(entry, "the export statement")
-  const statementTree = viewOf(claimOf(entry))
+  const statementTree = entryView(entry)
   const [firsts, lasts] = [newTrack(), newTrack()]
   const between = completeEntries()
   let run: { readonly id: number; readonly name: string } | undefined
@@ -160,7 +160,7 @@ function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): OrderCheck
     [statementTree, firsts.tree, lasts.tree].some(tree => areOfTwoTrees(tree, view))
   /** Adds an entry behind those of its kind. */
   const enter = (track: Track, entered: TransparencyLogEntry, place: Place, what: string): readonly string[] => {
-    const view = viewOf(claimOf(entered))
+    const view = entryView(entered)
     const forked = `proves itself in another tree than ${track.last?.name ?? statement.name}: the log was forked`
     const problems = [...indexProblems(place, track.last, what), ...(isForked(view) ? [forked] : [])]
     track.last = place
@@ -192,7 +192,7 @@ function createOrderCheck({ entry }: Pick<ExportStatement, "entry">): OrderCheck
     }
     for (const redeemed of redemptions) {
       times.push(...timeProblems(statement, placeOf(redeemed, `the redemption in ${name}`)))
-      if (isForked(viewOf(claimOf(redeemed))))
+      if (isForked(entryView(redeemed)))
         problems.push("holds a redemption that proves itself in another tree: the log was forked")
     }
     // One time that goes back is enough.

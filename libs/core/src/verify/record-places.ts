@@ -3,7 +3,7 @@
  * docs/formats.md section 16, check 12.
  */
 import { checkpointOrigin, type TransparencyLogEntry } from "@runseal/log/entries/log-entry"
-import { areOfTwoTrees, claimOf, type TreeView, viewOf } from "@runseal/log/entries/one-tree"
+import { areOfTwoTrees, entryView, type TreeView } from "@runseal/log/entries/one-tree"
 import type { Anchor, ChainLeaf, CompleteRecordLeaf } from "../artifacts/anchor.ts"
 import type { PermitUseSection } from "../artifacts/permit-sections.ts"
 import { tenantCommitment } from "../formulas/decision.ts"
@@ -115,7 +115,7 @@ function areForked(slots: Readonly<Partial<Record<Slot, Proven>>>, redemption?: 
   for (const { entry } of [...(redemption ? [redemption] : []), ...slotted(slots).map(({ anchor }) => anchor)]) {
     // An outside log may be sharded into several trees, each with an origin of its own.
     const origin = checkpointOrigin(entry)
-    const view = viewOf(claimOf(entry))
+    const view = entryView(entry)
     if (seen.some(other => other.origin === origin && areOfTwoTrees(other.view, view))) return true
     seen.push({ origin, view })
   }

@@ -1,7 +1,7 @@
 /** Verifies the end of permits that nobody closed, without their openings. docs/formats.md section 7.9. */
 
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
-import { areOfTwoTrees, claimOf, viewOf } from "@runseal/log/entries/one-tree"
+import { areOfTwoTrees, entryView } from "@runseal/log/entries/one-tree"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { parseExact } from "../artifacts/parse-exact.ts"
 import {
@@ -104,8 +104,8 @@ function verifyPermitEnd(end: PermitEnd, trusts: readonly TrustedKeys[]): Report
 /** The redemptions of ended openings are before the end in the log, each at an entry of its own and in one tree with it. */
 function redemptionRules({ openings, end_clock, entry }: PermitEnd): readonly Rule[] {
   const redemptions = openings.flatMap(ended => redemptionOf(ended) ?? [])
-  const views = redemptions.map(({ entry: redeemed }) => viewOf(claimOf(redeemed)))
-  const tree = viewOf(claimOf(entry))
+  const views = redemptions.map(({ entry: redeemed }) => entryView(redeemed))
+  const tree = entryView(entry)
   const indices = redemptions.map(({ entry: { logIndex } }) => logIndex)
   return [
     [redemptions.every(({ redeemed_clock }) => redeemed_clock <= end_clock), "a permit was redeemed after it ended"],

@@ -3,7 +3,7 @@
  * entry of the record in its tree. docs/formats.md section 9.
  */
 import { decodeBase64 } from "@runseal/canonical"
-import { areOfTwoTrees, claimOf, viewOf } from "@runseal/log/entries/one-tree"
+import { areOfTwoTrees, entryView, viewOf } from "@runseal/log/entries/one-tree"
 import { hashLeaf, type InclusionClaim, verifyInclusion } from "@runseal/log/merkle/rfc6962"
 import { type Checkpoint, parseCheckpoint, parseOrigin, publicOrigin } from "@runseal/log/notes/checkpoint"
 import { isWitnessKey, parseNote } from "@runseal/log/notes/signed-note"
@@ -34,10 +34,10 @@ export function checkWitnessed({ bundle: { anchors }, trust, findings }: Examine
   for (const { slot, anchor } of own) {
     const path = witnessed[slot]
     if (path === undefined) continue
-    const [ownClaim, claim] = [claimOf(anchor.entry), claimIn(anchor, path, head)]
+    const claim = claimIn(anchor, path, head)
     if (!verifyInclusion(claim))
       findings.fail("witnessed", `the path of the ${slot} entry does not lead to the root of the witnessed tree`)
-    else if (areOfTwoTrees(viewOf(ownClaim), viewOf(claim)))
+    else if (areOfTwoTrees(entryView(anchor.entry), viewOf(claim)))
       findings.fail(
         "witnessed",
         "the witnessed tree is another than that of the record's own proofs: the log was forked",

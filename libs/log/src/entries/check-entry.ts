@@ -2,7 +2,6 @@ import { decodeBase64, decodeSafeDecimal, encodeBase64, equalBytes, sha256Hex, u
 import { verifyEcdsaP256 } from "#signatures"
 import { isLowS, isStrictDerSignature } from "../keys/ecdsa-der.ts"
 import { formatUtcSeconds, isValidAt } from "../keys/validity.ts"
-import { hashLeaf, verifyInclusion } from "../merkle/rfc6962.ts"
 import { type EntryCheckpoint, keyHintOf, parseEntryCheckpoint, parseOrigin } from "../notes/checkpoint.ts"
 import { type LogKey, P256_KEY_DETAILS, type ServiceKey, type TrustedKeys } from "../trust/trusted-keys.ts"
 import {
@@ -12,6 +11,7 @@ import {
   signedEntryTimestampPayload,
   type TransparencyLogEntry,
 } from "./log-entry.ts"
+import { entryView } from "./one-tree.ts"
 import { isSignedCheckpoint } from "./verified-checkpoints.ts"
 
 /**
@@ -203,16 +203,9 @@ function proofIndexProblem({ entry, trust }: Facts): string | undefined {
   return "The proof is for another index than the entry's."
 }
 
-function inclusionProblem({ entry, bodyBytes }: Facts): string | undefined {
-  const { logIndex, treeSize, rootHash, hashes } = entry.inclusionProof
-  const included = verifyInclusion({
-    leafHash: hashLeaf(bodyBytes),
-    index: countOf(logIndex),
-    size: countOf(treeSize),
-    proof: hashes.map(bytesOf),
-    root: bytesOf(rootHash),
-  })
-  return included ? undefined : "The inclusion proof does not lead from the entry to the root."
+function inclusionProblem({ entry }: Facts): string | undefined {
+  const isIncluded = entryView(entry).head !== undefined
+  return isIncluded ? undefined : "The inclusion proof does not lead from the entry to the root."
 }
 
 function proofCheckpointProblem({ entry, checkpoint }: Facts): string | undefined {

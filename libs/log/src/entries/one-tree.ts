@@ -17,7 +17,7 @@ import {
 import type { TransparencyLogEntry } from "./log-entry.ts"
 
 /** What an entry claims about the tree it is in. Nothing is verified. */
-export function claimOf(entry: Pick<TransparencyLogEntry, "inclusionProof" | "canonicalizedBody">): InclusionClaim {
+export function claimOf(entry: Proven): InclusionClaim {
   const { logIndex, treeSize, rootHash, hashes } = entry.inclusionProof
   return {
     leafHash: hashLeaf(bytesOf(entry.canonicalizedBody)),
@@ -68,6 +68,19 @@ export function viewOf(claim: InclusionClaim): TreeView {
     if (covering !== undefined && more.length === 0) add({ ...covering, hash })
   }
   return equalBytes(hash, root) ? { nodes, head: { size, root } } : NOTHING_SEEN
+}
+
+/** Views of entries that were examined: a proof is folded once for all checks of a document. An entry that was read is never changed. */
+const examined = new WeakMap<Proven, TreeView>()
+type Proven = Pick<TransparencyLogEntry, "inclusionProof" | "canonicalizedBody">
+
+/** `viewOf` what an entry claims, which has a head exactly when its inclusion proof is valid. */
+export function entryView(entry: Proven): TreeView {
+  const known = examined.get(entry)
+  if (known !== undefined) return known
+  const view = viewOf(claimOf(entry))
+  examined.set(entry, view)
+  return view
 }
 
 /** Whether no tree can contain both: a subtree has two hashes, or a size two roots. */
