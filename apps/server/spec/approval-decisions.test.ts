@@ -15,6 +15,7 @@ import {
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { type Answer, at, expectRefused, listAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { CLIENT, personHolder, signInBrowser, signInConfig } from "./harness/sign-in-browser.ts"
+import { dumpTables } from "./harness/spellings.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const MINUTE_MS = 60_000
@@ -248,6 +249,28 @@ eachDatabase("requests for an approval", open => {
       ])
       expect(JSON.stringify(events)).not.toContain("private")
     })
+  })
+
+  test("what people wrote is deleted by them and by administrators; what is sealed of it stays a hash", async () => {
+    const id = await asked(TWO)
+    await decides(treasurer, id, "approve", { comment: "a remark by the treasurer" })
+    await decides(boardMember, id, "approve", { comment: "a remark by the board" })
+    const remove = (by: Holder) => by.send("DELETE", `/approvals/${id}/comments`)
+    expectRefused(await remove(agent), 403, "not_an_approver")
+    const [own, again] = [await remove(treasurer), await remove(treasurer)]
+    expect(own).toMatchObject({ status: 200, body: { decisions: [{ subject: "tom" }, { comment: "a remark by the board" }] } })
+    expect(again.body).toEqual(own.body)
+    const opening = objectAt((await collected(id)).body, "opening")
+    const sealed = listAt(objectAt(objectAt(opening, "sections"), "approvals"), "decisions")
+    expect(sealed.every(decision => /^[0-9a-f]{64}$/.test(textAt(decision, "comment_hash")))).toBe(true)
+    expect(JSON.stringify((await remove(admin)).body)).not.toContain("comment")
+    expect(await dumpTables(service().db, 1)).not.toMatch(/a remark by the/)
+    const { body } = await admin.get(`/admin/audit?subject_kind=approval&subject_id=${id}`)
+    expect(
+      listAt(body, "events").flatMap(event =>
+        textAt(event, "action") === "approval.delete_comments" ? [at(event, "after", "deleted")] : [],
+      ),
+    ).toEqual([1, 1])
   })
 
   describe("nobody decides", () => {

@@ -46,6 +46,14 @@ export const APPROVAL_ROUTES = {
     max_bytes: SMALL_BODY_MAX_BYTES,
     answers: { 200: shape(decidedApprovalSchema) },
   },
+  delete_comments: {
+    ...ONE,
+    method: "delete",
+    path: "/approvals/{id}/comments",
+    auditors: true,
+    repeatable: true,
+    answers: { 200: shape(decidedApprovalSchema) },
+  },
   passkeys: { ...PERSONS, method: "get", path: "/passkeys", answers: { 200: shape(passkeyListSchema) } },
   enrol_passkey: {
     ...PERSONS,
@@ -93,6 +101,13 @@ export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVA
       example: { request_digest: "0".repeat(64), decision: "approve", comment: "Invoice 4711 was checked." },
     },
     refusals: [403, 404, 409],
+    answers: { 200: "The request as it is now." },
+  },
+  delete_comments: {
+    summary: "Delete what people wrote beside their decisions",
+    description:
+      "Who decided deletes its own comment, an administrator those of all. The decisions stay as they are sealed, with the hashes of the comments, whose salts are deleted too.",
+    refusals: [403, 404],
     answers: { 200: "The request as it is now." },
   },
   passkeys: {

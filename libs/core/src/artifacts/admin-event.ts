@@ -55,6 +55,7 @@ export const ADMIN_ACTIONS = [
   "approval.approve",
   "approval.reject",
   "approval.withdraw",
+  "approval.delete_comments",
   "passkey.enrol",
   "passkey.confirm",
   "passkey.revoke",

@@ -15,6 +15,7 @@ import { storedRequest } from "../../sealing/stored-request.ts"
 import {
   type Approver,
   decideApproval,
+  deleteComments,
   groupsOf,
   type NewDecision,
   type Undecided,
@@ -173,6 +174,23 @@ export function approvalRoutes(deps: Deps): Handlers {
       // A rejection ends the request: its refused run is sealed soon after this answer.
       if (decision === "reject") void deps.approvalEnds.sweep()
       const after = await seenApproval(c, deps)
+      return c.json({ ok: true, ...approvalSummary(after, after.decided) } satisfies DecidedApproval)
+    },
+    delete_comments: async c => {
+      const caller = callerOf(c)
+      const isAdmin = caller.scope === "admin"
+      const subject = isAdmin ? undefined : approverOf(caller)?.subject
+      if (!isAdmin && subject === undefined)
+        throw new HttpError("not_an_approver", "Only who decided deletes its comment, or an administrator.")
+      const read = async (): Promise<FoundApproval> => {
+        if (!isAdmin) return seenApproval(c, deps)
+        const found = await findApproval(db, readApprovalId(c.req.param("id")))
+        if (found === undefined) throw noSuchApproval()
+        return found
+      }
+      const { approval_id } = await read()
+      await deleteComments(acts, approval_id, subject, { at: nowMs(), who: whoOf(caller) })
+      const after = await read()
       return c.json({ ok: true, ...approvalSummary(after, after.decided) } satisfies DecidedApproval)
     },
   }

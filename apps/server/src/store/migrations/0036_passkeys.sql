@@ -14,6 +14,7 @@ CREATE TABLE "passkey" (
 	"revoked_at" bigint NOT NULL
 );
 --> statement-breakpoint
+ALTER TABLE "approval_decision" ADD COLUMN "comment_hash" text DEFAULT '' NOT NULL;--> statement-breakpoint
 ALTER TABLE "approval_decision" ADD COLUMN "passkey" text DEFAULT '' NOT NULL;--> statement-breakpoint
 CREATE INDEX "passkey_person" ON "passkey" USING btree ("issuer","subject","enrolled_at");--> statement-breakpoint
 CREATE INDEX "passkey_enrolled" ON "passkey" USING btree ("enrolled_at");

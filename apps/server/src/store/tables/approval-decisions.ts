@@ -3,10 +3,11 @@ import { canonicalize } from "@runseal/canonical"
 import { APPROVAL_DECISIONS_MAX } from "@runseal/core/artifacts/approvals"
 import type { Passkey } from "@runseal/core/artifacts/passkey"
 import { type NeededApproval, neededApprovalSchema } from "@runseal/core/artifacts/sealed-sections"
+import { commentHash } from "@runseal/core/formulas/moment"
 import { approvalsSatisfy, isAsStrong, meetsProof } from "@runseal/core/vocabulary/approvals-satisfy"
 import { APPROVER_GROUPS_MAX } from "@runseal/core/vocabulary/decision-codes"
 import type { ApprovalState, ApproverDecision } from "@runseal/core/wire/approval-answers"
-import { and, eq } from "drizzle-orm"
+import { and, eq, ne } from "drizzle-orm"
 import * as v from "valibot"
 import type { Tx } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
@@ -166,6 +167,7 @@ const decisionRow = (
   proof: approver.proof,
   decision,
   decided_at,
+  comment_hash: comment === "" ? "" : commentHash(comment_salt, comment),
   comment,
   comment_salt,
   passkey: passkey === undefined ? "" : canonicalize(passkey.signed),
@@ -176,7 +178,7 @@ function eventOf(
   { at, who, request_digest, passkey }: NewDecision,
   { approval_id }: ApprovalRow,
 ): NewAdminEvent {
-  const { comment_hash } = approvalDecisionOf(row)
+  const { comment_hash } = row
   return {
     at,
     who,
@@ -186,8 +188,32 @@ function eventOf(
       request_digest,
       person: row.subject,
       proof: row.proof,
-      ...(comment_hash === undefined ? {} : { comment_hash }),
+      ...(comment_hash === "" ? {} : { comment_hash }),
       ...(passkey === undefined ? {} : { passkey_id: passkey.passkey_id }),
     },
   }
+}
+
+/**
+ * Deletes what people wrote beside their decisions, with the salts: the hashes that are left name nothing then. Nothing happens where there is no comment.
+ * @param subject whose comment; undefined: those of all people
+ */
+export function deleteComments(
+  acts: Acts,
+  approvalId: string,
+  subject: string | undefined,
+  act: Pick<NewAdminEvent, "at" | "who">,
+): Promise<void> {
+  return acts.transaction(async tx => {
+    const ofOne = subject === undefined ? undefined : eq(approval_decision.subject, subject)
+    const deleted = await tx.orm
+      .update(approval_decision)
+      .set({ comment: "", comment_salt: "" })
+      .where(and(eq(approval_decision.approval_id, approvalId), ne(approval_decision.comment, ""), ofOne))
+      .returning({ subject: approval_decision.subject })
+    if (deleted.length === 0) return
+    const after = { deleted: deleted.length }
+    const event = { action: "approval.delete_comments", subject: { kind: "approval", id: approvalId } } as const
+    await recordAdminEvent(tx, { ...act, ...event, after })
+  })
 }

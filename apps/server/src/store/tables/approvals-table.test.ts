@@ -88,6 +88,7 @@ bothDatabases("requests for an approval", open => {
         decision: "reject",
         decided_at: 400,
         comment: "not this account",
+        comment_hash: hash(8),
         comment_salt: hash(9),
       })
     })

@@ -4,7 +4,6 @@
  */
 import type { ApprovalDecision } from "@runseal/core/artifacts/approvals"
 import { passkeySchema } from "@runseal/core/artifacts/passkey"
-import { commentHash } from "@runseal/core/formulas/moment"
 import type { DecisionProof } from "@runseal/core/vocabulary/approvals-satisfy"
 import { type ApprovalState, type ApproverDecision, REJECTIONS_MAX } from "@runseal/core/wire/approval-answers"
 import { sql as fragment } from "drizzle-orm"
@@ -93,9 +92,11 @@ export const approval_decision = pgTable(
     decision: text().$type<ApproverDecision>().notNull(),
     /** Milliseconds since the epoch. */
     decided_at: number(),
-    /** "" without one. */
+    /** What is sealed of the comment: a hash under the salt, 64 hex digits; "" without a comment. */
+    comment_hash: text().notNull().default(""),
+    /** This and the next are "" without a comment, and once it is deleted. */
     comment: text().notNull(),
-    /** Of the comment's hash, 64 hex digits; "" without a comment. */
+    /** Of the comment's hash, 64 hex digits. */
     comment_salt: text().notNull(),
     /** What a passkey signed of it, as it is sealed: RFC 8785 text; "" without one. */
     passkey: text().notNull().default(""),
@@ -256,7 +257,7 @@ export async function withdrawApprovals({ sql }: Tx, owner?: number): Promise<vo
 
 /** What one person decided, as it is sealed. */
 export function approvalDecisionOf(row: ApprovalDecisionRow): ApprovalDecision {
-  const { decision, issuer, subject, name, key_name, groups, proof, decided_at, comment, comment_salt, passkey } = row
+  const { decision, issuer, subject, name, key_name, groups, proof, decided_at, comment_hash, passkey } = row
   return {
     decision,
     person: { ...(issuer === "" ? {} : { issuer }), subject, ...(name === "" ? {} : { name }) },
@@ -264,7 +265,7 @@ export function approvalDecisionOf(row: ApprovalDecisionRow): ApprovalDecision {
     groups: v.parse(v.array(v.string()), JSON.parse(groups)).toSorted(),
     proof,
     decided_at: new Date(decided_at).toISOString(),
-    ...(comment === "" ? {} : { comment_hash: commentHash(comment_salt, comment) }),
+    ...(comment_hash === "" ? {} : { comment_hash }),
     ...(passkey === "" ? {} : { passkey: v.parse(passkeySchema, JSON.parse(passkey)) }),
   }
 }
