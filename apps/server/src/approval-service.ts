@@ -10,6 +10,7 @@ import { shownEndUser } from "@runseal/core/artifacts/end-user"
 import { PermitRefusal } from "@runseal/core/seal/permits/pending"
 import type { RequestDraft } from "@runseal/core/seal/permits/requested-run"
 import { openRequested, type PendingRequest, type PermitContext } from "@runseal/core/seal/pipeline"
+import { hasDecided } from "@runseal/core/verify/export-approvals"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { deciding } from "@runseal/policy/decide"
@@ -101,6 +102,8 @@ const createJudge =
     if (policy === undefined && outcome === "approved") throw new HttpError("approval_over", POLICY_AWAY)
     const moment = mint()
     const given = givenOf(found, outcome)
+    if (!hasDecided(given, request.sections.policy_evaluation.needed ?? []))
+      throw new HttpError("approval_over", OTHERWISE_DECIDED)
     const earliest = [given.requested_at, ...given.decisions.map(({ decided_at }) => decided_at)]
     if (outcome === "expired" || outcome === "unused") earliest.push(given.expires_at)
     const at = [moment.at, ...earliest].reduce((one, other) => (one > other ? one : other))
@@ -217,6 +220,9 @@ export function openApprovals(parts: ApprovalParts): Approvals {
     },
   }
 }
+
+const OTHERWISE_DECIDED =
+  "The stored decisions are not those by which the request came to its state, so nothing is permitted: its operator has to find out why."
 
 const POLICY_AWAY =
   "The policy by which the approval was asked for cannot be read any more. Nothing was permitted: withdraw the request, and make a new one."

@@ -130,7 +130,10 @@ function endProblems(sections: EndSections, request: ApprovalRequest, opening: O
 }
 
 /** What was approved, collected or not, has its approvals, and what expired lacks one. The end of the others is not counted. */
-function hasDecided({ outcome, decisions }: ShownApprovals, needed: readonly NeededApproval[]): boolean {
+export function hasDecided(
+  { outcome, decisions }: Pick<ShownApprovals, "outcome" | "decisions">,
+  needed: readonly NeededApproval[],
+): boolean {
   if (outcome === "rejected" || outcome === "withdrawn") return true
   return approvalsSatisfy(needed, decisions) === (outcome !== "expired")
 }
