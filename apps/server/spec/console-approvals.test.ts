@@ -4,6 +4,7 @@ import { END_USER_HEADER } from "@runseal/core/wire/end-user-token"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import { asking } from "./harness/asked-permits.ts"
 import type { TestClock } from "./harness/clock.ts"
+import { hiddenFields, textOf } from "./harness/console-pages.ts"
 import { trusting } from "./harness/hostile-provider.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { type OpenIdProvider, startOpenIdProvider } from "./harness/openid-provider.ts"
@@ -102,29 +103,9 @@ async function signedIn(account: string): Promise<SignInBrowser> {
 }
 const pageOf = (id: string): string => `/console/approval?id=${id}`
 
-/** What a reader reads of markup. */
-const textOf = (markup: string): string =>
-  markup
-    .replaceAll("<wbr>", "")
-    .replaceAll(/<script[\s\S]*?<\/script>|<[^>]+>/g, " ")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&")
-    .replaceAll(/\s+/g, " ")
-    .replaceAll(/ ([,:;.])/g, "$1")
-    .trim()
-
 /** Sends the form of a page as the browser does. */
 async function decided(browser: SignInBrowser, page: Gone, decision: string, comment = ""): Promise<Gone> {
-  const fields = Object.fromEntries(
-    [...page.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(([, name, value]) => [
-      name,
-      value ?? "",
-    ]),
-  )
-  const { location, ...answer } = await browser.step(page.url, { ...fields, decision, comment })
+  const { location, ...answer } = await browser.step(page.url, { ...hiddenFields(page.text), decision, comment })
   return location === undefined ? answer : browser.go(location)
 }
 

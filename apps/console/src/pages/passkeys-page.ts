@@ -4,6 +4,7 @@ import {
   PASSKEY_SIGN_IN_MAX_MS,
   PASSKEYS_OF_PERSON_MAX,
   type PasskeyList,
+  type PasskeyState,
   type PasskeySummary,
   passkeyAnswerSchema,
   passkeyListSchema,
@@ -48,15 +49,17 @@ export async function passkeysPage(visit: Visit): Promise<Response> {
   const others = list.passkeys.filter(one => !isOf(one, person))
   const seesOthers = visit.session.scope === "admin" || visit.session.scope === "auditor"
   const islands = person === undefined ? [] : (["passkey.js"] as const)
-  const body = html`${HEADING}${visit.news ?? ""}
-${person === undefined ? "" : html`${ownSection(visit, own)}${enrolCard(visit, list, own)}${entryCard(own)}`}
-${seesOthers ? othersSection(visit, others, list) : ""}`
+  const mine =
+    person === undefined ? "" : html`${ownSection(visit, own, list)}${enrolCard(visit, list, own)}${entryCard(own)}`
+  const theirs = seesOthers ? othersSection(visit, others, list) : ""
+  const waits = others.some(({ state }) => state === "pending")
+  const body = html`${HEADING}${visit.news ?? ""}${waits ? html`${theirs}${mine}` : html`${mine}${theirs}`}`
   return show(visit, { title: "Passkeys", body, islands })
 }
 
 const HEADING = heading(
   "Passkeys",
-  "A passkey is a key of your telephone, computer or security key. With it you sign what you approve: nobody can do that for you, this service included.",
+  "A passkey is a key of your telephone, computer or security key. With it you sign what you approve, and this service cannot.",
 )
 
 const shortMinute = (text: string): string => `${text.slice(0, 16).replace("T", " ")} UTC`
@@ -68,42 +71,46 @@ function stateLabel({ state, counts_from }: PasskeySummary): Markup {
     : label("info", "○", `counts from ${shortMinute(counts_from)}`)
 }
 
-/** One passkey, with or without whose it is. */
-function item(one: PasskeySummary, forms: Markup | "", { withPerson }: { readonly withPerson: boolean }): Markup {
+type Shown = {
+  /** Whether it says whose it is. */
+  readonly withPerson: boolean
+  /** Of the console: a passkey of another origin signs nothing here. */
+  readonly here: string | undefined
+}
+
+function item(one: PasskeySummary, forms: Markup | "", { withPerson, here }: Shown): Markup {
   const { passkey_id, issuer, subject, name, enrolled_at, confirmed_by, revoked_at, origin } = one
-  return html`<li class="card"><h3>${withPerson ? everyCharacter(subject) : everyCharacter(name)}</h3>
+  const person = html`${everyCharacter(subject)} <span class="quiet">of ${everyCharacter(issuer)}</span>`
+  return html`<li class="card"><h3>${everyCharacter(withPerson ? subject : name)}</h3>
 <p class="states">${stateLabel(one)}</p>
 ${facts([
-  [
-    "Person",
-    withPerson ? html`${everyCharacter(subject)} <span class="quiet">of ${everyCharacter(issuer)}</span>` : undefined,
-  ],
+  ["Person", withPerson ? person : undefined],
   ["Name", withPerson ? everyCharacter(name) : undefined],
   ["Enrolled", time(enrolled_at)],
   ["Confirmed by", confirmed_by && everyCharacter(confirmed_by.subject)],
   ["Revoked", revoked_at && time(revoked_at)],
-  ["Signs at", everyCharacter(origin)],
+  ["Signs only at", origin === here ? undefined : everyCharacter(origin)],
   ["Id", html`<code>${passkey_id}</code>`],
 ])}${forms}</li>`
 }
 
-/** Those that are revoked are folded up. */
-function items(
-  passkeys: readonly PasskeySummary[],
-  forms: (one: PasskeySummary) => Markup | "",
-  shown: { readonly withPerson: boolean },
-): Markup {
-  const revoked = passkeys.filter(({ state }) => state === "revoked")
-  const list = (some: readonly PasskeySummary[]): Markup | "" =>
-    some.length === 0 ? "" : html`<ul class="asked">${some.map(one => item(one, forms(one), shown))}</ul>`
-  return html`${list(passkeys.filter(({ state }) => state === "pending"))}${list(passkeys.filter(({ state }) => state === "counts"))}
-${revoked.length === 0 ? "" : html`<details><summary>${plural(revoked.length, "revoked passkey")}</summary>${list(revoked)}</details>`}`
+/** Those that wait first; those that are revoked are folded up. */
+function items(passkeys: readonly PasskeySummary[], forms: (one: PasskeySummary) => Markup | "", shown: Shown): Markup {
+  const list = (wanted: PasskeyState): Markup | "" => {
+    const some = passkeys.filter(({ state }) => state === wanted)
+    return some.length === 0 ? "" : html`<ul class="asked">${some.map(one => item(one, forms(one), shown))}</ul>`
+  }
+  const revoked = passkeys.filter(({ state }) => state === "revoked").length
+  return html`${list("pending")}${list("counts")}${revoked === 0 ? "" : html`<details><summary>${plural(revoked, "revoked passkey")}</summary>${list("revoked")}</details>`}`
 }
 
-const ownSection = (visit: Visit, own: readonly PasskeySummary[]): Markup =>
-  html`<h2>Yours</h2>${own.length === 0 ? empty("You have no passkey.") : items(own, one => revokeForm(visit, one), { withPerson: false })}`
+function ownSection(visit: Visit, own: readonly PasskeySummary[], { enrolment }: PasskeyList): Markup {
+  const shown = { withPerson: false, here: enrolment?.origin }
+  return html`<h2>Yours</h2>${own.length === 0 ? empty("You have no passkey.") : items(own, one => revokeForm(visit, one), shown)}`
+}
 
-function othersSection(visit: Visit, others: readonly PasskeySummary[], { total, passkeys }: PasskeyList): Markup {
+function othersSection(visit: Visit, others: readonly PasskeySummary[], list: PasskeyList): Markup {
+  const { total, passkeys, enrolment } = list
   const isPending = others.some(({ state }) => state === "pending")
   const how = !isPending ? "" : visit.session.person === undefined ? BY_A_PERSON : HOW_TO_CONFIRM
   const more =
@@ -112,7 +119,7 @@ function othersSection(visit: Visit, others: readonly PasskeySummary[], { total,
       : ""
   const forms = (one: PasskeySummary): Markup | "" =>
     administers(visit) ? html`${confirmForm(visit, one)}${revokeForm(visit, one)}` : ""
-  return html`<h2>Of other people</h2>${how}${others.length === 0 ? empty("There is no passkey of another person.") : items(others, forms, { withPerson: true })}${more}`
+  return html`<h2>Of other people</h2>${how}${others.length === 0 ? empty("There is no passkey of another person.") : items(others, forms, { withPerson: true, here: enrolment?.origin })}${more}`
 }
 
 const BY_A_PERSON = html`<p>An administrator who signed in confirms those that wait. A key cannot.</p>`
@@ -168,7 +175,7 @@ function entryCard(own: readonly PasskeySummary[]): Markup | "" {
     .map(({ issuer, subject, public_key, origin, rp_id }) => ({ issuer, subject, public_key, origin, rp_id }))
   if (keys.length === 0) return ""
   return html`<section class="card"><h2>Your public keys, for others</h2>
-<p>Give this entry to your auditor, and to the service that executes what you approve, yourself: then neither has to believe the operator whose signature it is.</p>
+<p>Give this entry to your auditor, and to the service that executes what you approve, yourself: then they need not take the operator's word for whose signature it is.</p>
 <pre tabindex="0" class="code-block whole-text" aria-label="Your entry of a file of approver keys"><code>${verbatim(asciiJson({ kind: APPROVER_KEYS_KIND, keys }))}</code></pre>
 <p class="quiet">This page is the operator's. If you do not trust it, compare: on a machine of your own, the verifier has to find that what you signed is of this entry.</p></section>`
 }
