@@ -3,7 +3,15 @@
  *
  *   RUNSEAL_URL=http://127.0.0.1:8080 node examples/payment-executor/pay.ts 120.00 DE02120300000000202051
  */
-import { ActFailedError, createClient, hashFile, PERMIT_HEADER, PermitRefusedError } from "@runseal/sdk"
+import {
+  ActFailedError,
+  APPROVALS_HEADER,
+  approvalsHeader,
+  createClient,
+  hashFile,
+  PERMIT_HEADER,
+  PermitRefusedError,
+} from "@runseal/sdk"
 
 const [amount = "120.00", to = "DE02120300000000202051"] = process.argv.slice(2)
 const order = JSON.stringify({ amount, to })
@@ -21,10 +29,15 @@ try {
       reserve_tokens: 0,
       redeem_required: true,
     },
-    async ({ permit, signal }) => {
+    async ({ permit, opening, signal }) => {
+      const approvals = approvalsHeader(opening)
       const answer = await fetch(`${payments}/transfers`, {
         method: "POST",
-        headers: { "content-type": "application/json", [PERMIT_HEADER]: permit },
+        headers: {
+          "content-type": "application/json",
+          [PERMIT_HEADER]: permit,
+          ...(approvals && { [APPROVALS_HEADER]: approvals }),
+        },
         body: order,
         signal,
       })

@@ -1,16 +1,21 @@
 /** Permits in Hono: `app.post("/transfers", requirePermit({ … }), handler)`. docs/executors.md. */
 import { PERMIT_HEADER, type PermitClaims } from "./permit-claims.ts"
 import { type PermitOptions, permittedRequest } from "./permitted-request.ts"
+import { APPROVALS_HEADER, type ProvenApprovals } from "./shown-approvals.ts"
 
 export type { PermitOptions } from "./permitted-request.ts"
 
-/** `new Hono<{ Variables: PermitVariables }>()`: the handler's `context.get("permit")` has the claims. */
-export type PermitVariables = { permit: PermitClaims }
+/**
+ * `new Hono<{ Variables: PermitVariables }>()`: the handler's `context.get("permit")` has the claims, and `context.get("approved")` who approved,
+ * where that is demanded.
+ */
+export type PermitVariables = { permit: PermitClaims; approved: ProvenApprovals | undefined }
 
 /** What is used of Hono's context. */
 type HonoContext = {
   readonly req: { header(name: string): string | undefined; arrayBuffer(): Promise<ArrayBuffer> }
   set(name: "permit", claims: PermitClaims): void
+  set(name: "approved", approved: ProvenApprovals | undefined): void
 }
 
 /**
@@ -21,9 +26,11 @@ export const requirePermit =
   (options: PermitOptions) =>
   async (context: HonoContext, next: () => Promise<void>): Promise<Response | undefined> => {
     const body = new Uint8Array(await context.req.arrayBuffer())
-    const checked = await permittedRequest(context.req.header(PERMIT_HEADER), body, options)
+    const shown = { permit: context.req.header(PERMIT_HEADER), approvals: context.req.header(APPROVALS_HEADER) }
+    const checked = await permittedRequest(shown, body, options)
     if ("status" in checked) return Response.json(checked.body, { status: checked.status })
     context.set("permit", checked.claims)
+    context.set("approved", checked.approved)
     await next()
     return undefined
   }

@@ -14,6 +14,7 @@ export { type Jwk, type Jwks, type PermitKeys, remoteKeys } from "./permit-keys.
 export { PERMIT_REFUSALS, type PermitRefusal, type RefusedPermit } from "./permit-refusals.ts"
 export { openingClaims } from "./permitted-opening.ts"
 export { type Redemption, redeemPermit } from "./redeem-permit.ts"
+export { APPROVALS_HEADER, approvalsHeader, type ExpectedApprovals, type ProvenApprovals } from "./shown-approvals.ts"
 export {
   type ExpectedAct,
   type ExpectedKeys,

@@ -20,6 +20,11 @@ export const PERMIT_REFUSALS = {
   observed: "The permit is of a decision that was only observed: a refusal would have stopped nothing.",
   opening_invalid: "The permit's opening does not verify.",
   opening_differs: "The permit's opening says something else than the permit.",
+  approvals_missing:
+    "The act needs approvals that persons signed with passkeys: send them in the header Runseal-Approvals.",
+  approvals_insufficient:
+    "The approvals that were shown are too few or too old, hold a rejection, or are not signed for this act with keys that are known here.",
+  approvals_used: "The approvals were used for another act: ask for new ones.",
   redeem_required: "The permit must be redeemed, which is not done here.",
   already_redeemed: "The permit was redeemed before.",
   redeem_refused: "The service did not redeem the permit.",

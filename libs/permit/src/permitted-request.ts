@@ -1,8 +1,9 @@
 /** The check of a request that asks for an act, as the middlewares make it. */
 import type { Fetch } from "./clock-and-network.ts"
 import type { PermitClaims } from "./permit-claims.ts"
-import type { PermitRefusal, RefusedPermit } from "./permit-refusals.ts"
+import { type PermitRefusal, type RefusedPermit, refused } from "./permit-refusals.ts"
 import { redeemPermit } from "./redeem-permit.ts"
+import type { ExpectedApprovals, ProvenApprovals } from "./shown-approvals.ts"
 import { type ExpectedAct, type ExpectedKeys, verifyPermit } from "./verify-permit.ts"
 
 /** Which permits a route of an HTTP service accepts: their payload is the body of the request, byte by byte. */
@@ -12,7 +13,24 @@ export type PermitOptions = ExpectedKeys &
     readonly redeem?: string | URL | undefined
     /** Sends the redemption; the platform's `fetch` when absent. */
     readonly fetch?: Fetch | undefined
+    /** Approvals that each act needs besides its permit. Absent: none. */
+    readonly approvals?: RequiredApprovals | undefined
   }
+
+/** Whose approvals are needed, and how an approval is used up: without that, an operator could open two permits with one approval. */
+export type RequiredApprovals = ExpectedApprovals & {
+  /**
+   * Stores the hash of the approved request under a unique index, and says whether it was new. Asked after the redemption and before the act. The
+   * entry can be deleted after `until`.
+   */
+  readonly use_once: (request_hash: string, until: Date) => boolean | Promise<boolean>
+}
+
+/** What a request shows besides its body: the values of its headers. */
+export type ShownHeaders = { readonly permit: string | undefined; readonly approvals: string | undefined }
+
+/** A request whose act is permitted. */
+export type PermittedRequest = { readonly claims: PermitClaims; readonly approved?: ProvenApprovals }
 
 /** Statuses of refusals: who has no valid permit, who has one for another act, and who cannot be judged now. */
 const FORBIDDEN: ReadonlySet<PermitRefusal> = new Set([
@@ -22,6 +40,9 @@ const FORBIDDEN: ReadonlySet<PermitRefusal> = new Set([
   "wrong_route",
   "wrong_program",
   "observed",
+  "approvals_missing",
+  "approvals_insufficient",
+  "approvals_used",
   "redeem_required",
   "already_redeemed",
   "redeem_refused",
@@ -39,14 +60,19 @@ const answerTo = ({ reason: code, message: error }: RefusedPermit): RefusedReque
   body: { ok: false, error, code },
 })
 
-/** The claims of a permitted request, or the answer to a refused one. @param permit the header's value */
+/** The claims of a permitted request and who approved it, or the answer to a refused one. */
 export async function permittedRequest(
-  permit: string | undefined,
+  { permit = "", approvals: shown_approvals }: ShownHeaders,
   body: Uint8Array,
-  { redeem, fetch: send, ...expected }: PermitOptions,
-): Promise<{ readonly claims: PermitClaims } | RefusedRequest> {
-  const verdict = await verifyPermit(permit ?? "", { ...expected, payload: body, redeems: redeem !== undefined })
+  { redeem, fetch: send, approvals, ...expected }: PermitOptions,
+): Promise<PermittedRequest | RefusedRequest> {
+  const redeems = redeem !== undefined
+  const verdict = await verifyPermit(permit, { ...expected, payload: body, redeems, approvals, shown_approvals })
   if (!verdict.ok) return answerTo(verdict)
-  const redemption = redeem === undefined ? verdict : await redeemPermit(permit ?? "", verdict.claims.jti, redeem, send)
-  return redemption.ok ? { claims: verdict.claims } : answerTo(redemption)
+  const { ok: _, ...permitted } = verdict
+  const redemption = redeem === undefined ? verdict : await redeemPermit(permit, verdict.claims.jti, redeem, send)
+  if (!redemption.ok) return answerTo(redemption)
+  const { approved } = permitted
+  const isUsed = approvals && approved && !(await approvals.use_once(approved.request_hash, approved.until))
+  return isUsed ? answerTo(refused("approvals_used")) : permitted
 }

@@ -9,6 +9,7 @@ import {
   utf8Encode,
 } from "@runseal/canonical"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
+import type { DecidedAct } from "@runseal/core/verify/signed-approvals"
 import { PERMIT_MAX_LENGTH } from "@runseal/core/wire/permit-requests"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { compactVerify, decodeProtectedHeader } from "jose"
@@ -18,6 +19,12 @@ import { PERMIT_ALGORITHM, PERMIT_TYPE, type PermitClaims, permitClaimsSchema } 
 import { givenKeys, type Jwks, type PermitKeys, readTrust, trustedServiceKeys } from "./permit-keys.ts"
 import { type PermitRefusal, type RefusedPermit, refused } from "./permit-refusals.ts"
 import { openingProblem } from "./permitted-opening.ts"
+import {
+  type ExpectedApprovals,
+  judgeApprovals,
+  type ProvenApprovals,
+  readExpectedApprovals,
+} from "./shown-approvals.ts"
 
 /** Seconds by which clocks may differ: default and largest. */
 const LEEWAY_DEFAULT_SECONDS = 5
@@ -67,12 +74,18 @@ export type ExpectedPermit = ExpectedPayload &
   ExpectedAct & {
     /** True when the caller redeems the permit before the act; a permit that must be redeemed is refused without it. */
     readonly redeems?: boolean | undefined
+    /** Whose approvals the act needs besides: persons who signed this act with passkeys. Absent: none. */
+    readonly approvals?: ExpectedApprovals | undefined
+    /** The header `Runseal-Approvals` that came with the permit; read only where approvals are needed. */
+    readonly shown_approvals?: string | undefined
     /** Absent: the clock of this machine. */
     readonly now?: Date | undefined
   }
 
-/** A permit that allows the act, with what it states; or why it does not. */
-export type PermitVerdict = { readonly ok: true; readonly claims: PermitClaims } | RefusedPermit
+/** A permit that allows the act, with what it states and, where approvals are needed, who approved; or why it does not. */
+export type PermitVerdict =
+  | { readonly ok: true; readonly claims: PermitClaims; readonly approved?: ProvenApprovals }
+  | RefusedPermit
 
 const headerSchema = v.strictObject({
   alg: v.literal(PERMIT_ALGORITHM),
@@ -93,6 +106,7 @@ export async function verifyPermit(permit: string, expected: ExpectedPermit): Pr
   if (Number.isNaN(now)) throw new RangeError("now is an invalid date")
   const trust = expected.trust === undefined ? undefined : readTrust(expected.trust)
   const keys = keysOf(expected, trust)
+  const approvals = expected.approvals && readExpectedApprovals(expected.approvals)
 
   const signed = await signedClaims(permit, keys, now)
   if (typeof signed === "string") return refused(signed)
@@ -100,8 +114,28 @@ export async function verifyPermit(permit: string, expected: ExpectedPermit): Pr
     disagreement(signed, expected, payloadHash) ??
     untimely(signed, now, leeway) ??
     (trust && expected.opening !== undefined ? openingProblem(expected.opening, signed, trust) : undefined)
-  return reason === undefined ? { ok: true, claims: signed } : refused(reason)
+  if (reason !== undefined) return refused(reason)
+  if (approvals === undefined) return { ok: true, claims: signed }
+  const act = permittedAct(signed, expected, payloadHash)
+  const times = { now, leeway, leewayMax: LEEWAY_MAX_SECONDS }
+  const approved = judgeApprovals(expected.shown_approvals, approvals, { act, ...times })
+  return typeof approved === "string" ? refused(approved) : { ok: true, claims: signed, approved }
 }
+
+/** The act that persons must have signed: as the one who acts knows it. Tenant, program and time are the permit's, which agrees with what is expected. */
+const permittedAct = (
+  { sub, nbf, exp, runseal }: PermitClaims,
+  { issuer, audience, route_id }: ExpectedPermit,
+  payload_hash: string,
+): DecidedAct => ({
+  log_origin: issuer,
+  tenant_id: sub,
+  audience,
+  program_id: runseal.program_id,
+  route_id,
+  payload_hash,
+  valid_for_seconds: exp - nbf,
+})
 
 function payloadHashOf({ payload, payload_hash }: ExpectedPermit): string {
   if (payload !== undefined) return sha256Hex(typeof payload === "string" ? utf8Encode(payload) : payload)

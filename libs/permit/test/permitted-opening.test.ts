@@ -1,9 +1,12 @@
 /** Permits with their openings, offline: openings that core's fixtures seal, and permits that the same service key signs. */
 import { describe, expect, test } from "vitest"
+import { collectPermit, requestApproval } from "../../core/test/fixtures/asked-approvals.ts"
 import { makeDeployment } from "../../core/test/fixtures/deployment.ts"
+import { testPasskey, withPasskeys } from "../../core/test/fixtures/passkeys.ts"
 import { openPermit } from "../../core/test/fixtures/permits.ts"
 import { PAYLOAD } from "../../core/test/fixtures/samples.ts"
-import { type ExpectedPermit, openingClaims, type PermitClaims, verifyPermit } from "../src/index.ts"
+import { ASKED } from "../../core/test/fixtures/vectors/approval-vectors.ts"
+import { approvalsHeader, type ExpectedPermit, openingClaims, type PermitClaims, verifyPermit } from "../src/index.ts"
 import { signPermit } from "../src/sign-permit.ts"
 
 const deployment = makeDeployment({ seed: "permits" })
@@ -107,4 +110,27 @@ test("an opening without a trust document is the caller's mistake", async () => 
   const keys = { keys: [] }
   const expected = { ...others, keys, opening: json } as unknown as ExpectedPermit
   await expect(verifyPermit(await sign(), expected)).rejects.toThrow(RangeError)
+})
+
+test("the header of an opening that two persons signed for shows their approvals; there is none where nobody signed", async () => {
+  const asked = requestApproval(deployment, ASKED)
+  const signed = collectPermit(deployment, asked, { retell: withPasskeys(asked.request) }).opening
+  const permit = await signPermit(openingClaims(signed, log.origin), serviceKey.privateKey, serviceKey.keyId)
+  const shown_approvals = approvalsHeader(signed)
+  const subjects = ["carla.diaz@example", "erik.lund@example"]
+  const { program_id, route_id, admission_clock } = signed.sections.envelope
+  const expected = {
+    ...EXPECTED,
+    ...{ program_id, route_id, audience: signed.audience, opening: JSON.stringify(signed), shown_approvals },
+    approvals: { count: 2, keys: subjects.map(subject => testPasskey(subject).key) },
+    now: new Date(admission_clock),
+  }
+  const { payload: _, ...others } = expected
+  expect(await verifyPermit(permit, { ...others, payload_hash: signed.sections.payload.payload_hash })).toMatchObject({
+    ok: true,
+    approved: { request_hash: asked.request.request_hash, persons: subjects.map(subject => ({ subject })) },
+  })
+  expect(shown_approvals?.length).toBeLessThan(4096)
+  expect(approvalsHeader(opening)).toBeUndefined()
+  expect(approvalsHeader(collectPermit(deployment, requestApproval(deployment, ASKED)).opening)).toBeUndefined()
 })

@@ -119,5 +119,8 @@ test("an order that is none is refused after its permit was accepted", async () 
   const permit = await permitNow(key, {
     payload_hash: "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
   })
-  expect(await send(permit, "{}")).toMatchObject({ status: 400, error: "amount and to are needed, both as text." })
+  expect(await send(permit, "{}")).toMatchObject({
+    status: 400,
+    error: "amount, such as 120.00, and to are needed, both as text.",
+  })
 })

@@ -101,6 +101,8 @@ export type { DsseEnvelope } from "@runseal/log/entries/dsse"
 export type { Checkpoint } from "@runseal/log/notes/checkpoint"
 /** Also at `@runseal/permit`, for those who act and need no client. */
 export {
+  APPROVALS_HEADER,
+  approvalsHeader,
   type ExpectedPermit,
   PERMIT_HEADER,
   type PermitClaims,

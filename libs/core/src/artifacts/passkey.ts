@@ -64,9 +64,20 @@ export type ApproverKey = Shape<typeof approverKeySchema>
 export const APPROVER_KEYS_KIND = "vfa.approver_keys.v1"
 /** Most keys of one file. */
 const APPROVER_KEYS_MAX = 1024
-/** Passkeys that a reader trusts to be of these persons, because the persons themselves gave them. docs/verifier.md, "Proven by passkeys". */
+/**
+ * Passkeys that a reader trusts to be of these persons, because the persons themselves gave them. docs/verifier.md, "Proven by passkeys". With one
+ * key twice, one person would be two.
+ */
 export const approverKeysSchema = v.strictObject({
   kind: v.literal(APPROVER_KEYS_KIND),
-  keys: v.pipe(v.array(approverKeySchema), v.minLength(1), v.maxLength(APPROVER_KEYS_MAX)),
+  keys: v.pipe(
+    v.array(approverKeySchema),
+    v.minLength(1),
+    v.maxLength(APPROVER_KEYS_MAX),
+    v.check(
+      keys => new Set(keys.map(({ public_key }) => public_key)).size === keys.length,
+      "must hold each public_key once",
+    ),
+  ),
 })
 export type ApproverKeys = Shape<typeof approverKeysSchema>

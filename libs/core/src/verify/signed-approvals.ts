@@ -14,10 +14,12 @@ export type DecidedAct = Pick<
 >
 /** The request that was decided on. */
 type DecidedRequest = Pick<GivenApprovals, "request_hash" | "expires_at">
+/** What a passkey signs of a decision, and its signature. */
+type SignedPart = Pick<ApprovalDecision, "decision" | "person" | "comment_hash" | "passkey">
 
 /** What is wrong with the signature of a decision on this act, as the end of a sentence; undefined where its passkey made it, and without a passkey. */
 export function passkeyProblem(
-  { decision, person, comment_hash, passkey }: ApprovalDecision,
+  { decision, person, comment_hash, passkey }: SignedPart,
   { request_hash, expires_at }: DecidedRequest,
   act: DecidedAct,
 ): string | undefined {
@@ -62,22 +64,19 @@ export function passkeyProblems(sections: Sections, place: DecidedIn): readonly 
 }
 
 /**
- * The approvals of this act that are signed with one of these keys, each by the person whose key it is. Who trusts the keys needs no word of the
- * service for them.
+ * The decisions on this act, rejections too, that are signed with one of these keys, each by the person whose key it is. Who trusts the keys needs
+ * no word of the service for them.
  */
-export const provenApprovals = (
-  approvals: DecidedRequest & Pick<GivenApprovals, "decisions">,
+export const provenDecisions = <Decision extends SignedPart>(
+  approvals: DecidedRequest & { readonly decisions: readonly Decision[] },
   act: DecidedAct,
   keys: readonly ApproverKey[],
-): readonly ApprovalDecision[] =>
+): readonly Decision[] =>
   approvals.decisions.filter(
-    each =>
-      each.decision === "approve" &&
-      keys.some(key => isKeyOf(key, each)) &&
-      passkeyProblem(each, approvals, act) === undefined,
+    each => keys.some(key => isKeyOf(key, each)) && passkeyProblem(each, approvals, act) === undefined,
   )
 
-const isKeyOf = ({ issuer, subject, ...key }: ApproverKey, { person, passkey }: ApprovalDecision): boolean =>
+const isKeyOf = ({ issuer, subject, ...key }: ApproverKey, { person, passkey }: SignedPart): boolean =>
   passkey !== undefined &&
   person.issuer === issuer &&
   person.subject === subject &&
