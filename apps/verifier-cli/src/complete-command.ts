@@ -27,13 +27,13 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Answer, printed, refused } from "./exit-answer.ts"
 import type { Decider } from "./expected-decision.ts"
 import { InputError } from "./input-error.ts"
-import { type DecidedWord, refusedLimitations } from "./judgement.ts"
+import { type DecidedWord, type ProvenWord, refusedLimitations } from "./judgement.ts"
 import { paragraph } from "./paragraph.ts"
 import { type Line, printJson, type Style } from "./print.ts"
 import type { Progress } from "./progress.ts"
 import { section } from "./report-lines.ts"
 import { HOW_TO_PIN } from "./trust-lines.ts"
-import { decidedLines } from "./verify-stream.ts"
+import { decidedLines, provenLines } from "./verify-stream.ts"
 import { SCHEMA_VERSION, type VerifyFlags, warningOf } from "./verify-text.ts"
 
 const LABEL_WIDTH = 14
@@ -46,6 +46,8 @@ type ExportResult = {
   readonly strict: readonly Limitation[]
   /** With `--decided-by`. */
   readonly decisions: ExportDecisions | undefined
+  /** With `--approver-keys`. */
+  readonly proofs: ExportProofs | undefined
 }
 
 /** Verifies an export line by line; it holds some hundred bytes of each record. Throws InputError. */
@@ -60,9 +62,13 @@ export async function verifyComplete(
   if (flags.allowUnanchored)
     throw new InputError("--allow-unanchored does not go with --complete: only what is anchored can be complete.")
   const decisions = flags.decide && exportDecisions(flags.decide)
+  const proofs = flags.prove && exportProofs(flags.prove)
   const fold = foldExport(trusts, flags.readAtMs, {
     ...options,
-    ...(decisions === undefined ? {} : { verified: decisions.take }),
+    verified: (line, read) => {
+      decisions?.take(line, read)
+      proofs?.take(line, read)
+    },
   })
   for await (const { number, bytes } of lines) {
     fold.take(number, bytes)
@@ -71,13 +77,14 @@ export async function verifyComplete(
   const found = fold.end()
   if ("unreadable" in found) return refused(`this is no export that can be verified: ${found.unreadable}`, style)
   const strict = refusedLimitations(found.limitations, flags)
-  const fails = strict.length > 0 || (decisions !== undefined && decisions.notDecided() > 0)
+  const fails = strict.length > 0 || (decisions?.notDecided() ?? 0) > 0 || (proofs?.notProven() ?? 0) > 0
   const verdict = fails ? COMPLETENESS_VERDICTS.failed : found.verdict
   const result: ExportResult = {
     found,
     verdict,
     strict,
     decisions,
+    proofs,
     exit: verdict === COMPLETENESS_VERDICTS.failed ? 1 : 0,
   }
   if (flags.json) return { stdout: printJson(jsonAnswer(result)), stderr: "", exit: result.exit }
@@ -88,7 +95,7 @@ export async function verifyComplete(
 }
 
 /** The object of `--json`. Absent facts are absent keys. */
-function jsonAnswer({ found, verdict, exit, strict, decisions }: ExportResult): JsonObject {
+function jsonAnswer({ found, verdict, exit, strict, decisions, proofs }: ExportResult): JsonObject {
   const { statement, service, events, requests, outside, windows } = found
   return {
     schema_version: SCHEMA_VERSION,
@@ -111,6 +118,7 @@ function jsonAnswer({ found, verdict, exit, strict, decisions }: ExportResult): 
     notes: found.notes,
     note_count: found.note_count,
     ...decisions?.json(),
+    ...proofs?.json(),
     ...(strict.length === 0 ? {} : { refused: strict }),
     limitations: found.limitations,
   }
@@ -134,7 +142,7 @@ const jsonStatement = ({ tenant_id, leaf, entry }: ExportStatement): JsonObject 
   return { tenant_id, ...facts, counts, log_index: entry.logIndex, integrated_time: entry.integratedTime }
 }
 
-function answerLines({ found, verdict, strict, decisions }: ExportResult): readonly Line[] {
+function answerLines({ found, verdict, strict, decisions, proofs }: ExportResult): readonly Line[] {
   const { statement, service, problems, limitations } = found
   const omitted = omittedText(found)
   return [
@@ -146,6 +154,7 @@ function answerLines({ found, verdict, strict, decisions }: ExportResult): reado
       ...(omitted === undefined ? [] : [[`  ${omitted}`]]),
     ]),
     ...(decisions?.lines() ?? []),
+    ...(proofs?.lines() ?? []),
     ...(statement !== undefined && service === undefined ? section("What to do", HOW_TO_PIN) : []),
     ...section(
       "Changed on the way",
@@ -203,7 +212,7 @@ type ExportDecisions = {
 /** Decides every document of an export again. */
 function exportDecisions(decide: Decider): ExportDecisions {
   const counts = new Map<DecidedWord, number>()
-  const undecided: { readonly line: number; readonly sentence: string }[] = []
+  const undecided: FailedDocument[] = []
   const policies: PolicyInTime[] = []
   let newest: string | undefined
   const notDecided = (): number => counts.get("not") ?? 0
@@ -224,18 +233,44 @@ function exportDecisions(decide: Decider): ExportDecisions {
     lines: () => [
       ...section("Policies, in the order of the export", policies.map(policyLine)),
       ...section("Decided again", decidedLines(counts)),
-      ...section("Not decided again", [
-        ...undecided.map(
-          ({ line, sentence }): Line => ["  ", { text: MARKS.fail, tone: "bad" }, ` line ${line}: ${sentence}`],
-        ),
-        ...(notDecided() > undecided.length ? [[`  and ${notDecided() - undecided.length} more`]] : []),
-      ]),
+      ...section("Not decided again", failedLines(undecided, notDecided())),
     ],
     json: () => ({
       decided_again: Object.fromEntries(counts),
       policies,
       not_decided_again: undecided,
     }),
+  }
+}
+
+/** A document that is not as expected, by its line. */
+type FailedDocument = { readonly line: number; readonly sentence: string }
+
+/** @param all how many there are, of which the first are listed */
+const failedLines = (listed: readonly FailedDocument[], all: number): readonly Line[] => [
+  ...listed.map(({ line, sentence }) => problem(`line ${line}: ${sentence}`)),
+  ...(all > listed.length ? [[`  and ${all - listed.length} more`]] : []),
+]
+
+type ExportProofs = Pick<ExportDecisions, "take" | "lines" | "json"> & { readonly notProven: () => number }
+
+/** Holds the approvals of every document of an export to passkeys. */
+function exportProofs(prove: Decider): ExportProofs {
+  const counts = new Map<ProvenWord, number>()
+  const unproven: FailedDocument[] = []
+  const notProven = (): number => counts.get("not") ?? 0
+  return {
+    take: (line, read) => {
+      const { proven = "not", result, message } = prove(read)
+      counts.set(proven, (counts.get(proven) ?? 0) + 1)
+      if (result === "fail" && unproven.length < LISTED_MAX) unproven.push({ line, sentence: message })
+    },
+    notProven,
+    lines: () => [
+      ...section("Proven by passkeys", provenLines(counts)),
+      ...section("Not proven by passkeys", failedLines(unproven, notProven())),
+    ],
+    json: () => ({ proven_by_passkeys: Object.fromEntries(counts), not_proven_by_passkeys: unproven }),
   }
 }
 

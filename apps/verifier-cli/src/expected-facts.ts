@@ -33,6 +33,7 @@ export type ExpectationOptions = {
   readonly payloads?: string
   readonly otherPolicies?: true
   readonly sameEngine?: true
+  readonly approverKeys?: string
 }
 
 /** The flag that is given once for each policy. */
@@ -63,6 +64,7 @@ export const EXPECTATION_FLAGS: readonly (readonly [flag: string, help: string])
     "with --decided-by: read each record's act again from the file of this folder with its payload_hash",
   ],
   ["--opening <file>", "expect the run that closes the permit of this opening"],
+  ["--approver-keys <file>", "expect that persons signed what they approved with passkeys of this file"],
 ]
 
 type Fact = "program_id" | "route_id" | "tenant_id" | "policy_hash"
@@ -80,6 +82,7 @@ export async function readExpectations(
   several = false,
 ): Promise<readonly Expectation[]> {
   const { requireOutcome, payload, aiOutput, program, route, tenant, policyHash, notBefore, maxAge, opening } = options
+  const { approverKeys } = options
   const decision = decisionOptions(options)
   return [
     ...(requireOutcome === undefined ? [] : [outcomeExpectation(requireOutcome)]),
@@ -97,6 +100,7 @@ export async function readExpectations(
     ...(maxAge === undefined ? [] : [ageExpectation(maxAge, readAtMs)]),
     ...(opening === undefined ? [] : [await openingExpectation(opening, trusts)]),
     ...(decision === undefined ? [] : [await decisionOf(decision, several)]),
+    ...(approverKeys === undefined ? [] : [await proofOf(approverKeys, several)]),
   ]
 }
 
@@ -115,16 +119,34 @@ const decisionOf = async (options: DecisionOptions, several: boolean): Promise<E
   return await decisionExpectation(options, several)
 }
 
-/** Decides the documents of a whole export again. Throws InputError, also for options that are of one document. */
-export async function readExportDecider(options: ExpectationOptions): Promise<Decider> {
-  const { decidedBy: _, payloads: __, otherPolicies: ___, sameEngine: ____, ...ofOne } = options
+const proofOf = async (file: string, several: boolean): Promise<Expectation> => {
+  const prove = await proverOf(file, several)
+  return (_, document) => {
+    const read = readBytes(document)
+    return "unreadable" in read ? failed("proven_by_passkeys", "the document cannot be read") : prove(read)
+  }
+}
+
+async function proverOf(file: string, several: boolean): Promise<Decider> {
+  const { readProver } = await import("./expected-passkeys.ts")
+  return await readProver(file, several)
+}
+
+/** What is expected of the documents of a whole export, one by one. */
+export type ExportExpectations = { readonly decide?: Decider; readonly prove?: Decider }
+
+/** The expectations of an export. Throws InputError, also for options that are of one document. */
+export async function readExportExpectations(options: ExpectationOptions): Promise<ExportExpectations> {
+  const { decidedBy: _, payloads: __, otherPolicies: ___, sameEngine: ____, approverKeys, ...ofOne } = options
   const decision = decisionOptions(options)
-  if (decision === undefined || Object.keys(ofOne).length > 0)
+  if (Object.keys(ofOne).length > 0)
     throw new InputError(
-      "Expectations such as --require-outcome are of one document; of an export only --decided-by is expected.",
+      "Expectations such as --require-outcome are of one document; of an export only --decided-by and --approver-keys are expected.",
     )
+  const prove = approverKeys === undefined ? {} : { prove: await proverOf(approverKeys, true) }
+  if (decision === undefined) return prove
   const { readDecider } = await import("./expected-decision.ts")
-  return await readDecider(decision, true)
+  return { decide: await readDecider(decision, true), ...prove }
 }
 
 /** The limitations of `--strict=LIST`. Throws InputError. */

@@ -16,6 +16,7 @@ export const EXPECTATION_IDS = [
   "expected_max_age",
   "expected_opening",
   "decided_again",
+  "proven_by_passkeys",
 ] as const
 export type ExpectationId = (typeof EXPECTATION_IDS)[number]
 /** What became of deciding a document again: from the payload, on facts of the service, not, by a policy of which no file was given, or no decision to make. */
@@ -30,12 +31,22 @@ export const DECIDED_TEXTS: Readonly<Record<(typeof DECIDED_WORDS)[number], stri
 /** Of every decision that was made again: the search for signatures is not repeated. */
 export const SCAN_STATED = "the signature scan is the service's word"
 export type DecidedWord = (typeof DECIDED_WORDS)[number]
+/** Whether passkeys that the reader knows prove the approvals of a document: yes, no, or it rests on none. */
+export const PROVEN_WORDS = ["proven", "not", "none"] as const
+export type ProvenWord = (typeof PROVEN_WORDS)[number]
+export const PROVEN_TEXTS: Readonly<Record<ProvenWord, string>> = {
+  proven: "PROVEN BY PASSKEYS",
+  not: "NOT PROVEN BY PASSKEYS",
+  none: "without an act that is allowed because persons approved it",
+}
 export type Expected = {
   readonly id: ExpectationId
   readonly result: "pass" | "fail"
   readonly message: string
   /** Of `decided_again` only. */
   readonly decided?: DecidedWord
+  /** Of `proven_by_passkeys` only. */
+  readonly proven?: ProvenWord
   /** Of `decided_again` only: what the policy adds to why the run was refused. */
   readonly explained?: Pick<Explanation, "description" | "read">
 }

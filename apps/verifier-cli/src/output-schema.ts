@@ -8,7 +8,7 @@ import { FINDING_IDS, LIMITATION_CODES, REPORT_SIGNATURE_ID, VERDICTS } from "@r
 import { CONTEXT_WORDS } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
-import { DECIDED_WORDS, EXPECTATION_IDS } from "./judgement.ts"
+import { DECIDED_WORDS, EXPECTATION_IDS, PROVEN_WORDS } from "./judgement.ts"
 import { AUDIT_CHECKS } from "./log-failure.ts"
 import { SCHEMA_VERSION } from "./verify-text.ts"
 
@@ -162,7 +162,7 @@ const DOCUMENT = object(
     expectations: list(
       object(
         { id: oneOf(EXPECTATION_IDS), result: oneOf(["pass", "fail"]), message: TEXT },
-        { decided: oneOf(DECIDED_WORDS) },
+        { decided: oneOf(DECIDED_WORDS), proven: oneOf(PROVEN_WORDS) },
       ),
     ),
     key_notes: list(object({ role: oneOf(["service", "log"]), key_id: TEXT, code: TEXT, sentence: TEXT })),
@@ -178,6 +178,8 @@ const UNREADABLE = object(
 
 /** With `--decided-by`: how many documents were decided again, by the word for it. */
 const DECIDED = object({}, Object.fromEntries(DECIDED_WORDS.map(word => [word, COUNT])))
+/** With `--approver-keys`: how many documents passkeys prove, by the word for it. */
+const PROVEN = object({}, Object.fromEntries(PROVEN_WORDS.map(word => [word, COUNT])))
 
 /** The last object of several. */
 const SUMMARY = object(
@@ -189,7 +191,7 @@ const SUMMARY = object(
     verdicts: mapOf(COUNT),
     outcomes: mapOf(COUNT),
   },
-  { decided_again: DECIDED },
+  { decided_again: DECIDED, proven_by_passkeys: PROVEN },
 )
 
 const PROBLEM = object({ sentence: TEXT }, { line: COUNT, tenant_ordinal: COUNT, run_id: COUNT })
@@ -242,6 +244,8 @@ const EXPORT = object(
     decided_again: DECIDED,
     policies: list(POLICY_IN_TIME),
     not_decided_again: list(PROBLEM),
+    proven_by_passkeys: PROVEN,
+    not_proven_by_passkeys: list(PROBLEM),
     refused: list(LIMITATION),
     tenant_id: TEXT,
     export_clock: TEXT,

@@ -82,7 +82,7 @@ async function flagsOf(
 ): Promise<Partial<VerifyFlags>> {
   if (more === undefined) return {}
   const quiet = more.format === "quiet"
-  const { readExpectations, readExportDecider, readStrictList } = await import("./expected-facts.ts")
+  const { readExpectations, readExportExpectations, readStrictList } = await import("./expected-facts.ts")
   const { strictList, expectations } = more
   return {
     quiet,
@@ -90,7 +90,7 @@ async function flagsOf(
     ...(expectations === undefined
       ? {}
       : form === "export"
-        ? { decide: await readExportDecider(expectations) }
+        ? await readExportExpectations(expectations)
         : { expectations: await readExpectations(expectations, readAtMs, trusts, form === "several") }),
   }
 }

@@ -16,6 +16,9 @@ import {
   type Expected,
   type Judgement,
   judge,
+  PROVEN_TEXTS,
+  PROVEN_WORDS,
+  type ProvenWord,
   SCAN_STATED,
 } from "./judgement.ts"
 import type { Line, Span, Style } from "./print.ts"
@@ -38,6 +41,7 @@ export type DocumentResult = {
   /** Absent for what is no document. */
   readonly report?: Report
   readonly decided?: DecidedWord | undefined
+  readonly proven?: ProvenWord | undefined
   /** Printed for a document that did not pass. */
   readonly problem: string
   /** The object of `--json`. */
@@ -56,6 +60,8 @@ export type Tally = {
   readonly limits: Set<string>
   /** With `--decided-by`. */
   readonly decided: Map<DecidedWord, number>
+  /** With `--approver-keys`. */
+  readonly proven: Map<ProvenWord, number>
 }
 
 /** Counters at zero. */
@@ -67,6 +73,7 @@ export const createTally = (): Tally => ({
   outcomes: new Map(),
   limits: new Set(),
   decided: new Map(),
+  proven: new Map(),
 })
 
 /**
@@ -113,11 +120,13 @@ export function resultOf(verified: Report | Unreadable, bytes: Uint8Array, flags
   const { verdict, exit } = judgement
   const problem = isUntrusted(report) ? NOT_TRUSTED : problemOf(judgement, report)
   const json = (): JsonObject => jsonAnswer({ report, judgement, evidence: [] })
-  return { exit, verdict, report, decided: decidedWord(judgement.expected), problem, json }
+  return { exit, verdict, report, ...wordsOf(judgement.expected), problem, json }
 }
 
-const decidedWord = (expected: readonly Expected[]): DecidedWord | undefined =>
-  expected.find(({ decided }) => decided !== undefined)?.decided
+const wordsOf = (expected: readonly Expected[]): Pick<DocumentResult, "decided" | "proven"> => ({
+  decided: expected.find(({ decided }) => decided !== undefined)?.decided,
+  proven: expected.find(({ proven }) => proven !== undefined)?.proven,
+})
 
 /** Why a document did not pass, in a sentence. */
 function problemOf({ refused, expected }: Judgement, report: Report): string {
@@ -132,12 +141,13 @@ export function unreadableResult(unreadable: string): DocumentResult {
 }
 
 /** Adds a result to the counters. */
-export function count(tally: Tally, { exit, verdict, report, decided }: DocumentResult): void {
+export function count(tally: Tally, { exit, verdict, report, decided, proven }: DocumentResult): void {
   tally.documents++
   if (exit === 0) tally.passed++
   if (exit > tally.exit) tally.exit = exit
   tally.verdicts.set(verdict, (tally.verdicts.get(verdict) ?? 0) + 1)
   if (decided !== undefined) tally.decided.set(decided, (tally.decided.get(decided) ?? 0) + 1)
+  if (proven !== undefined) tally.proven.set(proven, (tally.proven.get(proven) ?? 0) + 1)
   if (report === undefined) return
   // The outcome of a record that failed is a claim.
   if (report.outcome_kind !== undefined && report.verdict !== VERDICTS.failed)
@@ -151,7 +161,15 @@ function problemLine({ number }: NumberedLine, { verdict, problem }: DocumentRes
 }
 
 /** The counts; the last line is the result of the stream, alone. */
-export function summaryLines({ documents, passed, verdicts, outcomes, limits, decided }: Tally): readonly Line[] {
+export function summaryLines({
+  documents,
+  passed,
+  verdicts,
+  outcomes,
+  limits,
+  decided,
+  proven,
+}: Tally): readonly Line[] {
   const all = passed === documents
   const noun = documents === 1 ? "DOCUMENT" : "DOCUMENTS"
   const strong = (text: string): Line => [{ text, tone: "strong" }]
@@ -162,6 +180,7 @@ export function summaryLines({ documents, passed, verdicts, outcomes, limits, de
     [],
     ...(outcomes.size === 0 ? [] : [strong("Outcomes of verified runs"), ...countLines(outcomes), []]),
     ...(decided.size === 0 ? [] : [strong("Decided again"), ...decidedLines(decided), []]),
+    ...(proven.size === 0 ? [] : [strong("Proven by passkeys"), ...provenLines(proven), []]),
     ...(limits.size === 0
       ? []
       : [strong("Not verified, of some or all"), ...[...limits].map((limit): Line => [`  ${limit}`]), []]),
@@ -181,8 +200,19 @@ export function decidedLines(decided: ReadonlyMap<DecidedWord, number>): readonl
   return [...countLines(new Map(counts)), [`  Of all, ${SCAN_STATED}.`]]
 }
 
+/** How many documents passkeys prove, by the words of a single one. */
+export const provenLines = (proven: ReadonlyMap<ProvenWord, number>): readonly Line[] =>
+  countLines(
+    new Map(
+      PROVEN_WORDS.flatMap(word => {
+        const times = proven.get(word)
+        return times === undefined ? [] : [[PROVEN_TEXTS[word], times] as const]
+      }),
+    ),
+  )
+
 /** The last object of `--json`. */
-export const jsonSummary = ({ documents, passed, exit, verdicts, outcomes, decided }: Tally): JsonObject => ({
+export const jsonSummary = ({ documents, passed, exit, verdicts, outcomes, decided, proven }: Tally): JsonObject => ({
   schema_version: SCHEMA_VERSION,
   documents,
   passed,
@@ -190,4 +220,5 @@ export const jsonSummary = ({ documents, passed, exit, verdicts, outcomes, decid
   verdicts: Object.fromEntries(verdicts),
   outcomes: Object.fromEntries(outcomes),
   ...(decided.size === 0 ? {} : { decided_again: Object.fromEntries(decided) }),
+  ...(proven.size === 0 ? {} : { proven_by_passkeys: Object.fromEntries(proven) }),
 })

@@ -27,6 +27,8 @@ export type VerifyFlags = JudgeFlags & {
   readonly readAtMs: number
   /** Decides the documents of an export again. */
   readonly decide?: Decider
+  /** Holds the approvals of an export to passkeys. */
+  readonly prove?: Decider
 }
 
 /**
