@@ -78,8 +78,8 @@ export const ROOMS: readonly Room[] = [
   },
   { path: VERIFY, enters: [CANONICAL, VOCABULARY, ACT, ARTIFACTS, FORMULAS, DERIVATION, LOG] },
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
-  // Its first line says how a run ended, in the words of the table of outcomes.
-  { path: `${CORE}/presentation`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
+  // Its first line says how a run ended, in the words of the table of outcomes; members of a payload are marked where an act reads them.
+  { path: `${CORE}/presentation`, enters: [CANONICAL, VOCABULARY, ACT, ARTIFACTS, LOG, VERIFY] },
   // Forms of an event for systems of others.
   { path: `${CORE}/event-forms`, enters: [CANONICAL, `${WIRE}/event-messages.ts`] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
