@@ -4,7 +4,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { Argument, Command, CommanderError, Option } from "commander"
 import type { Answer } from "./exit-answer.ts"
 import { DECIDED_BY, DECISION_SWITCHES, EXPECTATION_FLAGS, type ExpectationOptions } from "./expected-facts.ts"
-import { formCommands } from "./form-commands.ts"
+import { approveCommands, formCommands } from "./form-commands.ts"
 import { AUDIT_HELP, EXPORT_HELP, TRUST_HELP, VERIFY_HELP } from "./help-texts.ts"
 import { InputError } from "./input-error.ts"
 import { printJson, type Style } from "./print.ts"
@@ -114,6 +114,7 @@ function commandLine(
       setAnswer(await exportAnswer(argument, options, strict, () => trustsOf(trust, folder), style))
     })
   formCommands(program, command => trustsAlone(program, command), style, setAnswer)
+  approveCommands(program, command => trustsAlone(program, command), style, setAnswer)
   program
     .command("log")
     .description("audit the log of a service")

@@ -1,7 +1,8 @@
-/** The commands that write a record in another form. */
+/** The commands that show or write what a document holds in another form. */
 import { WITHHOLDABLE_NAMES } from "@runseal/core/artifacts/declared-sections"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Command, Option } from "commander"
+import type { ApproveFlags } from "./approve-command.ts"
 import type { Answer } from "./exit-answer.ts"
 import { FORM_HELP } from "./help-texts.ts"
 import type { Style } from "./print.ts"
@@ -36,8 +37,29 @@ export function formCommands(
     })
 }
 
-/** What the two have in common. */
-const formCommand = (program: Command, name: keyof typeof FORM_HELP, description: string): Command =>
+/** Adds `approve`. @param trusts as above */
+export function approveCommands(
+  program: Command,
+  trusts: (command: string) => Promise<readonly TrustedKeys[]>,
+  style: Style,
+  setAnswer: (answer: Answer) => void,
+): void {
+  program
+    .command("approve")
+    .description("show what a request asks a person to approve, before a decision")
+    .argument("<answer>", "the saved answer of GET /approvals/{id}: a file, or - for standard input")
+    .option("--offline", "required: nothing is sent, and no decision is made")
+    .option("--issuer <issuer>", "who is to sign: the identity provider of this person")
+    .option("--subject <subject>", "who is to sign: whom the identity provider names so")
+    .addHelpText("after", FORM_HELP.approve)
+    .action(async (argument: string, flags: ApproveFlags) => {
+      const { approveCommand } = await import("./approve-command.ts")
+      setAnswer(await approveCommand(argument, flags, await trusts("approve"), style))
+    })
+}
+
+/** What expand and withhold have in common. */
+const formCommand = (program: Command, name: "expand" | "withhold", description: string): Command =>
   program
     .command(name)
     .description(description)

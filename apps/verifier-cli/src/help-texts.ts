@@ -39,6 +39,13 @@ the declared tokens. So does what a finding or a gap receipt names: a place or a
 
 Example:
   verifier withhold bundle.json --section authorization_chain --section causal_graph --out shown.json`,
+  approve: `
+The request is verified, and the payload must be the sealed one; --trust and --ascii mean what they mean there. Every member of
+the payload is read from the payload itself, and nothing is cut. With --issuer and --subject, which are yours, the digest is
+printed that your passkey signs. The exit code is 0 only for a request that verifies, with its payload.
+
+Example:
+  verifier approve --offline approval.json --issuer https://login.example --subject anna@example`,
 } as const
 
 export const AUDIT_HELP = `

@@ -29,6 +29,7 @@ export const COMMANDS: ReadonlySet<string> = new Set([
   "export",
   "expand",
   "withhold",
+  "approve",
   "log",
   "trust",
   "completion",

@@ -1,6 +1,6 @@
 /** Permits in Express: `app.post(path, express.raw(…), requirePermit(…), handler)`. docs/executors.md. */
 import { PERMIT_HEADER } from "./permit-claims.ts"
-import { type PermitOptions, permittedRequest } from "./permitted-request.ts"
+import { checkedOptions, type PermitOptions, permittedRequest } from "./permitted-request.ts"
 import { APPROVALS_HEADER } from "./shown-approvals.ts"
 
 export type { PermitOptions } from "./permitted-request.ts"
@@ -16,10 +16,13 @@ type ExpressResponse = {
  * Lets a request through whose permit allows its body, and answers any other with 401, 403 or 503; the claims are `response.locals.permit`,
  * and who approved, where that is demanded, `response.locals.approved`.
  * The body must be the raw bytes, as `express.raw` leaves them: a body that was parsed is not what was permitted.
+ * @throws RangeError for approvals that nobody can give, when the service starts
  */
-export const requirePermit =
-  (options: PermitOptions) =>
-  async (request: ExpressRequest, response: ExpressResponse, next: (error?: unknown) => void): Promise<void> => {
+export function requirePermit(
+  given: PermitOptions,
+): (request: ExpressRequest, response: ExpressResponse, next: (error?: unknown) => void) => Promise<void> {
+  const options = checkedOptions(given)
+  return async (request, response, next) => {
     try {
       const { body } = request
       if (!(body instanceof Uint8Array))
@@ -38,3 +41,4 @@ export const requirePermit =
     }
     next()
   }
+}

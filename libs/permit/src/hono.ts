@@ -1,6 +1,6 @@
 /** Permits in Hono: `app.post("/transfers", requirePermit({ … }), handler)`. docs/executors.md. */
 import { PERMIT_HEADER, type PermitClaims } from "./permit-claims.ts"
-import { type PermitOptions, permittedRequest } from "./permitted-request.ts"
+import { checkedOptions, type PermitOptions, permittedRequest } from "./permitted-request.ts"
 import { APPROVALS_HEADER, type ProvenApprovals } from "./shown-approvals.ts"
 
 export type { PermitOptions } from "./permitted-request.ts"
@@ -21,10 +21,13 @@ type HonoContext = {
 /**
  * Lets a request through whose permit allows its body, and answers any other with 401, 403 or 503. Hono keeps the body that was read: the
  * handler reads it again. Bound it with Hono's `bodyLimit` before.
+ * @throws RangeError for approvals that nobody can give, when the service starts
  */
-export const requirePermit =
-  (options: PermitOptions) =>
-  async (context: HonoContext, next: () => Promise<void>): Promise<Response | undefined> => {
+export function requirePermit(
+  given: PermitOptions,
+): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+  const options = checkedOptions(given)
+  return async (context, next) => {
     const body = new Uint8Array(await context.req.arrayBuffer())
     const shown = { permit: context.req.header(PERMIT_HEADER), approvals: context.req.header(APPROVALS_HEADER) }
     const checked = await permittedRequest(shown, body, options)
@@ -34,3 +37,4 @@ export const requirePermit =
     await next()
     return undefined
   }
+}

@@ -3,7 +3,7 @@ import type { Fetch } from "./clock-and-network.ts"
 import type { PermitClaims } from "./permit-claims.ts"
 import { type PermitRefusal, type RefusedPermit, refused } from "./permit-refusals.ts"
 import { redeemPermit } from "./redeem-permit.ts"
-import type { ExpectedApprovals, ProvenApprovals } from "./shown-approvals.ts"
+import { type ExpectedApprovals, type ProvenApprovals, readExpectedApprovals } from "./shown-approvals.ts"
 import { type ExpectedAct, type ExpectedKeys, verifyPermit } from "./verify-permit.ts"
 
 /** Which permits a route of an HTTP service accepts: their payload is the body of the request, byte by byte. */
@@ -59,6 +59,19 @@ const answerTo = ({ reason: code, message: error }: RefusedPermit): RefusedReque
   status: UNAVAILABLE.has(code) ? 503 : FORBIDDEN.has(code) ? 403 : 401,
   body: { ok: false, error, code },
 })
+
+/**
+ * Options whose demands of approvals can be met: a mistake in them shows when the service starts.
+ * @throws RangeError
+ */
+export function checkedOptions(options: PermitOptions): PermitOptions {
+  const { approvals } = options
+  if (approvals === undefined) return options
+  readExpectedApprovals(approvals)
+  if (typeof approvals.use_once !== "function")
+    throw new RangeError("approvals.use_once is a function that stores each request once, under a unique index")
+  return options
+}
 
 /** The claims of a permitted request and who approved it, or the answer to a refused one. */
 export async function permittedRequest(

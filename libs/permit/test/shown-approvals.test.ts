@@ -6,6 +6,7 @@ import { paymentService } from "@runseal/payment-executor/payment-service"
 import { beforeAll, describe, expect, test } from "vitest"
 import { type AssertionChanges, assertion, type TestPasskey, testPasskey } from "../../core/test/fixtures/passkeys.ts"
 import { type ExpectedPermit, type PermitFacts, verifyPermit } from "../src/index.ts"
+import { requirePermit } from "../src/express.ts"
 import type { PermitOptions } from "../src/permitted-request.ts"
 import { ACT, newKey, PAYLOAD, permitNow } from "./signed-permits.ts"
 
@@ -244,6 +245,12 @@ describe("in the payment service of the example", () => {
     const again = await send(payments, LARGE, signed, { permit_id: `pmt-${"1".repeat(32)}` })
     expect(again).toMatchObject({ status: 403, code: "approvals_used" })
     expect(await (await payments.request("/transfers")).json()).toMatchObject({ transfers: [{}] })
+  })
+
+  test("a service with keys that count for nothing does not start, nor one that stores nothing", () => {
+    expect(() => paymentService(accepts, "{}")).toThrow(RangeError)
+    const approvals = { count: 2, keys }
+    expect(() => Reflect.apply(requirePermit, undefined, [{ ...accepts, approvals }])).toThrow(/use_once/)
   })
 
   test("without keys of approvers a large order needs its permit alone", async () => {

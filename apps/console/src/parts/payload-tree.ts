@@ -28,7 +28,7 @@ function memberMarkup({ name, value, inner, readBy }: PayloadMember): Markup {
     return html`<li><span class="quiet">${name}:</span> <code>${value.word}</code></li>`
   const isAscii = readBy.some(({ type }) => type === "ascii")
   const items = inner.map(memberMarkup)
-  return html`<li>${nameOf(name)}${valueOf(value, inner.length, isAscii)}${readBy.map(marked)}${items.length === 0 ? "" : html`<ul>${items}</ul>`}</li>`
+  return html`<li>${nameOf(name)}${shownOf(value, inner.length, isAscii)}${readBy.map(marked)}${items.length === 0 ? "" : html`<ul>${items}</ul>`}</li>`
 }
 
 const nameOf = (name: string | number | undefined): Markup | string =>
@@ -39,7 +39,7 @@ const nameOf = (name: string | number | undefined): Markup | string =>
       : html`<span class="key">${name === "" ? '""' : everyCharacter(name)}</span>: `
 
 /** Texts are in quotes, so that the text `true` is not taken for the word. */
-function valueOf(value: PayloadMember["value"], length: number, isAscii: boolean): Markup {
+function shownOf(value: PayloadMember["value"], length: number, isAscii: boolean): Markup {
   if ("text" in value) return html`<code class="text">"${everyCharacter(value.text, isAscii)}"</code>`
   if ("word" in value) return html`<code>${value.word}</code>`
   const isList = value.holds === "items"
