@@ -42,7 +42,7 @@ const not = (why: string): Expected => made("not", `${PROVEN_TEXTS.not}: ${why}`
 
 function provenBy(keys: readonly ApproverKey[], read: ReadDocument, several: boolean): Expected {
   const { opening, forms } = read
-  // What it says of a run stands in the record alone.
+  // Who approved is in the record alone.
   if (read.document === "run_statement") return not("the document is no whole record")
   const { sections } = opening ?? forms?.bundle ?? {}
   const { decision_reason_code: reason, needed = [] } = sections?.policy_evaluation ?? {}

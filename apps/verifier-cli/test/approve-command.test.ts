@@ -14,8 +14,8 @@ const { write, verifier } = commandsInFolder("runseal-approve", deployment)
 function answerFor(payload: string, other: object = {}) {
   const { act_table: _, ...others } = ASKED
   const { request } = requestApproval(deployment, { ...(payload === PAYLOAD ? ASKED : others), payload })
-  const said = { ok: true, approval_id: request.approval_id, state: "waiting", act: { table: "lies", values: [] } }
-  return { request, file: write("approval.json", { ...said, request, payload, ...other }) }
+  const answer = { ok: true, approval_id: request.approval_id, state: "waiting", act: { table: "lies", values: [] } }
+  return { request, file: write("approval.json", { ...answer, request, payload, ...other }) }
 }
 
 const PAYLOAD =

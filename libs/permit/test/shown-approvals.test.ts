@@ -5,8 +5,8 @@ import { decisionDigest, type SignedDecision } from "@runseal/core/formulas/pass
 import { paymentService } from "@runseal/payment-executor/payment-service"
 import { beforeAll, describe, expect, test } from "vitest"
 import { type AssertionChanges, assertion, type TestPasskey, testPasskey } from "../../core/test/fixtures/passkeys.ts"
-import { type ExpectedPermit, type PermitFacts, verifyPermit } from "../src/index.ts"
 import { requirePermit } from "../src/express.ts"
+import { type ExpectedPermit, type PermitFacts, verifyPermit } from "../src/index.ts"
 import type { PermitOptions } from "../src/permitted-request.ts"
 import { ACT, newKey, PAYLOAD, permitNow } from "./signed-permits.ts"
 

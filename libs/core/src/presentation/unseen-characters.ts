@@ -5,7 +5,7 @@ const UNSEEN = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_
 const HIDDEN = new RegExp(`((?:${UNSEEN})+)`, "u")
 const HIDDEN_OR_FOREIGN = new RegExp(`((?:${UNSEEN}|[^\\0-\\x7f])+)`, "u")
 
-/** A piece of a text: as it is, or its characters by their numbers, as `U+202E U+0041`. Whoever shows it keeps the two apart. */
+/** A piece of a text: as it is, or its characters by their numbers, as `U+202E U+0041`. A reader has to see which it is. */
 export type TextPiece = { readonly text: string; readonly isNumbered: boolean }
 
 /** Characters by their numbers. */
