@@ -1,6 +1,6 @@
 """Both verifiers, held against each other on changed documents, and under the changes of two trust documents.
 
-A run of the tests takes every eighth change, some 7,000 documents; with RUNSEAL_TEST_WHOLE=1 it takes all, some 43,000.
+A run of the tests takes every eighth change, some 8,000 documents; with RUNSEAL_TEST_WHOLE=1 it takes all, some 61,000.
 
 Each document gets the same exit code, fails by the same check, and has the same notes on keys.
 """

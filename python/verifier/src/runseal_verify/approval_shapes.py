@@ -39,7 +39,7 @@ def _origin(value: Any, path: str) -> None:
         raise refuse(path, "is no origin at which passkeys sign")
 
 
-_PASSKEY = record(
+PASSKEY = record(
     {
         "public_key": base64_of(91),
         "origin": _origin,
@@ -57,7 +57,7 @@ _DECISION = record(
         "proof": constant(*PROOFS),
         "decided_at": f.clock,
     },
-    {"key_name": _LINE, "comment_hash": HASH, "passkey": _PASSKEY},
+    {"key_name": _LINE, "comment_hash": HASH, "passkey": PASSKEY},
 )
 SHOWN = record(
     {
