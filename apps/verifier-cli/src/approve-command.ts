@@ -135,7 +135,7 @@ function payloadLines(payload: string, { sections }: ApprovalRequest): readonly 
     )
   const { root, members, unread } = tree
   return section(
-    `The payload: ${members} values in all, of which ${unread} are no value of the act`,
+    `The payload, read from its own text (values: ${members}; of them not in the act: ${unread})`,
     memberLines(root, 1),
   )
 }

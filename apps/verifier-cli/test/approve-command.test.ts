@@ -31,7 +31,7 @@ test("the act, every member of the payload and the rules are printed from what i
     "  for end user      anna.weber@example",
     "  to be done by     payments.example",
     '  "amount": "12500.0", read at "/arguments/amount"',
-    "The payload: 9 values in all, of which 5 are no value of the act",
+    "The payload, read from its own text (values: 9; of them not in the act: 5)",
     '    "arguments": object',
     '      "amount": 12500.00  (act value "amount")',
     '      "cc": list of 2  (act value "cc")',

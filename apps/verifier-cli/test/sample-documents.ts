@@ -10,6 +10,7 @@ import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import { collectPermit, refuseRequest, requestApproval } from "../../../libs/core/test/fixtures/asked-approvals.ts"
 import { attest, type Deployment, makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { type Json, withValue } from "../../../libs/core/test/fixtures/json-values.ts"
+import { testPasskey, withPasskeys } from "../../../libs/core/test/fixtures/passkeys.ts"
 import { closePermit, endPermits, openPermit } from "../../../libs/core/test/fixtures/permits.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
 import { NOTHING_TO_GOVERN, using } from "../../../libs/core/test/fixtures/samples.ts"
@@ -131,9 +132,24 @@ function writeApprovals(write: Write): void {
   const asked = requestApproval(once, ASKED)
   const alter = { approvals: (part: Json) => withValue(part, "/decisions/1/decision", "approve") }
   write("lied-rejection.json", refuseRequest(once, asked, "rejected", { alter }).bundle)
+  writeSigned(write)
   const chain = [collected.request, refused.request, waiting.request, opened.opening, close, rejected]
   write("approvals.ndjson", exportText(stateExport(service, chain), ...chain))
   write("overdue.ndjson", exportText(stateExport(service, chain, { at: "2026-01-15T14:00:00.250Z" }), ...chain))
+}
+
+/** The answer on a request that waits, and the opening of one that two persons signed with passkeys, whose keys a reader knows; in a log of its own. */
+function writeSigned(write: Write): void {
+  const options = { seed: "transcripts", service: SERVICE, signatures: "rfc6979" } as const
+  const service = makeDeployment(options)
+  const payload = '{"arguments":{"amount":12500.00,"currency":"EUR"},"note":"for M\\u00fcller \\u202e"}'
+  const asked = requestApproval(service, { ...ASKED, payload })
+  const { approval_id } = asked.request
+  write("approval.json", { ok: true, approval_id, state: "waiting", request: asked.request, payload })
+  write("signed-opening.json", collectPermit(service, asked, { retell: withPasskeys(asked.request, options) }).opening)
+  const keys = ["carla.diaz@example", "erik.lund@example"].map(subject => testPasskey(subject, options).key)
+  write("approver-keys.json", { kind: "vfa.approver_keys.v1", keys })
+  write("one-approver-key.json", { kind: "vfa.approver_keys.v1", keys: keys.slice(0, 1) })
 }
 
 /** Streams of one document a line: all good, and with every kind of trouble. */
