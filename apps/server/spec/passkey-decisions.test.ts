@@ -246,7 +246,7 @@ eachDatabase("decisions with passkeys", open => {
         `passkey = ${passkeyOf(`signed.approval_id = '${signed}' and signed.subject = 'paula'`)} where ${one}`,
         `passkey = ${passkeyOf(`signed.approval_id = '${id}' and signed.subject = 'quinn'`)} where ${one}`,
         `subject = 'rosa' where ${one}`,
-        `comment = 'no' where ${one}`,
+        `comment_hash = repeat('0', 64) where ${one}`,
         `passkey = '' where ${one}`,
         `passkey = '', proof = 'idp' where ${one}`,
         `proof = 'idp' where ${one}`,

@@ -195,6 +195,33 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   ),
   "POST /approvals/{id}/permit": acting(at(`/approvals/${UNKNOWN_APPROVAL}/permit`), 404),
   "DELETE /approvals/{id}": acting(at(`/approvals/${UNKNOWN_APPROVAL}`), 404),
+  // Keys of customers and approvers have no passkeys, and people see their own: passkeys.test.ts.
+  "GET /passkeys": {
+    ...at("/passkeys"),
+    statuses: { ...everybody(200), nobody: 401, owner: 403, other: 403, owners_auditor: 403, approver_key: 403 },
+  },
+  // People alone enrol and confirm; the body lacks all members.
+  "POST /passkeys": {
+    ...at("/passkeys", {}),
+    statuses: { ...everybody(403), nobody: 401, person_admin: 400, person_auditor: 400, approver: 400 },
+  },
+  "POST /passkeys/{id}/confirmation": {
+    ...at(`/passkeys/${"0".repeat(64)}/confirmation`),
+    statuses: { ...everybody(403), nobody: 401, person_admin: 404 },
+  },
+  "DELETE /passkeys/{id}": {
+    ...at(`/passkeys/${"0".repeat(64)}`),
+    statuses: {
+      ...everybody(404),
+      open: 403,
+      nobody: 401,
+      owner: 403,
+      other: 403,
+      auditor: 403,
+      owners_auditor: 403,
+      approver_key: 403,
+    },
+  },
   // The key is in the body, and a header makes no difference.
   "POST /session": open(at("/session", {}), 400),
   // Where there is a provider; there is none in open mode.

@@ -23,9 +23,10 @@ const MINUTE_MS = 60_000
 const SALT = "5a".repeat(32)
 
 /** A person who has signed in just now, in a browser of its own. An address has 20 steps of that a minute. */
-export async function signedIn(service: TestService, subject: string): Promise<Holder> {
-  service.clock.advance(MINUTE_MS)
-  const browser = signInBrowser(() => service)
+export async function signedIn(service: TestService | (() => TestService), subject: string): Promise<Holder> {
+  const asked = typeof service === "function" ? service : () => service
+  asked().clock.advance(MINUTE_MS)
+  const browser = signInBrowser(asked)
   const { status, url } = await browser.signInAs(subject)
   expect([status, url.origin]).toEqual([200, CONSOLE_ORIGIN])
   return personHolder(browser, subject)

@@ -13,8 +13,11 @@ import { openService, type TestService } from "./test-service.ts"
 
 export type Twins = readonly [TestService, TestService]
 
-/** Twin services on a new PostgreSQL database. After each test what is new is checked from both, after the last one everything. */
-export function standingTwins(config: Partial<Config> = {}, policy?: JsonObject): () => Twins {
+/** Twin services on a new PostgreSQL database, with settings made when they open. After each test what is new is checked from both, after the last one everything. */
+export function standingTwins(
+  settings: Partial<Config> | (() => Partial<Config>) = {},
+  policy?: JsonObject,
+): () => Twins {
   const keysDir = mkdtempSync(join(tmpdir(), "runseal-twins-"))
   let twins: Twins | undefined
   const standing = (): Twins => {
@@ -24,6 +27,7 @@ export function standingTwins(config: Partial<Config> = {}, policy?: JsonObject)
   beforeAll(async () => {
     const url = await newPostgresUrl()
     const clock = testClock()
+    const config = typeof settings === "function" ? settings() : settings
     const open = () =>
       openService({
         open: () => openDatabase({ kind: "postgres", url }),

@@ -199,7 +199,7 @@ class ApprovalDecision(Answer):
     decision: Literal["approve", "reject"] | str
     key_name: str | None = None
     groups: list[str]
-    proof: Literal["idp", "key"] | str
+    proof: Literal["key", "idp", "passkey"] | str
     decided_at: str
     issuer: str | None = None
     subject: str
@@ -212,7 +212,7 @@ class ApprovalRejection(Answer):
     decision: Literal["approve", "reject"] | str
     key_name: str | None = None
     groups: list[str]
-    proof: Literal["idp", "key"] | str
+    proof: Literal["key", "idp", "passkey"] | str
     decided_at: str
     issuer: str | None = None
     subject: str
@@ -279,7 +279,7 @@ class ApprovalsPage(Answer):
 
 
 class DecidedApproval(Answer):
-    """The answer of POST /approvals/{id}/decision."""
+    """The answer of POST /approvals/{id}/decision and DELETE /approvals/{id}/comments."""
 
     approval_id: str
     state: Literal["waiting", "approved", "rejected", "withdrawn", "collected", "refused"] | str

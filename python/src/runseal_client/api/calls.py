@@ -111,6 +111,8 @@ def decide_approval(
     decision: Literal["approve", "reject"],
     *,
     comment: str | None = None,
+    comment_salt: str | None = None,
+    passkey: r.PasskeySignature | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Call[a.DecidedApproval]:
     """Approve or reject an act. The decision names the document that was shown. A person counts once, whatever sessions and keys it has. The same decision again changes nothing. A rejection ends the request."""
@@ -118,9 +120,24 @@ def decide_approval(
         "POST",
         f"/approvals/{segment(approval_id)}/decision",
         a.DecidedApproval,
-        spread({"request_digest": request_digest, "decision": decision, "comment": comment}, extra),
+        spread({"request_digest": request_digest, "decision": decision, "comment": comment, "comment_salt": comment_salt, "passkey": passkey}, extra),
         again=True,
     )
+
+
+def delete_comments(approval_id: str) -> Call[a.DecidedApproval]:
+    """Delete what people wrote beside their decisions. Who decided deletes its own comment, an administrator those of all. The decisions stay as they are sealed, with the hashes of the comments, whose salts are deleted too."""
+    return Call("DELETE", f"/approvals/{segment(approval_id)}/comments", a.DecidedApproval, again=True)
+
+
+def passkeys() -> Call[bytes]:
+    """Passkeys, newest first. To a person its own; to administrators and auditors those of all people."""
+    return Call("GET", "/passkeys", bytes)
+
+
+def revoke_passkey(id: str) -> Call[bytes]:
+    """Revoke a passkey. By its person, or by an administrator. It signs no later decision; what it signed before counts."""
+    return Call("DELETE", f"/passkeys/{segment(id)}", bytes, again=True)
 
 
 def runs(
@@ -577,8 +594,8 @@ def admin_events(
     *,
     limit: int | None = None,
     before: int | None = None,
-    action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
-    subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
+    action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw", "approval.delete_comments", "passkey.enrol", "passkey.confirm", "passkey.revoke"] | None = None,
+    subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval", "passkey"] | None = None,
     subject_id: str | None = None,
 ) -> Call[a.EventsPage]:
     """What administrators did, newest first. For admin keys, and for auditors who read all keys."""

@@ -144,14 +144,28 @@ class Operations(Sender):
         decision: Literal["approve", "reject"],
         *,
         comment: str | None = None,
+        comment_salt: str | None = None,
+        passkey: r.PasskeySignature | None = None,
         extra: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> a.DecidedApproval:
         """Approve or reject an act. The decision names the document that was shown. A person counts once, whatever sessions and keys it has. The same decision again changes nothing. A rejection ends the request."""
         return self.send(
-            c.decide_approval(approval_id, request_digest, decision, comment=comment, extra=extra),
+            c.decide_approval(approval_id, request_digest, decision, comment=comment, comment_salt=comment_salt, passkey=passkey, extra=extra),
             timeout=timeout,
         )
+
+    def delete_comments(self, approval_id: str, *, timeout: float | None = None) -> a.DecidedApproval:
+        """Delete what people wrote beside their decisions. Who decided deletes its own comment, an administrator those of all. The decisions stay as they are sealed, with the hashes of the comments, whose salts are deleted too."""
+        return self.send(c.delete_comments(approval_id), timeout=timeout)
+
+    def passkeys(self, *, timeout: float | None = None) -> bytes:
+        """Passkeys, newest first. To a person its own; to administrators and auditors those of all people."""
+        return self.send(c.passkeys(), timeout=timeout)
+
+    def revoke_passkey(self, id: str, *, timeout: float | None = None) -> bytes:
+        """Revoke a passkey. By its person, or by an administrator. It signs no later decision; what it signed before counts."""
+        return self.send(c.revoke_passkey(id), timeout=timeout)
 
     def runs(
         self,
@@ -737,8 +751,8 @@ class Operations(Sender):
         *,
         limit: int | None = None,
         before: int | None = None,
-        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
-        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
+        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw", "approval.delete_comments", "passkey.enrol", "passkey.confirm", "passkey.revoke"] | None = None,
+        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval", "passkey"] | None = None,
         subject_id: str | None = None,
         timeout: float | None = None,
     ) -> a.EventsPage:
@@ -752,8 +766,8 @@ class Operations(Sender):
         self,
         *,
         limit: int | None = None,
-        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
-        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
+        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw", "approval.delete_comments", "passkey.enrol", "passkey.confirm", "passkey.revoke"] | None = None,
+        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval", "passkey"] | None = None,
         subject_id: str | None = None,
         timeout: float | None = None,
     ) -> Iterator[a.ListedEvent]:
@@ -1125,14 +1139,28 @@ class AsyncOperations(AsyncSender):
         decision: Literal["approve", "reject"],
         *,
         comment: str | None = None,
+        comment_salt: str | None = None,
+        passkey: r.PasskeySignature | None = None,
         extra: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> a.DecidedApproval:
         """Approve or reject an act. The decision names the document that was shown. A person counts once, whatever sessions and keys it has. The same decision again changes nothing. A rejection ends the request."""
         return await self.send(
-            c.decide_approval(approval_id, request_digest, decision, comment=comment, extra=extra),
+            c.decide_approval(approval_id, request_digest, decision, comment=comment, comment_salt=comment_salt, passkey=passkey, extra=extra),
             timeout=timeout,
         )
+
+    async def delete_comments(self, approval_id: str, *, timeout: float | None = None) -> a.DecidedApproval:
+        """Delete what people wrote beside their decisions. Who decided deletes its own comment, an administrator those of all. The decisions stay as they are sealed, with the hashes of the comments, whose salts are deleted too."""
+        return await self.send(c.delete_comments(approval_id), timeout=timeout)
+
+    async def passkeys(self, *, timeout: float | None = None) -> bytes:
+        """Passkeys, newest first. To a person its own; to administrators and auditors those of all people."""
+        return await self.send(c.passkeys(), timeout=timeout)
+
+    async def revoke_passkey(self, id: str, *, timeout: float | None = None) -> bytes:
+        """Revoke a passkey. By its person, or by an administrator. It signs no later decision; what it signed before counts."""
+        return await self.send(c.revoke_passkey(id), timeout=timeout)
 
     async def runs(
         self,
@@ -1723,8 +1751,8 @@ class AsyncOperations(AsyncSender):
         *,
         limit: int | None = None,
         before: int | None = None,
-        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
-        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
+        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw", "approval.delete_comments", "passkey.enrol", "passkey.confirm", "passkey.revoke"] | None = None,
+        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval", "passkey"] | None = None,
         subject_id: str | None = None,
         timeout: float | None = None,
     ) -> a.EventsPage:
@@ -1738,8 +1766,8 @@ class AsyncOperations(AsyncSender):
         self,
         *,
         limit: int | None = None,
-        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw"] | None = None,
-        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval"] | None = None,
+        action: Literal["key.create", "key.rotate", "key.change", "key.revoke", "runs.claim", "run.publish", "run.unpublish", "run.share", "run.unshare", "policy.propose", "policy.load", "webhook.create", "webhook.change", "webhook.rotate", "webhook.resume", "webhook.delete", "signing_keys.rotate", "signing_key.revoke", "heads.forget", "clock.confirm", "search_index.clear", "approval.approve", "approval.reject", "approval.withdraw", "approval.delete_comments", "passkey.enrol", "passkey.confirm", "passkey.revoke"] | None = None,
+        subject_kind: Literal["key", "run", "policy", "destination", "signing_key", "log", "heads_folder", "search_index", "approval", "passkey"] | None = None,
         subject_id: str | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[a.ListedEvent]:

@@ -168,6 +168,13 @@ class ClosePermitRequest(TypedDict, total=False):
     reproducibility_context: Mapping[str, Any]
 
 
+class PasskeySignature(TypedDict, total=False):
+    passkey_id: Required[str]
+    authenticator_data: Required[str]
+    client_data_json: Required[str]
+    signature: Required[str]
+
+
 class ActName(TypedDict, total=False):
     at: Required[str]
     type: Required[Literal["ascii", "string", "integer", "decimal", "boolean", "strings", "sum", "max"]]
