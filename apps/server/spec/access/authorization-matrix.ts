@@ -195,6 +195,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   ),
   "POST /approvals/{id}/permit": acting(at(`/approvals/${UNKNOWN_APPROVAL}/permit`), 404),
   "DELETE /approvals/{id}": acting(at(`/approvals/${UNKNOWN_APPROVAL}`), 404),
+  "DELETE /approvals/{id}/comments": anybodys(at(`/approvals/${UNKNOWN_APPROVAL}/comments`)),
   // Keys of customers and approvers have no passkeys, and people see their own: passkeys.test.ts.
   "GET /passkeys": {
     ...at("/passkeys"),
