@@ -375,15 +375,18 @@ eachDatabase("people who sign in", open => {
     expect([await once(grace), await once(jean), await once(grace)]).toEqual([201, 201, 409])
   })
 
-  test("an approver sees that no approval waits, and no other page", async () => {
+  test("an approver sees that no approval waits, its passkeys, and no other page", async () => {
     const one = browser()
     const { url, text } = await one.signInAs("alan", "/console/runs")
     expect(url.pathname).toBe("/console/runs")
-    expect(text).toContain("An approver sees approvals, and nothing else.")
+    expect(text).toContain("An approver sees approvals and the own passkeys, and nothing else.")
     const first = await one.go("/console")
     expect(first.url.pathname).toBe("/console/approvals")
     expect(first.text).toContain("No approval waits for you.")
-    expect(first.text.match(/<nav[\s\S]*?<\/nav>/)?.[0].match(/href="[^"]*"/g)).toEqual(['href="/console/approvals"'])
+    expect(first.text.match(/<nav[\s\S]*?<\/nav>/)?.[0].match(/href="[^"]*"/g)).toEqual([
+      'href="/console/approvals"',
+      'href="/console/passkeys"',
+    ])
   })
 
   test("one person has 16 sessions; one more ends the oldest", async () => {

@@ -1,7 +1,7 @@
 /** People enrol passkeys and approve with them, in a real browser with an authenticator of software. docs/console.md, "Passkeys". */
 import { type JsonObject, type JsonValue, utf8Encode } from "@runseal/canonical"
-import { VERDICTS } from "@runseal/core/verify/report"
 import { verifyDocument } from "@runseal/core/verify/document"
+import { VERDICTS } from "@runseal/core/verify/report"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"

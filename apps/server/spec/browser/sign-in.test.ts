@@ -94,7 +94,7 @@ describe.skipIf(!HAS_CHROMIUM)("a person at a browser", () => {
     expect(await page.locator(".who strong").textContent(), "the session stays").toBe("grace")
   })
 
-  test("sees approvals alone as an approver, on a telephone too", async () => {
+  test("sees approvals and the own passkeys alone as an approver, on a telephone too", async () => {
     const phone = { viewport: { width: 360, height: 740 } }
     const { page } = await visit(`${origin()}/console`, phone)
     await signIn(page, "alan")
@@ -103,7 +103,7 @@ describe.skipIf(!HAS_CHROMIUM)("a person at a browser", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
     for (const path of ["runs", "log", "audit", "keys"]) {
       await page.goto(`${origin()}/console/${path}`)
-      await page.getByText("An approver sees approvals, and nothing else.").waitFor()
+      await page.getByText("An approver sees approvals and the own passkeys, and nothing else.").waitFor()
     }
   })
 
