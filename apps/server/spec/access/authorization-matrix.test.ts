@@ -29,7 +29,7 @@ test("what a row says follows from the access that the description gives", () =>
     const needsKey = operation.security.length > 0
     expect(statuses.nobody === 401, template).toBe(needsKey)
     const refusesCustomers = needsKey && statuses.owner === 403 && statuses.other === 403
-    expect(refusesCustomers, template).toBe(/^\/(admin|passkeys)\b/.test(template))
+    expect(refusesCustomers, template).toBe(/^\/(admin|passkeys)\b|\/comments$/.test(template))
   }
 })
 

@@ -195,7 +195,19 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   ),
   "POST /approvals/{id}/permit": acting(at(`/approvals/${UNKNOWN_APPROVAL}/permit`), 404),
   "DELETE /approvals/{id}": acting(at(`/approvals/${UNKNOWN_APPROVAL}`), 404),
-  "DELETE /approvals/{id}/comments": anybodys(at(`/approvals/${UNKNOWN_APPROVAL}/comments`)),
+  // Who decides nothing and administers nothing has no comments to delete.
+  "DELETE /approvals/{id}/comments": {
+    ...at(`/approvals/${UNKNOWN_APPROVAL}/comments`),
+    statuses: {
+      ...everybody(404),
+      open: 403,
+      nobody: 401,
+      owner: 403,
+      other: 403,
+      auditor: 403,
+      owners_auditor: 403,
+    },
+  },
   // Keys of customers and approvers have no passkeys, and people see their own: passkeys.test.ts.
   "GET /passkeys": {
     ...at("/passkeys"),
