@@ -258,7 +258,10 @@ eachDatabase("requests for an approval", open => {
     const remove = (by: Holder) => by.send("DELETE", `/approvals/${id}/comments`)
     expectRefused(await remove(agent), 403, "not_an_approver")
     const [own, again] = [await remove(treasurer), await remove(treasurer)]
-    expect(own).toMatchObject({ status: 200, body: { decisions: [{ subject: "tom" }, { comment: "a remark by the board" }] } })
+    expect(own).toMatchObject({
+      status: 200,
+      body: { decisions: [{ subject: "tom" }, { comment: "a remark by the board" }] },
+    })
     expect(again.body).toEqual(own.body)
     const opening = objectAt((await collected(id)).body, "opening")
     const sealed = listAt(objectAt(objectAt(opening, "sections"), "approvals"), "decisions")

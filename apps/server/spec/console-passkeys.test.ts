@@ -1,6 +1,6 @@
 /** docs/console.md, "Passkeys": what its pages hold, as the server sends them. The browser's part is in spec/browser. */
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
-import { enrolmentDigest } from "@runseal/core/formulas/passkey"
+import { enrolmentDigest } from "@runseal/core/formulas/signed-decision"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { assertion, testPasskey } from "../../../libs/core/test/fixtures/passkeys.ts"
 import type { TestClock } from "./harness/clock.ts"

@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import { requestApproval } from "../../../libs/core/test/fixtures/asked-approvals.ts"
 import { makeDeployment } from "../../../libs/core/test/fixtures/deployment.ts"
 import { signedOf } from "../../../libs/core/test/fixtures/passkeys.ts"
-import { ASKED } from "../../../libs/core/test/fixtures/vectors/approval-vectors.ts"
+import { ASKED } from "../../../libs/core/test/fixtures/vectors/asked-transfer.ts"
 import { commandsInFolder } from "./commands-in-folder.ts"
 
 const deployment = makeDeployment({ seed: "approve" })

@@ -7,7 +7,7 @@ import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deploy
 import { testPasskey, withPasskeys } from "../../../libs/core/test/fixtures/passkeys.ts"
 import { closePermit } from "../../../libs/core/test/fixtures/permits.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
-import { ASKED } from "../../../libs/core/test/fixtures/vectors/approval-vectors.ts"
+import { ASKED } from "../../../libs/core/test/fixtures/vectors/asked-transfer.ts"
 import { commandsInFolder } from "./commands-in-folder.ts"
 
 const SUBJECTS = ["carla.diaz@example", "erik.lund@example"] as const

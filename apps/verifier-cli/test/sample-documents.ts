@@ -14,7 +14,7 @@ import { testPasskey, withPasskeys } from "../../../libs/core/test/fixtures/pass
 import { closePermit, endPermits, openPermit } from "../../../libs/core/test/fixtures/permits.ts"
 import { exportText, stateExport } from "../../../libs/core/test/fixtures/sample-exports.ts"
 import { NOTHING_TO_GOVERN, using } from "../../../libs/core/test/fixtures/samples.ts"
-import { ASKED } from "../../../libs/core/test/fixtures/vectors/approval-vectors.ts"
+import { ASKED } from "../../../libs/core/test/fixtures/vectors/asked-transfer.ts"
 import { envelopeOf } from "./statement-exports.ts"
 
 export const SERVICE = "Example Run Service"

@@ -24,7 +24,8 @@ import { asJson, type Json, withValue } from "./fixtures/json-values.ts"
 import { exportReport, reportOn } from "./fixtures/judged.ts"
 import { closePermit, later } from "./fixtures/permits.ts"
 import { DENIED_WITHOUT_APPROVAL } from "./fixtures/samples.ts"
-import { ASKED, requiringEndUser } from "./fixtures/vectors/approval-vectors.ts"
+import { requiringEndUser } from "./fixtures/vectors/approval-vectors.ts"
+import { ASKED } from "./fixtures/vectors/asked-transfer.ts"
 import { END_USER } from "./fixtures/vectors/end-user-vectors.ts"
 
 const deployment = makeDeployment()

@@ -5,7 +5,7 @@ import { makeDeployment } from "../../core/test/fixtures/deployment.ts"
 import { testPasskey, withPasskeys } from "../../core/test/fixtures/passkeys.ts"
 import { openPermit } from "../../core/test/fixtures/permits.ts"
 import { PAYLOAD } from "../../core/test/fixtures/samples.ts"
-import { ASKED } from "../../core/test/fixtures/vectors/approval-vectors.ts"
+import { ASKED } from "../../core/test/fixtures/vectors/asked-transfer.ts"
 import { approvalsHeader, type ExpectedPermit, openingClaims, type PermitClaims, verifyPermit } from "../src/index.ts"
 import { signPermit } from "../src/sign-permit.ts"
 

@@ -1,7 +1,7 @@
 /** Approvals that persons signed with passkeys, shown beside a permit. docs/executors.md, "Approvals that no operator can make up". */
 import { canonicalize } from "@runseal/canonical"
 import type { ApproverKey } from "@runseal/core/artifacts/passkey"
-import { decisionDigest, type SignedDecision } from "@runseal/core/formulas/passkey"
+import { decisionDigest, type SignedDecision } from "@runseal/core/formulas/signed-decision"
 import { paymentService } from "@runseal/payment-executor/payment-service"
 import { beforeAll, describe, expect, test } from "vitest"
 import { type AssertionChanges, assertion, type TestPasskey, testPasskey } from "../../core/test/fixtures/passkeys.ts"

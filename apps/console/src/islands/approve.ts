@@ -4,7 +4,7 @@
  */
 import { decodeBase64, encodeHex } from "@runseal/canonical"
 import { commentHash } from "@runseal/core/formulas/moment"
-import { decisionDigest } from "@runseal/core/formulas/passkey"
+import { decisionDigest } from "@runseal/core/formulas/signed-decision"
 import { hasPasskeys, NO_PASSKEYS, NOTHING, sendForm, sentenceOf, signWith } from "./passkey-calls.ts"
 
 const form = document.querySelector<HTMLFormElement>("form.decide")

@@ -2,7 +2,7 @@
  * Makes a passkey and lets it sign that its person enrols it: two clicks, because Safari asks for each with a click of its own. Then the form is sent.
  */
 import { decodeBase64, digest, encodeBase64 } from "@runseal/canonical"
-import { enrolmentDigest } from "@runseal/core/formulas/passkey"
+import { enrolmentDigest } from "@runseal/core/formulas/signed-decision"
 import {
   base64Of,
   hasPasskeys,

@@ -2,7 +2,7 @@
 import { type JsonObject, sha256Hex } from "@runseal/canonical"
 import { approvalRequestSchema } from "@runseal/core/artifacts/approval-request"
 import { commentHash } from "@runseal/core/formulas/moment"
-import { decisionDigest, enrolmentDigest, type SignedDecision } from "@runseal/core/formulas/passkey"
+import { decisionDigest, enrolmentDigest, type SignedDecision } from "@runseal/core/formulas/signed-decision"
 import type { ApproverDecision } from "@runseal/core/wire/approval-answers"
 import * as v from "valibot"
 import { expect } from "vitest"

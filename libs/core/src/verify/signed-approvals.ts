@@ -4,7 +4,7 @@ import type { ApprovalDecision, GivenApprovals } from "../artifacts/approvals.ts
 import { shownApprovals } from "../artifacts/approvals.ts"
 import type { ApproverKey } from "../artifacts/passkey.ts"
 import type { Sections } from "../artifacts/sections.ts"
-import { decisionDigest, type SignedDecision } from "../formulas/passkey.ts"
+import { decisionDigest, type SignedDecision } from "../formulas/signed-decision.ts"
 import { assertionProblem } from "./assertion.ts"
 
 /** An act, as the one who is to act knows it. */

@@ -7,7 +7,7 @@ import { asJson } from "../fixtures/json-values.ts"
 import { knownValues, mutations } from "../fixtures/mutations.ts"
 import { exportText, stateExport } from "../fixtures/sample-exports.ts"
 import { tryChanges } from "../fixtures/surviving-changes.ts"
-import { ASKED } from "../fixtures/vectors/approval-vectors.ts"
+import { ASKED } from "../fixtures/vectors/asked-transfer.ts"
 
 const deployment = makeDeployment()
 const records = [1, 2, 3].map(() => sealRun(deployment, { outcome: "stage_error", failed_step: "DOG" }).bundle)

@@ -9,7 +9,7 @@ import { closePermit, endPermits, openPermit } from "../fixtures/permits.ts"
 import { BY_PERSON, COMMAND, sealEvent } from "../fixtures/sample-admin-events.ts"
 import { sealCloses } from "../fixtures/sample-closes.ts"
 import { tryChanges } from "../fixtures/surviving-changes.ts"
-import { ASKED } from "../fixtures/vectors/approval-vectors.ts"
+import { ASKED } from "../fixtures/vectors/asked-transfer.ts"
 
 /** Twenty seconds on a quiet machine. */
 const TIMEOUT_MS = 900_000

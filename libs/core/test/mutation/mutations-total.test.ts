@@ -16,7 +16,7 @@ import { knownValues, mutations } from "../fixtures/mutations.ts"
 import { endPermits, openPermit } from "../fixtures/permits.ts"
 import { sealCloses } from "../fixtures/sample-closes.ts"
 import { sealCorpus } from "../fixtures/sample-corpus.ts"
-import { ASKED } from "../fixtures/vectors/approval-vectors.ts"
+import { ASKED } from "../fixtures/vectors/asked-transfer.ts"
 
 const deployment = makeDeployment()
 const { runs, receipts, attestations } = sealCorpus(deployment)

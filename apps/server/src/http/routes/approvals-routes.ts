@@ -4,7 +4,7 @@ import { approvalPlaceOf, approvalPlaceText } from "@runseal/api/queries"
 import { canonicalize } from "@runseal/canonical"
 import type { ApprovalRequest } from "@runseal/core/artifacts/approval-request"
 import { commentHash } from "@runseal/core/formulas/moment"
-import { decisionDigest } from "@runseal/core/formulas/passkey"
+import { decisionDigest } from "@runseal/core/formulas/signed-decision"
 import { type ApprovalsPage, type DecidedApproval, REJECTIONS_DAYS } from "@runseal/core/wire/approval-answers"
 import type { DecideApprovalRequest } from "@runseal/core/wire/approval-requests"
 import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
@@ -112,6 +112,26 @@ async function signedBy(
   return { passkey_id, signed: receivedAssertion(approverKeyOf(row), passkey, digest) }
 }
 
+/** Deletes the caller's comment on the request of the path; an administrator's call those of all. @throws HttpError 403, 404 */
+async function deleteOwn(c: Context, deps: Deps): Promise<Response> {
+  const { acts, db, nowMs } = deps
+  const caller = callerOf(c)
+  const isAdmin = caller.scope === "admin"
+  const subject = isAdmin ? undefined : approverOf(caller)?.subject
+  if (!isAdmin && subject === undefined)
+    throw new HttpError("not_an_approver", "Only who decided deletes its comment, or an administrator.")
+  const read = async (): Promise<FoundApproval> => {
+    if (!isAdmin) return seenApproval(c, deps)
+    const found = await findApproval(db, readApprovalId(c.req.param("id")))
+    if (found === undefined) throw noSuchApproval()
+    return found
+  }
+  const { approval_id } = await read()
+  await deleteComments(acts, approval_id, subject, { at: nowMs(), who: whoOf(caller) })
+  const after = await read()
+  return c.json({ ok: true, ...approvalSummary(after, after.decided) } satisfies DecidedApproval)
+}
+
 export function approvalRoutes(deps: Deps): Handlers {
   const { acts, db, nowMs, payloadKeys, reads } = deps
   return {
@@ -176,23 +196,7 @@ export function approvalRoutes(deps: Deps): Handlers {
       const after = await seenApproval(c, deps)
       return c.json({ ok: true, ...approvalSummary(after, after.decided) } satisfies DecidedApproval)
     },
-    delete_comments: async c => {
-      const caller = callerOf(c)
-      const isAdmin = caller.scope === "admin"
-      const subject = isAdmin ? undefined : approverOf(caller)?.subject
-      if (!isAdmin && subject === undefined)
-        throw new HttpError("not_an_approver", "Only who decided deletes its comment, or an administrator.")
-      const read = async (): Promise<FoundApproval> => {
-        if (!isAdmin) return seenApproval(c, deps)
-        const found = await findApproval(db, readApprovalId(c.req.param("id")))
-        if (found === undefined) throw noSuchApproval()
-        return found
-      }
-      const { approval_id } = await read()
-      await deleteComments(acts, approval_id, subject, { at: nowMs(), who: whoOf(caller) })
-      const after = await read()
-      return c.json({ ok: true, ...approvalSummary(after, after.decided) } satisfies DecidedApproval)
-    },
+    delete_comments: c => deleteOwn(c, deps),
   }
 }
 

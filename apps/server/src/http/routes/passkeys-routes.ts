@@ -1,6 +1,6 @@
 /** Passkeys of people who approve: enrolling, confirming, revoking and listing them. docs/api.md, "Passkeys". */
 import { decodeBase64, sha256Hex } from "@runseal/canonical"
-import { enrolmentDigest } from "@runseal/core/formulas/passkey"
+import { enrolmentDigest } from "@runseal/core/formulas/signed-decision"
 import {
   type EnrolPasskeyRequest,
   PASSKEY_SIGN_IN_MAX_MS,
