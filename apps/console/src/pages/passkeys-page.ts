@@ -177,7 +177,7 @@ function entryCard(own: readonly PasskeySummary[]): Markup | "" {
   return html`<section class="card"><h2>Your public keys, for others</h2>
 <p>Give this entry to your auditor, and to the service that executes what you approve, yourself: then they need not take the operator's word for whose signature it is.</p>
 <pre tabindex="0" class="code-block whole-text" aria-label="Your entry of a file of approver keys"><code>${verbatim(asciiJson({ kind: APPROVER_KEYS_KIND, keys }))}</code></pre>
-<p class="quiet">This page is the operator's. If you do not trust it, compare: on a machine of your own, the verifier has to find that what you signed is of this entry.</p></section>`
+<p class="quiet">This page is the operator's, and could show the key of another device. Who fears that reads the public key with a program of their own, from a security key.</p></section>`
 }
 
 /** Enrols, confirms or revokes. */
