@@ -120,6 +120,17 @@ export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVA
     summary: "Enrol a passkey",
     description:
       "By a person who signed in at most 5 minutes ago. The passkey signs that it is enrolled, and counts 24 hours later, or when another person confirms it.",
+    body: {
+      // Base64 of zeros: of a credential id, a key, 37 bytes of authenticator data, a browser's data and a signature.
+      example: {
+        name: "my telephone",
+        credential_id: "A".repeat(24),
+        public_key: `${"A".repeat(122)}==`,
+        authenticator_data: `${"A".repeat(50)}==`,
+        client_data_json: "A".repeat(200),
+        signature: "A".repeat(96),
+      },
+    },
     refusals: [409],
     answers: { 201: "The passkey." },
   },

@@ -130,11 +130,11 @@ export function passkeyRoutes({ acts, baseUrl, db, nowMs, signIns }: Deps): Hand
       return c.json({ ok: true, ...enrolment, total, passkeys } satisfies PasskeyList)
     },
     enrol_passkey: async (c, { body }) => {
+      const { request } = await body()
       if (place === undefined)
         throw new HttpError("passkeys_off", `People cannot enrol passkeys here: the operator has to ${PASSKEYS_START}.`)
       const at = nowMs()
       const person = justSignedIn(c, at)
-      const { request } = await body()
       const row = rowOf(request, person, place, at)
       receivedAssertion(row, request, enrolmentDigest(row))
       const refused = await enrolPasskey(acts, row, { at, who: whoOf(callerOf(c)) })
