@@ -33,6 +33,7 @@ const APART: Readonly<Record<string, readonly string[]>> = {
     "apps/server/spec/export-compressed.test.ts",
     "apps/server/spec/governance-review.test.ts",
     "apps/server/spec/observing-service.test.ts",
+    "apps/server/spec/operator-with-every-key.test.ts",
     "apps/server/spec/pages-agree.test.ts",
     "apps/server/spec/permitted-acts.test.ts",
     "apps/server/spec/run-statement.test.ts",

@@ -6,6 +6,7 @@
 import {
   ActFailedError,
   APPROVALS_HEADER,
+  ApprovalPending,
   approvalsHeader,
   createClient,
   hashFile,
@@ -52,7 +53,8 @@ try {
   )
   console.log(`${output}, sealed as run ${run.run_id}`)
 } catch (error) {
-  if (!(error instanceof PermitRefusedError)) throw error
+  // Nothing was done while people decide. Once they have, the same command pays.
+  if (!(error instanceof PermitRefusedError || error instanceof ApprovalPending)) throw error
   console.log(`not paid: ${error.message}`)
   process.exitCode = 1
 }
