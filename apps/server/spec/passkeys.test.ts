@@ -1,5 +1,5 @@
 /** Passkeys of people who approve: how they are enrolled, confirmed and revoked. docs/api.md, "Passkeys". */
-import { PASSKEY_WAIT_MS, PASSKEYS_OF_PERSON_MAX } from "@runseal/core/wire/passkey-messages"
+import { PASSKEY_WAIT_MS, PASSKEYS_A_DAY_MAX, PASSKEYS_OF_PERSON_MAX } from "@runseal/core/wire/passkey-messages"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
@@ -124,6 +124,19 @@ eachDatabase("passkeys", open => {
       expect((await emma.send("DELETE", `/passkeys/${passkeyIdOf(key)}`)).body).toMatchObject({ state: "revoked" })
       expectRefused(await enrol(emma, key), 409, "passkey_enrolled")
       expect((await enrol(emma, keyOf("emma", "more"))).status).toBe(201)
+    })
+
+    test("a person enrols so many in a day, also where they are revoked at once", async () => {
+      const hana = await person("hana")
+      for (let made = 0; made < PASSKEYS_A_DAY_MAX; made++) {
+        const key = keyOf("hana", `${made}`)
+        expect((await enrol(hana, key)).status).toBe(201)
+        await hana.send("DELETE", `/passkeys/${passkeyIdOf(key)}`)
+      }
+      const more = keyOf("hana", "more")
+      expect(expectRefused(await enrol(hana, more), 409, "too_many_passkeys")).toContain("wait a day")
+      service().clock.advance(PASSKEY_WAIT_MS)
+      expect((await enrol(await person("hana"), more)).status).toBe(201)
     })
   })
 

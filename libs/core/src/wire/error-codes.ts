@@ -122,7 +122,11 @@ export const ERROR_CODES = {
   already_claimed: { status: 409, meaning: "The runs of open mode were given to another key." },
   nothing_to_claim: { status: 409, meaning: "No run was made in open mode." },
   passkey_enrolled: { status: 409, meaning: "This passkey was enrolled before, by whomever: make another one." },
-  too_many_passkeys: { status: 409, meaning: "The person has as many passkeys as it may have: revoke one." },
+  too_many_passkeys: {
+    status: 409,
+    meaning:
+      "The person has as many passkeys as it may have, or enrolled too many in one day. The sentence says which.",
+  },
   permit_not_open: { status: 409, meaning: "The permit is closed or ended, or its time to be closed is over." },
   already_redeemed: { status: 409, meaning: "The permit was redeemed before." },
   too_many_destinations: { status: 409, meaning: "The deployment has as many destinations of events as it may have." },

@@ -10,6 +10,8 @@ const PASSKEY_NAME_MAX_LENGTH = 64
 const CREDENTIAL_ID_MAX_BYTES = 1023
 /** Most passkeys of one person that are not revoked. */
 export const PASSKEYS_OF_PERSON_MAX = 8
+/** Most passkeys that one person enrols in 24 hours, those that are revoked again among them: each is a row and an event for ever. */
+export const PASSKEYS_A_DAY_MAX = 32
 /** Most passkeys of one answer, the newest first. */
 export const PASSKEYS_LISTED_MAX = 1000
 /** A passkey counts so long after it was enrolled, or once another person confirms it. Milliseconds. */

@@ -103,7 +103,9 @@ export function refuseUnlessReader(c: Context): void {
   const { scope, person } = callerOf(c)
   if (scope === "customer") throw adminKeyRequired("a customer key")
   if (scope === "approver")
-    throw person === undefined ? approverRefused() : personRefused("An approver sees approvals, and nothing else.")
+    throw person === undefined
+      ? approverRefused()
+      : personRefused("An approver sees approvals and the own passkeys, and nothing else.")
 }
 
 /** The same before anything else of the request is read. */

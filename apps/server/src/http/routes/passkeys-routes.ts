@@ -25,6 +25,7 @@ import {
   type PasskeyRow,
   revokePasskey,
   type Unconfirmed,
+  type Unenrolled,
 } from "../../store/tables/passkeys-table.ts"
 import type { StoredPerson } from "../../store/tables/sessions-table.ts"
 import { personRefused, refuseUnlessAdmin, refuseUnlessReader } from "../access/authentication.ts"
@@ -161,13 +162,19 @@ export function passkeyRoutes({ acts, baseUrl, db, nowMs, signIns }: Deps): Hand
   }
 }
 
-const notEnrolled = (refused: "enrolled_before" | "too_many"): HttpError =>
-  refused === "too_many"
-    ? new HttpError("too_many_passkeys", "You have as many passkeys as a person may have: revoke one first.")
-    : new HttpError(
+function notEnrolled(refused: Unenrolled): HttpError {
+  switch (refused) {
+    case "enrolled_before":
+      return new HttpError(
         "passkey_enrolled",
         "This passkey was enrolled before, and each is enrolled once: make another one.",
       )
+    case "too_many":
+      return new HttpError("too_many_passkeys", "You have as many passkeys as a person may have: revoke one first.")
+    case "too_many_today":
+      return new HttpError("too_many_passkeys", "You enrolled as many passkeys as a person may in one day: wait a day.")
+  }
+}
 
 function notConfirmed(refused: Unconfirmed): HttpError {
   switch (refused) {

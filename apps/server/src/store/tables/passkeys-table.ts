@@ -4,8 +4,8 @@
  */
 import type { AdminAction } from "@runseal/core/artifacts/admin-event"
 import type { ApproverKey } from "@runseal/core/artifacts/passkey"
-import { PASSKEYS_LISTED_MAX, PASSKEYS_OF_PERSON_MAX } from "@runseal/core/wire/passkey-messages"
-import { and, count, desc, eq, type SQL } from "drizzle-orm"
+import { PASSKEYS_A_DAY_MAX, PASSKEYS_LISTED_MAX, PASSKEYS_OF_PERSON_MAX } from "@runseal/core/wire/passkey-messages"
+import { and, count, desc, eq, gt, type SQL } from "drizzle-orm"
 import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Source, Tx } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
@@ -94,20 +94,26 @@ export function findPasskey(source: Source, passkeyId: string): Promise<PasskeyR
   })
 }
 
+/** Why a passkey was not enrolled: it was before, or its person has too many, or enrolled too many in a day. */
+export type Unenrolled = "enrolled_before" | "too_many" | "too_many_today"
+
+const DAY_MS = 86_400_000
+
 /** Enrols a passkey. @returns why nothing was done; undefined when it is there */
-export function enrolPasskey(
-  acts: Acts,
-  row: PasskeyRow,
-  act: PasskeyAct,
-): Promise<"enrolled_before" | "too_many" | undefined> {
+export function enrolPasskey(acts: Acts, row: PasskeyRow, act: PasskeyAct): Promise<Unenrolled | undefined> {
   return acts.transaction(async tx => {
     const { orm } = tx
-    const [{ held } = { held: 0 }] = await orm
-      .select({ held: count() })
-      .from(passkey)
-      .where(and(isOf(row), eq(passkey.revoked_at, 0)))
     if ((await findPasskey(tx, row.passkey_id)) !== undefined) return "enrolled_before"
-    if (held >= PASSKEYS_OF_PERSON_MAX) return "too_many"
+    const counted = async (which: SQL): Promise<number> => {
+      const [{ held } = { held: 0 }] = await orm
+        .select({ held: count() })
+        .from(passkey)
+        .where(and(isOf(row), which))
+      return held
+    }
+    if ((await counted(eq(passkey.revoked_at, 0))) >= PASSKEYS_OF_PERSON_MAX) return "too_many"
+    if ((await counted(gt(passkey.enrolled_at, row.enrolled_at - DAY_MS))) >= PASSKEYS_A_DAY_MAX)
+      return "too_many_today"
     await orm.insert(passkey).values(row)
     const { name, counts_from } = row
     const after = { ...approverKeyOf(row), name, counts_from: timestamp(counts_from) }
