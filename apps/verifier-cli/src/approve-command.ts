@@ -14,9 +14,9 @@ import { savedText } from "@runseal/core/presentation/saved-text"
 import { textPieces } from "@runseal/core/presentation/unseen-characters"
 import { challengeText } from "@runseal/core/verify/assertion"
 import { isUnreadable, readDocument } from "@runseal/core/verify/document"
+import { requestedAct } from "@runseal/core/verify/signed-approvals"
 import { textMember } from "@runseal/core/vocabulary/json-members"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
-import { checkpointOrigin } from "@runseal/log/entries/log-entry"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Answer, printed, refused } from "./exit-answer.ts"
 import { InputError } from "./input-error.ts"
@@ -164,11 +164,9 @@ const neededLines = ({ sections }: ApprovalRequest): readonly Line[] =>
 
 /** The challenge of a person's approval: the digest, and as the browser writes it in what the passkey signs. */
 function signedRows(request: ApprovalRequest, issuer: string, subject: string): readonly Row[] {
-  const { request_hash, expires_at, valid_for_seconds, tenant_id, audience, sections, entry } = request
-  const { program_id, route_id, payload_hash } = sections.envelope
-  const act = { valid_for_seconds, log_origin: checkpointOrigin(entry), tenant_id, audience, program_id, route_id }
+  const { request_hash, expires_at } = request
   const decided = { request_hash, expires_at, decision: "approve", issuer, subject } as const
-  const digest = decisionDigest({ ...act, payload_hash, ...decided })
+  const digest = decisionDigest({ ...requestedAct(request), ...decided })
   return [
     ["issuer", issuer],
     ["subject", subject],

@@ -7,7 +7,7 @@ import { shownApprovals } from "@runseal/core/artifacts/approvals"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { type ApproverKey, approverKeysSchema } from "@runseal/core/artifacts/passkey"
 import { savedText } from "@runseal/core/presentation/saved-text"
-import { lastEntry } from "@runseal/core/verify/decisions"
+import { namingEntry } from "@runseal/core/verify/decisions"
 import type { ReadDocument } from "@runseal/core/verify/kind"
 import { type DecidedIn, decidedAct, provenDecisions } from "@runseal/core/verify/signed-approvals"
 import { approvalsSatisfy } from "@runseal/core/vocabulary/approvals-satisfy"
@@ -71,5 +71,5 @@ function provenBy(keys: readonly ApproverKey[], read: ReadDocument, several: boo
 /** Of a document that rests on approvals. */
 function placeOf({ opening, forms }: ReadDocument): DecidedIn | undefined {
   if (opening !== undefined) return opening
-  return forms && { tenant_id: forms.bundle.run.tenant_id, entry: lastEntry(forms.bundle) }
+  return forms && { tenant_id: forms.bundle.run.tenant_id, entry: namingEntry(forms.bundle) }
 }

@@ -47,15 +47,15 @@ import { failedInSealing, refusingGate } from "./stage-error.ts"
 /** All of check 3 on a bundle. */
 export function checkDecisions(examined: ExaminedBundle): void {
   checkClose(examined)
-  checkPolicyDecision({ ...examined, entry: lastEntry(examined.bundle) })
+  checkPolicyDecision({ ...examined, entry: namingEntry(examined.bundle) })
   checkBudget(examined)
   checkReview(examined)
   checkReceipt(examined)
   checkRefusal(examined)
 }
 
-/** The last entry of a record in the log of its service. */
-export const lastEntry = ({ anchors }: Pick<Bundle, "anchors">): TransparencyLogEntry | undefined =>
+/** The entry by which a record names the log of its service: that of the complete record, or without one the first. docs/formats.md section 2.8. */
+export const namingEntry = ({ anchors }: Pick<Bundle, "anchors">): TransparencyLogEntry | undefined =>
   (anchors.complete_record ?? anchors.pre_anchor ?? anchors.receipt)?.entry
 
 /** A document that holds a decision of the policy gate: a record, or an opening. */

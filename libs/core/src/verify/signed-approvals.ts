@@ -1,5 +1,6 @@
 /** Decisions that passkeys signed: whether each signed this act, and which of them keys that a reader trusts prove. docs/formats.md section 2.8. */
 import { checkpointOrigin, type TransparencyLogEntry } from "@runseal/log/entries/log-entry"
+import type { ApprovalRequest } from "../artifacts/approval-request.ts"
 import type { ApprovalDecision, GivenApprovals } from "../artifacts/approvals.ts"
 import { shownApprovals } from "../artifacts/approvals.ts"
 import type { ApproverKey } from "../artifacts/passkey.ts"
@@ -18,7 +19,7 @@ type DecidedRequest = Pick<GivenApprovals, "request_hash" | "expires_at">
 type SignedPart = Pick<ApprovalDecision, "decision" | "person" | "comment_hash" | "passkey">
 
 /** What is wrong with the signature of a decision on this act, as the end of a sentence; undefined where its passkey made it, and without a passkey. */
-export function passkeyProblem(
+function passkeyProblem(
   { decision, person, comment_hash, passkey }: SignedPart,
   { request_hash, expires_at }: DecidedRequest,
   act: DecidedAct,
@@ -48,6 +49,13 @@ export function decidedAct(
   if (envelope === undefined || evaluation === undefined || entry === undefined) return undefined
   const { program_id, route_id, payload_hash } = envelope
   const { audience = "", valid_for_seconds = 0 } = evaluation.facts
+  const log_origin = checkpointOrigin(entry)
+  return { log_origin, tenant_id, audience, program_id, route_id, payload_hash, valid_for_seconds }
+}
+
+/** The act that a request asks for: that of the opening that ends it. */
+export function requestedAct({ sections, tenant_id, audience, valid_for_seconds, entry }: ApprovalRequest): DecidedAct {
+  const { program_id, route_id, payload_hash } = sections.envelope
   const log_origin = checkpointOrigin(entry)
   return { log_origin, tenant_id, audience, program_id, route_id, payload_hash, valid_for_seconds }
 }

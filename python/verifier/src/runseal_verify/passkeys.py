@@ -32,7 +32,7 @@ def place_of(document: Json) -> Place:
 
 
 def place_of_record(bundle: Json) -> Place:
-    """That of a record: of its entries the last one."""
+    """That of a record: the entry of the complete record, or without one the first."""
     anchors = [
         bundle["anchors"][each] for each in ("complete_record", "pre_anchor", "receipt") if each in bundle["anchors"]
     ]

@@ -5,6 +5,7 @@ import { canonicalize } from "@runseal/canonical"
 import type { ApprovalRequest } from "@runseal/core/artifacts/approval-request"
 import { commentHash } from "@runseal/core/formulas/moment"
 import { decisionDigest } from "@runseal/core/formulas/signed-decision"
+import { requestedAct } from "@runseal/core/verify/signed-approvals"
 import { type ApprovalsPage, type DecidedApproval, REJECTIONS_DAYS } from "@runseal/core/wire/approval-answers"
 import type { DecideApprovalRequest } from "@runseal/core/wire/approval-requests"
 import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
@@ -86,8 +87,8 @@ function saltOf({ comment, comment_salt, passkey }: DecideApprovalRequest): stri
  * @throws HttpError 403 for a key, for a passkey that is not the person's or does not count, and where it signed anything else
  */
 async function signedBy(
-  { db, logOrigin, nowMs }: Pick<Deps, "db" | "logOrigin" | "nowMs">,
-  { request_hash, expires_at, valid_for_seconds, tenant_id, audience, sections }: ApprovalRequest,
+  { db, nowMs }: Pick<Deps, "db" | "nowMs">,
+  sealed: ApprovalRequest,
   { passkey, decision, comment, comment_salt }: DecideApprovalRequest & { readonly comment_salt: string },
   person: Caller["person"],
 ): Promise<NewDecision["passkey"]> {
@@ -101,14 +102,10 @@ async function signedBy(
   const row = await findPasskey(db, passkey_id)
   if (row === undefined || !countsFor(row, person, nowMs())) throw passkeyNotCounted()
   const { issuer, subject } = person
-  const digest = decisionDigest({
-    ...{ request_hash, expires_at, valid_for_seconds, log_origin: logOrigin, tenant_id, audience },
-    program_id: sections.envelope.program_id,
-    route_id: sections.envelope.route_id,
-    payload_hash: sections.payload.payload_hash,
-    ...{ decision, issuer, subject },
-    comment_hash: comment === undefined ? undefined : commentHash(comment_salt, comment),
-  })
+  const { request_hash, expires_at } = sealed
+  const comment_hash = comment === undefined ? undefined : commentHash(comment_salt, comment)
+  const decided = { request_hash, expires_at, decision, issuer, subject, comment_hash }
+  const digest = decisionDigest({ ...requestedAct(sealed), ...decided })
   return { passkey_id, signed: receivedAssertion(approverKeyOf(row), passkey, digest) }
 }
 
