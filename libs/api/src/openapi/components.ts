@@ -25,6 +25,12 @@ import { claudeCodeHookAnswerSchema, claudeCodeHookSchema } from "@runseal/core/
 import * as keys from "@runseal/core/wire/key-requests"
 import * as log from "@runseal/core/wire/log-answers"
 import { overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
+import {
+  enrolPasskeyRequestSchema,
+  passkeyAnswerSchema,
+  passkeyListSchema,
+  passkeySummarySchema,
+} from "@runseal/core/wire/passkey-messages"
 import * as permits from "@runseal/core/wire/permit-answers"
 import * as permitRequests from "@runseal/core/wire/permit-requests"
 import { policyDocumentSchema } from "@runseal/core/wire/policy-document-schema"
@@ -76,6 +82,10 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   ApprovalsPage: approvals.approvalsPageSchema,
   ApprovalRecord: approvals.approvalRecordSchema,
   DecideApprovalRequest: decideApprovalRequestSchema,
+  EnrolPasskeyRequest: enrolPasskeyRequestSchema,
+  PasskeySummary: passkeySummarySchema,
+  PasskeyAnswer: passkeyAnswerSchema,
+  PasskeyList: passkeyListSchema,
   DecidedApproval: approvals.decidedApprovalSchema,
   AskedApprovalAnswer: approvals.askedApprovalAnswerSchema,
   ClaudeCodeHook: claudeCodeHookSchema,
