@@ -5,9 +5,11 @@ import * as portable from "./base64.portable.ts"
 import {
   BASE64_PATTERN,
   decodeBase64,
+  decodeBase64Url,
   decodeDecimal,
   decodeHex,
   encodeBase64,
+  encodeBase64Url,
   encodeHex,
   isSha256Hex,
 } from "./index.ts"
@@ -30,6 +32,21 @@ describe("hex", () => {
         expect(decodeHex(encodeHex(bytes))).toEqual(bytes)
       }),
     )
+  })
+})
+
+describe("base64url (RFC 4648 §5)", () => {
+  test("has no padding and agrees with Node's, there and back", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100 }), bytes => {
+        const text = encodeBase64Url(bytes)
+        expect(text).toBe(Buffer.from(bytes).toString("base64url"))
+        expect(decodeBase64Url(text)).toEqual(bytes)
+      }),
+    )
+  })
+  test.each(["AA==", "AB", "-+", "a b", "a"])("no other spelling is read: %j", text => {
+    expect(decodeBase64Url(text)).toBeUndefined()
   })
 })
 

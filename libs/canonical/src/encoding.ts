@@ -1,6 +1,8 @@
 // One spelling per value (docs/formats.md section 1): the decoders answer undefined to every text the encoder would not have written.
 
-export { decodeBase64, encodeBase64 } from "#base64"
+import { decodeBase64, encodeBase64 } from "#base64"
+
+export { decodeBase64, encodeBase64 }
 
 const HEX_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
 const MAX_INT64 = 2n ** 63n - 1n
@@ -24,6 +26,17 @@ export function decodeHex(text: string): Uint8Array | undefined {
 
 function hexDigit(unit: number): number {
   return unit <= 0x39 ? unit - 0x30 : unit - 0x61 + 10
+}
+
+/** Base64url without padding (RFC 4648 §5), as tokens and challenges are written. */
+export const encodeBase64Url = (bytes: Uint8Array): string =>
+  encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+
+/** Bytes of base64url without padding; undefined for every other spelling. */
+export function decodeBase64Url(text: string): Uint8Array | undefined {
+  if (/[+/=]/.test(text)) return undefined
+  const base64 = text.replaceAll("-", "+").replaceAll("_", "/")
+  return decodeBase64(base64.padEnd(Math.ceil(base64.length / 4) * 4, "="))
 }
 
 /** The texts that `decodeBase64` accepts, for documents that describe them: RFC 4648 §4 with zero pad bits. */

@@ -6,10 +6,12 @@ export { createSha256, digest, digestWithout, hmacSha256Hex, sha256, sha256Hex }
 export {
   BASE64_PATTERN,
   decodeBase64,
+  decodeBase64Url,
   decodeDecimal,
   decodeHex,
   decodeSafeDecimal,
   encodeBase64,
+  encodeBase64Url,
   encodeHex,
   isSha256Hex,
 } from "./encoding.ts"

@@ -1,5 +1,5 @@
 /** Where the key comes from that checks a permit: a JWKS document, the service's address, or a pinned trust document. */
-import { encodeBase64, type JsonObject, parseStrictJson } from "@runseal/canonical"
+import { encodeBase64Url, type JsonObject, parseStrictJson } from "@runseal/canonical"
 import { REDEEMED_VALID_SECONDS_MAX } from "@runseal/core/artifacts/opening"
 import { parseP256Spki } from "@runseal/log/keys/spki"
 import { parseTrust } from "@runseal/log/trust/trust-document"
@@ -89,7 +89,7 @@ export const trustedServiceKeys = ({ serviceKeys }: TrustedKeys): PermitKeys => 
 
 /** @param point 0x04 ‖ x ‖ y */
 async function importPoint(point: Uint8Array): Promise<CryptoKey | PermitRefusal> {
-  const [x, y] = [base64url(point.subarray(1, 33)), base64url(point.subarray(33))]
+  const [x, y] = [encodeBase64Url(point.subarray(1, 33)), encodeBase64Url(point.subarray(33))]
   try {
     const key = await importJWK({ kty: "EC", crv: "P-256", x, y }, PERMIT_ALGORITHM)
     return key instanceof Uint8Array ? "unknown_key" : key
@@ -97,9 +97,6 @@ async function importPoint(point: Uint8Array): Promise<CryptoKey | PermitRefusal
     return "unknown_key"
   }
 }
-
-const base64url = (bytes: Uint8Array): string =>
-  encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
 
 /** @throws RangeError for a trust document that cannot be relied on */
 export function readTrust(document: JsonObject | string): TrustedKeys {

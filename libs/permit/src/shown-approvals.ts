@@ -4,8 +4,8 @@
  */
 import {
   canonicalize,
-  decodeBase64,
-  encodeBase64,
+  decodeBase64Url,
+  encodeBase64Url,
   type JsonObject,
   readStrictJson,
   utf8Encode,
@@ -124,13 +124,11 @@ export function approvalsHeader({ sections }: Opening): string | undefined {
   if (approvals === undefined || decisions.length === 0) return undefined
   const { request_hash, expires_at } = approvals
   const text = canonicalize({ request_hash, expires_at, decisions: decisions.slice(0, SHOWN_DECISIONS_MAX) })
-  return encodeBase64(utf8Encode(text)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+  return encodeBase64Url(utf8Encode(text))
 }
 
 /** The JSON of a header; undefined for one that is too long, spelt otherwise or no strict JSON. */
 function headerJson(header: string): ReturnType<typeof readStrictJson> {
-  if (header.length > APPROVALS_MAX_LENGTH || !/^[\w-]+$/.test(header)) return undefined
-  const base64 = header.replaceAll("-", "+").replaceAll("_", "/")
-  const bytes = decodeBase64(base64.padEnd(Math.ceil(base64.length / 4) * 4, "="))
+  const bytes = header.length > APPROVALS_MAX_LENGTH ? undefined : decodeBase64Url(header)
   return bytes && readStrictJson(bytes)
 }

@@ -117,6 +117,8 @@ export const NESTED_NAMES: Readonly<Record<string, string>> = {
   human_in_loop: "HumanInLoop",
   output: "OutputHash",
   passkey: "PasskeySignature",
+  enrolment: "PasskeyPlace",
+  confirmed_by: "PasskeyConfirmer",
   prompt: "PromptHash",
   regulatory_scaffolding: "RegulatoryScaffolding",
   threshold_checks: "ThresholdCheck",

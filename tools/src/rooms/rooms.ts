@@ -114,7 +114,7 @@ export const ROOMS: readonly Room[] = [
 
   // A client of the public API, which the service serves: the requests that it sends are ordinary ones.
   // Its tests start the service as a process, as those of the gateway do.
-  { path: HOOKS, enters: LIBS, testsEnter: [SDK, "apps/mcp/test"] },
+  { path: HOOKS, enters: LIBS, testsEnter: [SDK, "apps/mcp/test", "apps/server/spec"] },
   // A run is verified in the browser by what the verify page has. Of a policy it shows what `policy check` prints.
   { path: CONSOLE, enters: [...LIBS, POLICY, `${VERIFY_PAGE}/page`] },
   { path: OTLP, enters: LIBS },

@@ -90,7 +90,8 @@ function say(text: string, isBad = false): void {
 /** @param payload_hash of the payload on the page, computed here */
 function activate(owner: HTMLFormElement, button: HTMLButtonElement, payload_hash: string): void {
   if (!hasPasskeys()) {
-    say(NO_PASSKEYS, true)
+    // Where it can be approved without one, what was checked stays in view.
+    if (!approve) say(NO_PASSKEYS, true)
     return
   }
   let isBusy = false

@@ -9,7 +9,7 @@ import {
   passkeyAnswerSchema,
   passkeyListSchema,
 } from "@runseal/core/wire/passkey-messages"
-import { isRefusal } from "../api.ts"
+import { ApiRefusal, isRefusal } from "../api.ts"
 import type { News } from "../news.ts"
 import { everyCharacter } from "../parts/characters.ts"
 import { number, plural, time } from "../parts/format.ts"
@@ -184,6 +184,8 @@ function entryCard(own: readonly PasskeySummary[]): Markup | "" {
 export async function passkeyForm(visit: Visit): Promise<Response> {
   const field = await formOf(visit.c)
   const action = field("action")
+  if (action !== "enrol" && action !== "confirm" && action !== "revoke")
+    throw new ApiRefusal({ status: 400, code: "invalid_field", error: "The form does not say what to do." })
   const path = `/passkeys/${encodeURIComponent(field("passkey_id"))}`
   const done =
     action === "enrol"

@@ -1,5 +1,5 @@
 /** Permits are signed with the service key, and checked with the keys of its JWKS document. docs/api.md, "Permits". */
-import { encodeBase64 } from "@runseal/canonical"
+import { encodeBase64Url } from "@runseal/canonical"
 import { type Opening, REDEEMED_VALID_SECONDS_MAX } from "@runseal/core/artifacts/opening"
 import type { Jwks } from "@runseal/core/wire/permit-answers"
 import { parseP256Spki } from "@runseal/log/keys/spki"
@@ -33,10 +33,7 @@ export const serviceJwks = (keys: readonly SigningKeyRow[], now: number): Jwks =
       // 0x04, then both coordinates (SEC 1 §2.3.3).
       const point = parseP256Spki(spki)
       if (point === undefined) return []
-      const [x, y] = [base64url(point.subarray(1, 33)), base64url(point.subarray(33))]
+      const [x, y] = [encodeBase64Url(point.subarray(1, 33)), encodeBase64Url(point.subarray(33))]
       return [{ kty: "EC", crv: "P-256", x, y, kid: key_id, alg: "ES256", use: "sig" } as const]
     }),
 })
-
-const base64url = (bytes: Uint8Array): string =>
-  encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")

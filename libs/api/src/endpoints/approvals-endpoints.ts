@@ -112,7 +112,7 @@ export const APPROVAL_ENDPOINTS = /* @__PURE__ */ described("Approvals", APPROVA
   },
   passkeys: {
     summary: "Passkeys, newest first",
-    description: "To a person its own; to administrators and auditors those of all people.",
+    description: "To a person its own; to administrators and auditors those of all people, their own before others.",
     refusals: [403],
     answers: { 200: "The passkeys, and where people enrol them." },
   },

@@ -101,7 +101,7 @@ export function decisionText({ decision, person, key_name, groups, proof, decide
   const how = {
     key: `by the API key ${key_name}, as its operator says`,
     idp: `signed in at ${person.issuer}`,
-    passkey: `signed in at ${person.issuer}, and signed with a passkey that is this person's by the service's word`,
+    passkey: `signed in at ${person.issuer}, and signed with a passkey`,
   }[proof]
   return `${decision === "approve" ? "approved" : "rejected"} by ${who} at ${decided_at}, ${how}`
 }

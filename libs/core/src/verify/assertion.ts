@@ -6,7 +6,7 @@ import {
   concatBytes,
   decodeBase64,
   decodeHex,
-  encodeBase64,
+  encodeBase64Url,
   equalBytes,
   holdsNul,
   readStrictJson,
@@ -49,11 +49,7 @@ export function assertionProblem(passkey: Passkey, challenge: string): string | 
 }
 
 /** The challenge as browsers write it: base64url without padding, RFC 4648 section 5. */
-export const challengeText = (challenge: string): string =>
-  encodeBase64(decodeHex(challenge) ?? new Uint8Array())
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replace(/=+$/, "")
+export const challengeText = (challenge: string): string => encodeBase64Url(decodeHex(challenge) ?? new Uint8Array())
 
 /** What the browser signed: members that it may add besides change nothing. */
 function clientDataProblem(

@@ -87,7 +87,7 @@ export const LIMITATIONS = {
   },
   stated_approvals: {
     sentence:
-      "Who approved is the service's word: it states who was signed in at the identity provider, or whose API key decided. The acts of these persons are in the chain of the deployment.",
+      "Who approved is the service's word: it states who was signed in at the identity provider, whose API key decided, or whose a passkey is. Who has a person's own passkey proves that with --approver-keys. The acts of these persons are in the chain of the deployment.",
     strict: false,
   },
   open_request: {

@@ -298,6 +298,58 @@ class DecidedApproval(Answer):
     run_id: int | None = None
 
 
+class PasskeyPlace(Answer):
+    origin: str
+    rp_id: str
+
+
+class PasskeyConfirmer(Answer):
+    issuer: str
+    subject: str
+
+
+class PasskeySummary(Answer):
+    passkey_id: str
+    state: Literal["pending", "counts", "revoked"] | str
+    issuer: str
+    subject: str
+    name: str
+    credential_id: str
+    public_key: str
+    origin: str
+    rp_id: str
+    enrolled_at: str
+    counts_from: str
+    confirmed_by: PasskeyConfirmer | None = None
+    revoked_at: str | None = None
+
+
+class PasskeyList(Answer):
+    """The answer of GET /passkeys."""
+
+    enrolment: PasskeyPlace | None = None
+    total: int
+    passkeys: list[PasskeySummary]
+
+
+class PasskeyAnswer(Answer):
+    """The answer of POST /passkeys, POST /passkeys/{id}/confirmation and DELETE /passkeys/{id}."""
+
+    passkey_id: str
+    state: Literal["pending", "counts", "revoked"] | str
+    issuer: str
+    subject: str
+    name: str
+    credential_id: str
+    public_key: str
+    origin: str
+    rp_id: str
+    enrolled_at: str
+    counts_from: str
+    confirmed_by: PasskeyConfirmer | None = None
+    revoked_at: str | None = None
+
+
 class ListedExplanation(Answer):
     reason: str
     rule_id: str | None = None

@@ -130,14 +130,14 @@ def delete_comments(approval_id: str) -> Call[a.DecidedApproval]:
     return Call("DELETE", f"/approvals/{segment(approval_id)}/comments", a.DecidedApproval, again=True)
 
 
-def passkeys() -> Call[bytes]:
-    """Passkeys, newest first. To a person its own; to administrators and auditors those of all people."""
-    return Call("GET", "/passkeys", bytes)
+def passkeys() -> Call[a.PasskeyList]:
+    """Passkeys, newest first. To a person its own; to administrators and auditors those of all people, their own before others."""
+    return Call("GET", "/passkeys", a.PasskeyList)
 
 
-def revoke_passkey(id: str) -> Call[bytes]:
+def revoke_passkey(id: str) -> Call[a.PasskeyAnswer]:
     """Revoke a passkey. By its person, or by an administrator. It signs no later decision; what it signed before counts."""
-    return Call("DELETE", f"/passkeys/{segment(id)}", bytes, again=True)
+    return Call("DELETE", f"/passkeys/{segment(id)}", a.PasskeyAnswer, again=True)
 
 
 def runs(

@@ -234,7 +234,7 @@ function refusalOf(undecided: Undecided): HttpError {
     case "not_an_approver":
       return new HttpError(
         "not_an_approver",
-        "You may not decide this: it needs a group that a rule names, and nobody decides on what was asked for in their own name.",
+        "You may not decide this: it needs a group that a rule names, and the sign-in or passkey that the rule asks for; and nobody decides on what was asked for in their own name.",
       )
   }
 }

@@ -124,7 +124,7 @@ export function passkeyRoutes({ acts, baseUrl, db, nowMs, signIns }: Deps): Hand
   }
   return {
     passkeys: async c => {
-      const { total, rows } = await listPasskeys(db, seenOf(c))
+      const { total, rows } = await listPasskeys(db, seenOf(c), callerOf(c).person)
       const now = nowMs()
       const enrolment = place === undefined ? {} : { enrolment: place }
       const passkeys = rows.map(row => summaryOf(row, now))

@@ -5,7 +5,7 @@
 import type { AdminAction } from "@runseal/core/artifacts/admin-event"
 import type { ApproverKey } from "@runseal/core/artifacts/passkey"
 import { PASSKEYS_A_DAY_MAX, PASSKEYS_LISTED_MAX, PASSKEYS_OF_PERSON_MAX } from "@runseal/core/wire/passkey-messages"
-import { and, count, desc, eq, gt, type SQL } from "drizzle-orm"
+import { and, count, desc, eq, sql as fragment, gt, type SQL } from "drizzle-orm"
 import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Source, Tx } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
@@ -68,10 +68,11 @@ export const countsFor = (row: PasskeyRow, { issuer, subject }: PasskeyPerson, a
 const isOf = ({ issuer, subject }: PasskeyPerson): SQL | undefined =>
   and(eq(passkey.issuer, issuer), eq(passkey.subject, subject))
 
-/** The newest passkeys, and how many there are. @param person absent: of all people */
+/** The newest passkeys, and how many there are. @param person absent: of all people, and of these `first`'s before others */
 export function listPasskeys(
   source: Source,
   person: PasskeyPerson | undefined,
+  first: PasskeyPerson | undefined,
 ): Promise<{ readonly total: number; readonly rows: readonly PasskeyRow[] }> {
   const wanted = person && isOf(person)
   return source.read(async ({ orm }) => {
@@ -80,7 +81,11 @@ export function listPasskeys(
       .select()
       .from(passkey)
       .where(wanted)
-      .orderBy(desc(passkey.enrolled_at), desc(passkey.passkey_id))
+      .orderBy(
+        ...(first === undefined ? [] : [desc(fragment`${isOf(first)}`)]),
+        desc(passkey.enrolled_at),
+        desc(passkey.passkey_id),
+      )
       .limit(PASSKEYS_LISTED_MAX)
     return { total, rows }
   })
