@@ -3,7 +3,7 @@ import type { JsonObject } from "@runseal/canonical"
 import { END_USER_HEADER } from "@runseal/core/wire/end-user-token"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import { asking } from "./harness/asked-permits.ts"
-import type { TestClock } from "./harness/clock.ts"
+import { machineClock } from "./harness/clock.ts"
 import { hiddenFields, textOf } from "./harness/console-pages.ts"
 import { trusting } from "./harness/hostile-provider.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
@@ -62,19 +62,9 @@ const roles = new Map([
   ["board", "approver"],
   ["ops", "admin"],
 ] as const)
-/** That of the machine, which the tokens of the provider are of, and moved on. */
-function movedClock(): TestClock {
-  let moved = 0
-  return {
-    nowMs: () => Date.now() + moved,
-    advance: milliseconds => {
-      moved += milliseconds
-    },
-  }
-}
 const service = standingService(() => ({
   policy: POLICY,
-  clock: movedClock(),
+  clock: machineClock(),
   config: { ...signInConfig(provider.issuer, roles), ...trusting(provider.issuer), approvals: "on" },
 }))
 // So many sign-ins in one minute would be refused.

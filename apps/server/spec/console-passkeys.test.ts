@@ -3,7 +3,7 @@ import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { enrolmentDigest } from "@runseal/core/formulas/signed-decision"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { assertion, testPasskey } from "../../../libs/core/test/fixtures/passkeys.ts"
-import type { TestClock } from "./harness/clock.ts"
+import { machineClock } from "./harness/clock.ts"
 import { hiddenFields, textOf } from "./harness/console-pages.ts"
 import { trusting } from "./harness/hostile-provider.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
@@ -36,18 +36,8 @@ const roles = new Map([
   ["ops", "admin"],
   ["audit", "auditor"],
 ] as const)
-/** That of the machine, which the tokens of the provider are of, and moved on. */
-function movedClock(): TestClock {
-  let moved = 0
-  return {
-    nowMs: () => Date.now() + moved,
-    advance: milliseconds => {
-      moved += milliseconds
-    },
-  }
-}
 const service = standingService(() => ({
-  clock: movedClock(),
+  clock: machineClock(),
   config: { ...signInConfig(provider.issuer, roles), ...trusting(provider.issuer) },
 }))
 // So many sign-ins in one minute would be refused.

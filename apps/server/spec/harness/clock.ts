@@ -21,3 +21,14 @@ export function testClock(): TestClock {
     },
   }
 }
+
+/** That of the machine, by which tokens of a real provider are dated; it can be moved on. */
+export function machineClock(): TestClock {
+  let moved = 0
+  return {
+    nowMs: () => Date.now() + moved,
+    advance: milliseconds => {
+      moved += milliseconds
+    },
+  }
+}

@@ -91,7 +91,7 @@ export async function decideSigned(
   return person.post(`/approvals/${approval_id}/decision`, signedBody(body, decision, passkey, changes))
 }
 
-/** Two of the treasury with their passkeys above 10,000; below it one by a sign-in. */
+/** Two of the treasury: above 10,000 with their passkeys, below it with any proof. */
 export const PASSKEY_POLICY: JsonObject = {
   policy_id: "payments",
   policy_name: "Payments",
@@ -107,7 +107,7 @@ export const PASSKEY_POLICY: JsonObject = {
       approval: { by: ["treasury"], count: 2, proof: "passkey", within_seconds: 86_400, end_user: "optional" },
     },
     {
-      id: "a-sign-in",
+      id: "any-proof",
       effect: "require_approval",
       act: "transfer",
       when: 'context.act.amount.lessThan(decimal("10000.0"))',
