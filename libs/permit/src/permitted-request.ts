@@ -61,16 +61,16 @@ const answerTo = ({ reason: code, message: error }: RefusedPermit): RefusedReque
 })
 
 /**
- * Options whose demands of approvals can be met: a mistake in them shows when the service starts.
+ * Options whose demands of approvals can be met, with the keys as they are read: a mistake in them shows when the service starts.
  * @throws RangeError
  */
 export function checkedOptions(options: PermitOptions): PermitOptions {
   const { approvals } = options
   if (approvals === undefined) return options
-  readExpectedApprovals(approvals)
+  const expected = readExpectedApprovals(approvals)
   if (typeof approvals.use_once !== "function")
     throw new RangeError("approvals.use_once is a function that stores each request once, under a unique index")
-  return options
+  return { ...options, approvals: { ...approvals, ...expected } }
 }
 
 /** The claims of a permitted request and who approved it, or the answer to a refused one. */
