@@ -91,7 +91,7 @@ test("a person enrols a passkey, and has its keys as a file of approver keys", (
   expect(shown).toMatch(/The passkey is enrolled\. It counts from .* UTC, or when an administrator confirms it\./)
   expect(shown).toMatch(/Yours telephone of anna ○ counts from /)
   expect(shown).toContain('{ "kind": "vfa.approver_keys.v1", "keys": [ { "issuer": "http')
-  expect(shown).toContain("This page is the operator's.")
+  expect(shown).toContain("This page is the operator's, and could show the key of another device.")
   expect(shown).not.toContain("Of other people")
   expect(enrolled.text).toContain(`href="${PATH}" aria-current="page"`)
   expect(enrolled.text).toMatch(/<form [^>]*class="enrol"[^>]* data-subject="anna"[^>]* data-rp-id="localhost"/)
