@@ -157,8 +157,8 @@ async function bundledBytes(program: string): Promise<number> {
 test("a bundle with the client alone has no code that verifies", async () => {
   const client = await bundledBytes('import { createClient } from "@runseal/sdk"; console.log(createClient)')
   const verify = await bundledBytes('import { verifyBundle } from "@runseal/sdk/verify"; console.log(verifyBundle)')
-  // Requests for an approval are a kind of document of their own.
-  expect(client).toBeLessThan(171_000)
+  // Requests for an approval are a kind of document of their own, and passkeys have endpoints.
+  expect(client).toBeLessThan(173_000)
   // Of the table of endpoints it has the routes, and no word of their descriptions.
   expect(readFileSync(join(published, "index.js"), "utf8")).not.toMatch(/summary: "Mint a key"|EXAMPLE_REQUEST/)
   expect(verify).toBeGreaterThan(150_000)
