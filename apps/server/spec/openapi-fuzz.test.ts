@@ -191,9 +191,9 @@ const requests = (endpoint: Endpoint): fc.Arbitrary<Sent> =>
       ...(body === undefined ? {} : { body }),
     }))
 
-/** Served only for a state, a number, a secret or a signature that chance does not meet, with witnesses, with a cookie, or by an identity provider. */
+/** Served only for a state, a number, a secret or a signature that chance does not meet, with witnesses, with a cookie, by an identity provider, or to a person who signed in there. */
 const RARELY_SERVED =
-  /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit|_destination|open_session|_sign_in$|^console/
+  /receipt$|run_bundle|claim_runs|docs_file|tile$|witnessed_checkpoint$|redeem_permit|_destination|open_session|_sign_in$|_passkey$|^console/
 
 /** Withdrawing takes the requests that others decide on. Changes of keys take secrets and limits of the callers' own too; after them revoking. */
 const LAST = [
