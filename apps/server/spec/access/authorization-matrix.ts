@@ -2,6 +2,7 @@
 import type { JsonValue } from "@runseal/canonical"
 import { asking, done } from "../harness/asked-permits.ts"
 import { ADMIN, CUSTOMER } from "../harness/key-holders.ts"
+import { enrolment, passkeyOf } from "../harness/people-with-passkeys.ts"
 import { request } from "../harness/sample-requests.ts"
 
 /** The caller. In locked mode all the others are `nobody`: the answer does not say why they are refused. */
@@ -213,10 +214,10 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     ...at("/passkeys"),
     statuses: { ...everybody(200), nobody: 401, owner: 403, other: 403, owners_auditor: 403, approver_key: 403 },
   },
-  // People alone enrol and confirm; the body lacks all members.
+  // People alone enrol and confirm; a passkey of another service is refused to them too.
   "POST /passkeys": {
-    ...at("/passkeys", {}),
-    statuses: { ...everybody(403), nobody: 401, person_admin: 400, person_auditor: 400, approver: 400 },
+    ...at("/passkeys", enrolment(passkeyOf("nobody", "https://login.example"))),
+    statuses: { ...everybody(403), nobody: 401 },
   },
   "POST /passkeys/{id}/confirmation": {
     ...at(`/passkeys/${"0".repeat(64)}/confirmation`),
