@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
-import { type Agent, type Folder, newFolder, type Service, startAgent, startService } from "./gateway-fixture.ts"
+import { type Agent, type Folder, newFolder, type Service, startAgent, startService, until } from "./gateway-fixture.ts"
 
 const SERVER = fileURLToPath(new URL("changing-server.mjs", import.meta.url))
 const POISON =
@@ -39,7 +39,16 @@ async function agentOf(options: readonly string[] = [], url = service.url): Prom
   return agent
 }
 const act = (agent: Agent, name = "act") => agent.client.callTool({ name, arguments: {} })
-const shown = async (agent: Agent) => (await agent.client.listTools()).tools.map(({ name }) => name)
+/** The names that the agent sees once nothing is under review: it waits two seconds for a review, and this machine may need more. */
+const shown = (agent: Agent): Promise<readonly string[]> =>
+  until(async () => {
+    const { tools } = await agent.client.listTools()
+    const waits = tools.some(({ description }) => description?.includes("not reviewed yet"))
+    return waits ? undefined : tools.map(({ name }) => name)
+  })
+/** Instructions that an agent gets, by the first gateway whose review ends while the agent waits. */
+const instructions = (...options: readonly string[]): Promise<string> =>
+  until(async () => (await agentOf(options)).client.getInstructions())
 const pins = (): string => readFileSync(`${folder.path}/pins/changing.jsonl`, "utf8")
 const madeCalls = (): number => readFileSync(`${folder.path}/calls`, "utf8").split("\n").length - 1
 /** Records of what the server says of itself, the newest first. */
@@ -88,11 +97,11 @@ test("poisoned instructions do not reach the agent; clean ones do, are pinned, a
   folder.file("definition-instructions", POISON)
   expect((await agentOf()).client.getInstructions()).toBeUndefined()
   folder.file("definition-instructions", "Call act to add.")
-  expect((await agentOf()).client.getInstructions()).toBe("Call act to add.")
+  expect(await instructions()).toBe("Call act to add.")
   expect(pins()).toContain('{"tool":"",')
   folder.file("definition-instructions", "Call other to add.")
   expect((await agentOf()).client.getInstructions()).toBeUndefined()
-  expect((await agentOf(["--pin", "mark"])).client.getInstructions()).toBe("Call other to add.")
+  expect(await instructions("--pin", "mark")).toBe("Call other to add.")
 })
 
 test("a line of the pins that goes or changes while a gateway runs refuses the calls of its tool", async () => {

@@ -78,7 +78,8 @@ test("a changed definition is not shown and not called, and its refusal has a re
     content: [{ text: expect.stringMatching(/not the pinned one.*Receipt: run \d+/) }],
   })
   const marking = await agentOf("--pin", "mark")
-  expect((await marking.client.listTools()).tools[0]?._meta).toMatchObject({ "dev.runseal/pin": { changed: true } })
+  const meta = await until(async () => (await marking.client.listTools()).tools[0]?._meta)
+  expect(meta).toMatchObject({ "dev.runseal/pin": { changed: true } })
   expect(await act(marking)).not.toHaveProperty("isError")
   expect(acts()).toHaveLength(1)
   folder.file("definition", "adds numbers")
