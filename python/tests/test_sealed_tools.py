@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -187,6 +188,31 @@ def test_sealed_tools_of_langchain(service: Service, model: ModelServer, awaited
     ]
     # The tools that were given are as they were.
     assert called(plain["alarm"]) == 4
+
+
+def test_a_tool_whose_loop_is_thrown_away_leaves_the_close_in_the_spool(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from runseal_client.langchain_tools import ToolCalls
+
+    monkeypatch.setenv("RUNSEAL_SPOOL_DIR", str(tmp_path / "spool"))
+    records, acting = Records(service), asyncio.Event()
+
+    async def slow() -> None:
+        acting.set()
+        await asyncio.sleep(60)
+
+    loop = asyncio.new_event_loop()
+    calls = ToolCalls(AsyncRunseal(service.url), "claims", "enforce", "closed")
+    task = loop.create_task(calls.later("slow", {}, slow))
+    loop.run_until_complete(acting.wait())
+    loop.close()
+    coroutine: Any = task.get_coro()
+    coroutine.close()
+    end = time.monotonic() + 30
+    while not records() and time.monotonic() < end:
+        time.sleep(0.2)
+    assert records() == [("agents/langchain/slow", "failed")]
 
 
 def test_arguments_that_a_graph_adds_are_not_sealed(service: Service) -> None:

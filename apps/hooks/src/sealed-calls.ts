@@ -1,6 +1,6 @@
 /**
- * Permits for calls of tools. Nothing is stored between the two events of a call: a permit is found again by opening it once more under the
- * same idempotency key, so that the events may reach different processes of the service.
+ * Permits for calls of tools. `sealedCall` of the SDK cannot make them: start and end of a call are two events, which may reach different
+ * processes of the service. Nothing is stored between them: a permit is found again by opening it once more under the same idempotency key.
  */
 import { canonicalize, digest, type JsonObject, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"

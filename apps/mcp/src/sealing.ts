@@ -1,4 +1,7 @@
-/** A tool call at the service: the permit before it, the close after it, and what to do when the service does not answer. */
+/**
+ * A tool call at the service: the permit before it, the close after it, and what to do when the service does not answer. `sealedCall` of the SDK
+ * cannot make it: an agent gets the result of a failed call too, with the receipt of its record, and `sealedCall` throws there.
+ */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 from uuid import UUID
@@ -32,7 +32,9 @@ def sealed_already(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        SEALED.reset(token)
+        # A coroutine that is thrown away ends in another context, whose variable was never set.
+        with suppress(ValueError):
+            SEALED.reset(token)
 
 
 def _usage(response: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +11,11 @@ from langchain_core.tools import BaseTool
 
 from .acts import Act
 from .async_client import AsyncRunseal
-from .background import observer_for
 from .breaker import Fail
 from .client import Runseal
 from .langchain import DOOR, sealed_already
-from .sealed_call import Mode
-from .sealing import Called, opening_of, said_of
+from .sealed_call import Mode, call_later, call_now
+from .sealing import Called, said_of
 
 
 def is_tool(value: Any) -> bool:
@@ -45,34 +43,16 @@ class ToolCalls:
 
     def now(self, name: str, arguments: Any, call: Callable[[], Any]) -> Any:
         """What the call of a tool gives. Raises what `sealed` raises, and TypeError where the client is an AsyncRunseal."""
-        if self.mode == "observe":
-            with self._observed(name, arguments) as act, sealed_already(name):
-                return _reported(act, call())
-        if not isinstance(self.client, Runseal):
-            raise TypeError("A tool that is called without await needs a Runseal, not an AsyncRunseal.")
-        body = opening_of(self._called(name), arguments)
-        with self.client.permit(body, fail=self.fail, redeems=True) as act, sealed_already(name):
-            result = _reported(act, call())
-        return result
+        called = Called(DOOR, self.agent, tool=name)
+        with call_now(self.client, called, lambda: arguments, self.mode, self.fail) as act, sealed_already(name):
+            return _reported(act, call())
 
     async def later(self, name: str, arguments: Any, call: Callable[[], Awaitable[Any]]) -> Any:
         """The same of a call that is awaited, which needs an AsyncRunseal."""
-        if self.mode == "observe":
-            with self._observed(name, arguments) as act, sealed_already(name):
-                return _reported(act, await call())
-        if not isinstance(self.client, AsyncRunseal):
-            raise TypeError("A tool that is awaited needs an AsyncRunseal, not a Runseal.")
-        async with self.client.permit(opening_of(self._called(name), arguments), fail=self.fail, redeems=True) as act:
+        called = Called(DOOR, self.agent, tool=name)
+        async with call_later(self.client, called, lambda: arguments, self.mode, self.fail) as act:
             with sealed_already(name):
-                result = _reported(act, await call())
-        return result
-
-    def _called(self, name: str) -> Called:
-        return Called(DOOR, self.agent, tool=name)
-
-    def _observed(self, name: str, arguments: Any) -> AbstractContextManager[Act]:
-        called = self._called(name)
-        return observer_for(self.client.given).act(called.route_id, lambda: opening_of(called, arguments, observe=True))
+                return _reported(act, await call())
 
 
 def sealed_tool(calls: ToolCalls, tool: BaseTool) -> BaseTool:

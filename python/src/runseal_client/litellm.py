@@ -67,6 +67,7 @@ class _Asked:
 class RunsealHandler(CustomLogger):  # type: ignore[misc]
     """Opens a permit for each request of the proxy, and closes it with what became of it.
 
+    The proxy reports the start and the end of a request to two hooks, so no block of `permit` can be around it.
     One worker keeps a permit only while its request lasts: workers share nothing but the folder of the spool. When a worker
     is killed, its open permits end by themselves, and the service seals that they ended.
     """

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from .acts import Act
-from .api.requests import OpenPermitRequest
 from .async_client import AsyncRunseal
 from .background import observer_for
 from .breaker import Fail
@@ -59,6 +58,41 @@ def sealed(
     return decorate
 
 
+def call_now(
+    client: Runseal | AsyncRunseal, called: Called, arguments: Callable[[], Any], mode: Mode, fail: Fail
+) -> AbstractContextManager[Act]:
+    """The block is one call that is permitted before it and sealed after it, as `sealed` does it, and reports what it gave.
+
+    Raises TypeError where the call would wait for an AsyncRunseal.
+    """
+    if mode == "observe":
+        return _observed(client, called, arguments)
+    if not isinstance(client, Runseal):
+        raise TypeError("A tool that is called without await needs a Runseal, not an AsyncRunseal.")
+    return client.permit(opening_of(called, arguments()), fail=fail, redeems=True)
+
+
+@asynccontextmanager
+async def call_later(
+    client: Runseal | AsyncRunseal, called: Called, arguments: Callable[[], Any], mode: Mode, fail: Fail
+) -> AsyncIterator[Act]:
+    """The same of a call that is awaited, which needs an AsyncRunseal."""
+    if mode == "observe":
+        with _observed(client, called, arguments) as act:
+            yield act
+        return
+    if not isinstance(client, AsyncRunseal):
+        raise TypeError("A tool that is awaited needs an AsyncRunseal, not a Runseal.")
+    async with client.permit(opening_of(called, arguments()), fail=fail, redeems=True) as act:
+        yield act
+
+
+def _observed(
+    client: Runseal | AsyncRunseal, called: Called, arguments: Callable[[], Any]
+) -> AbstractContextManager[Act]:
+    return observer_for(client.given).act(called.route_id, lambda: opening_of(called, arguments(), observe=True))
+
+
 def seal(
     client: Runseal | AsyncRunseal,
     called: Called,
@@ -71,11 +105,8 @@ def seal(
         raise TypeError("A generator function cannot be sealed: what it does comes after its call.")
     signature = inspect.signature(function)
 
-    def body(*args: P.args, **kwargs: P.kwargs) -> OpenPermitRequest:
-        return opening_of(called, dict(signature.bind(*args, **kwargs).arguments), observe=mode == "observe")
-
-    def observed(*args: P.args, **kwargs: P.kwargs) -> AbstractContextManager[Act]:
-        return observer_for(client.given).act(called.route_id, lambda: body(*args, **kwargs))
+    def arguments(*args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+        return dict(signature.bind(*args, **kwargs).arguments)
 
     def done(act: Act, result: R) -> R:
         act.result = _has_ended(result)
@@ -84,18 +115,12 @@ def seal(
 
     if isinstance(client, AsyncRunseal):
 
-        async def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-            if inspect.iscoroutinefunction(function):
-                return await function(*args, **kwargs)
-            return await asyncio.to_thread(function, *args, **kwargs)
-
         @functools.wraps(function)
         async def act_later(*args: P.args, **kwargs: P.kwargs) -> Any:
-            if mode == "observe":
-                with observed(*args, **kwargs) as act:
-                    return done(act, await call(*args, **kwargs))
-            async with client.permit(body(*args, **kwargs), fail=fail, redeems=True) as act:
-                return done(act, await call(*args, **kwargs))
+            async with call_later(client, called, lambda: arguments(*args, **kwargs), mode, fail) as act:
+                if inspect.iscoroutinefunction(function):
+                    return done(act, await function(*args, **kwargs))
+                return done(act, await asyncio.to_thread(function, *args, **kwargs))
 
         return act_later  # type: ignore[return-value]
     if inspect.iscoroutinefunction(function):
@@ -103,10 +128,7 @@ def seal(
 
     @functools.wraps(function)
     def act_now(*args: P.args, **kwargs: P.kwargs) -> R:
-        if mode == "observe":
-            with observed(*args, **kwargs) as act:
-                return done(act, function(*args, **kwargs))
-        with client.permit(body(*args, **kwargs), fail=fail, redeems=True) as act:
+        with call_now(client, called, lambda: arguments(*args, **kwargs), mode, fail) as act:
             return done(act, function(*args, **kwargs))
 
     return act_now
