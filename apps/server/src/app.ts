@@ -14,6 +14,7 @@ import type { Deps } from "./deps.ts"
 import { followedRequest } from "./followed-steps.ts"
 import {
   adminOnly,
+  asObserver,
   auditorsRead,
   authenticate,
   keysOnly,
@@ -21,7 +22,6 @@ import {
   unauthorized,
 } from "./http/access/authentication.ts"
 import { type Caller, callerName } from "./http/access/caller.ts"
-import { asObserver } from "./http/access/find-end-user.ts"
 import { limitAuditors, limitRequests } from "./http/access/rate-limit.ts"
 import { isShared } from "./http/access/request-counter.ts"
 import { createBodyRoom } from "./http/body-room.ts"

@@ -1,15 +1,29 @@
-/** A run from submission to sealed record, its rehearsal, and permits. docs/architecture.md, "POST /execute, from socket to answer". */
+/** A run from submission to sealed record, its rehearsal, and permits; and what they are set to. docs/architecture.md, "POST /execute, from socket to answer". */
+
+import { BODY_MAX_BYTES } from "@runseal/api/body-bounds"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
+import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
+import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"
+import { seal } from "@runseal/core/formulas/seal"
 import type { AskReview } from "@runseal/core/seal/gates/aivp-t4"
-import type { MakeCharge } from "@runseal/core/seal/gates/macc"
+import type { Budgets, MakeCharge } from "@runseal/core/seal/gates/macc"
 import { type PipelineContext, runToLog } from "@runseal/core/seal/pipeline"
+import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
+import { ENFORCEMENT } from "@runseal/core/vocabulary/scalars"
+import { LEDGER_BACKEND } from "@runseal/core/vocabulary/versions"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { deciding } from "@runseal/policy/decide"
+import type { CompiledPolicy } from "@runseal/policy/load-policy"
 import { openApprovals } from "./approval-service.ts"
 import type { Deps } from "./deps.ts"
-import { followed } from "./followed-steps.ts"
+import { followed, WATCH } from "./followed-steps.ts"
 import { badRequest, type HttpError } from "./http-error.ts"
+import type { Inspection } from "./inspection/inspection.ts"
 import type { SignOpening } from "./keys/permit-signing.ts"
+import { type Config, SERVICE_NAME, SERVICE_VERSION } from "./options/config.ts"
+import type { OutsideLog } from "./outbound/outbox/outside-log.ts"
 import { openPermits } from "./permit-service.ts"
+import type { SignatureLibrary } from "./policy/signature-library.ts"
 import type { Policies } from "./policy-service.ts"
 import { type NoteFailure, reportingFailures } from "./reported-failures.ts"
 import { askReviewer, type Reviewer } from "./review/reviewer.ts"
@@ -19,9 +33,8 @@ import { createRehearsal } from "./sealing/rehearsal.ts"
 import type { Sealer } from "./sealing/sealer.ts"
 import type { Database } from "./store/driver/database.ts"
 import { StoreError } from "./store/driver/store-errors.ts"
-import type { BudgetLedger } from "./store/tables/budget-ledger.ts"
 import type { KeyClaim } from "./store/tables/idempotency-keys.ts"
-import { readWindow } from "./store/tables/tenant-windows.ts"
+import { type BudgetLedger, readWindow } from "./store/tables/tenant-windows.ts"
 import type { ReportFault } from "./telemetry.ts"
 
 export type ExecutionParts = {
@@ -113,4 +126,71 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
     }),
     approvals,
   }
+}
+
+// What the pipeline of a service is set to: its policy, its budgets, and what each run says of the service.
+
+/** What can be judged of the options before a database is made. */
+export type Prepared = {
+  /** That of the file of `--policy`, or the built-in one. */
+  readonly policy: CompiledPolicy
+  /** Text of the file; undefined without one. */
+  readonly policyText: string | undefined
+  readonly signatureScan: SignatureScan
+  readonly library: SignatureLibrary
+  readonly inspection: Inspection
+  readonly reviewer: Reviewer
+  /** The log that also gets every entry, when there is to be one. */
+  readonly outside: OutsideLog | undefined
+}
+
+/** What every run says of the service that sealed it. */
+export const provenanceOf = (source_revision: string): SystemProvenanceSection =>
+  seal(
+    systemProvenanceSection({
+      service: SERVICE_NAME,
+      service_version: SERVICE_VERSION,
+      orchestrator_version: SERVICE_VERSION,
+      source_revision,
+      runtime: "node",
+      runtime_version: process.versions.node,
+      platform: `${process.platform}-${process.arch}`,
+      ledger_backend: LEDGER_BACKEND,
+    }),
+  )
+
+/** What a run is held against where its key has no budget of its own. */
+export const budgetsOf = (config: Config): Budgets => ({
+  run_tokens: config.runTokenBudget,
+  window_tokens: config.windowTokenBudget,
+  window_seconds: config.windowSeconds,
+})
+
+/** How callers are known, who of them is shown what the policy says of a refusal, and who may ask for what is only observed: everybody where every run is. */
+export const callersOf = ({ trustedProxyHops, proxyHeader, mode, allowObserve, explain }: Config) => ({
+  trustedProxyHops,
+  proxyHeader,
+  explaining: explain,
+  observing: mode === "observe" ? ("everybody" as const) : allowObserve,
+})
+
+/** What a run is held against that is admitted now, and what it says of the service. @param policy the one in force */
+export function pipelineOf(
+  config: Config,
+  { library, inspection }: Pick<Prepared, "library" | "inspection">,
+  policy: () => CompiledPolicy,
+  revision: string,
+): ExecutionParts["pipeline"] {
+  const settings = {
+    library,
+    scan: inspection.scan,
+    readPayload: inspection.readPayload,
+    region: config.region,
+    ...(config.mode === "observe" && { enforcement: ENFORCEMENT }),
+    max_scan_units: BODY_MAX_BYTES,
+    budgets: budgetsOf(config),
+    system_provenance: provenanceOf(revision),
+    watch: WATCH,
+  }
+  return () => ({ ...settings, policy: deciding(policy()) })
 }

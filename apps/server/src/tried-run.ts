@@ -10,10 +10,10 @@ import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Judgement } from "@runseal/core/wire/policy-requests"
 import type { SubmittedRun } from "@runseal/core/wire/submission"
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
+import { provenanceOf } from "./execution.ts"
 import { WATCH } from "./followed-steps.ts"
 import { readPayload } from "./inspection/inspect-job.ts"
 import type { Config } from "./options/config.ts"
-import { provenanceOf } from "./pipeline-settings.ts"
 import { judgePolicy } from "./policy/judge-policy.ts"
 
 /** What a command prints, and whether it found what was expected. */

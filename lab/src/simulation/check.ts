@@ -29,8 +29,7 @@ import {
   log_head,
   log_tile,
 } from "@runseal/server/store/tables/log-store"
-import { type OutcomeCountRow, outcome_count } from "@runseal/server/store/tables/outcome-counts"
-import { type NewRunRow, run } from "@runseal/server/store/tables/runs-table"
+import { type NewRunRow, type OutcomeCountRow, outcome_count, run } from "@runseal/server/store/tables/runs-table"
 import { type TenantWindowRow, tenant_window } from "@runseal/server/store/tables/tenant-windows"
 import { type TenantRow, tenant } from "@runseal/server/store/tables/tenants"
 import { naiveLeaf, naiveRoot, naiveTiles } from "../../../apps/server/spec/harness/naive-log.ts"

@@ -67,7 +67,7 @@ const FAULTS: readonly Fault[] = [
     name: "an unknown outcome of a commit is called a refusal",
     changes: [
       {
-        file: "store/driver/transaction.ts",
+        file: "store/driver/session.ts",
         from: 'throw new StoreError("outcome_unknown", { late: error.late })',
         to: 'throw new StoreError("unavailable", { late: error.late })',
       },
@@ -76,9 +76,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: "a transaction whose BEGIN failed goes on",
-    changes: [
-      { file: "store/driver/transaction.ts", from: "[starting,", to: "[starting.catch(() => connection.client)," },
-    ],
+    changes: [{ file: "store/driver/session.ts", from: "[starting,", to: "[starting.catch(() => connection.client)," }],
     found: /AssertionError|a start was refused/,
   },
   {

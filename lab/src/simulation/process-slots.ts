@@ -1,9 +1,9 @@
 /** Slots for processes: in each a process runs, and after its end another one. */
 import { fdatasyncSync } from "node:fs"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
+import type { Prepared } from "@runseal/server/execution"
 import type { Config } from "@runseal/server/options/config"
 import { StartupError } from "@runseal/server/options/startup-error"
-import type { Prepared } from "@runseal/server/pipeline-settings"
 import { StoreError } from "@runseal/server/store/driver/store-errors"
 import type { SimulatedServer } from "./database/server.ts"
 import { type Remember, type SimulatedProcess, startProcess } from "./process.ts"

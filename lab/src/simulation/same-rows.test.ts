@@ -25,7 +25,6 @@ import {
   readEntries,
   readHead,
 } from "@runseal/server/store/tables/log-store"
-import { countOutcomes, outcome_count } from "@runseal/server/store/tables/outcome-counts"
 import { findDuePermits, findHeldPermit } from "@runseal/server/store/tables/permit-reads"
 import {
   countPermits,
@@ -35,7 +34,7 @@ import {
   redeemPermits,
   settlePermits,
 } from "@runseal/server/store/tables/permits-table"
-import { insertRuns, run } from "@runseal/server/store/tables/runs-table"
+import { countOutcomes, insertRuns, outcome_count, run } from "@runseal/server/store/tables/runs-table"
 import { chargeWindows, tenant_window, token_movement } from "@runseal/server/store/tables/tenant-windows"
 import { lockTenants, tenant, updateTenants } from "@runseal/server/store/tables/tenants"
 import { getTableName } from "drizzle-orm"

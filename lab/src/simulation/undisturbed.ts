@@ -1,9 +1,9 @@
 /** A process on a database without faults: to start on a restored state, and to grow a log before a world starts. */
 import { fdatasyncSync } from "node:fs"
 import { sha256Hex } from "@runseal/canonical"
+import type { Prepared } from "@runseal/server/execution"
 import type { Config } from "@runseal/server/options/config"
 import { StartupError } from "@runseal/server/options/startup-error"
-import type { Prepared } from "@runseal/server/pipeline-settings"
 import { seeded } from "../seeded.ts"
 import { simulatedServer, UNDISTURBED } from "./database/server.ts"
 import { emptyDatabase, type Snapshot } from "./database/simulated-rows.ts"

@@ -1,8 +1,8 @@
 /** One simulated deployment: a database, a few processes on it, callers, and faults. */
 import assert from "node:assert/strict"
 import type { TrustDocument } from "@runseal/log/trust/trust-document"
+import type { Prepared } from "@runseal/server/execution"
 import type { Config } from "@runseal/server/options/config"
-import type { Prepared } from "@runseal/server/pipeline-settings"
 import { StoreError } from "@runseal/server/store/driver/store-errors"
 import { type LogHeadRow, log_head } from "@runseal/server/store/tables/log-store"
 import type { Seeded } from "../seeded.ts"

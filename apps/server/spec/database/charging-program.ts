@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { openDatabase } from "../../src/store/driver/database.ts"
-import { createBudgetLedger } from "../../src/store/tables/budget-ledger.ts"
+import { createBudgetLedger } from "../../src/store/tables/tenant-windows.ts"
 
 const CONCURRENT_CHARGES = 8
 

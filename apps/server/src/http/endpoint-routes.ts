@@ -1,18 +1,17 @@
 /** Binds the table of endpoints: each row is a route, and what comes before its handler follows from the row. */
-import type { Access, Endpoint, Route } from "@runseal/api/endpoint"
+import { type Access, type Endpoint, type Route, refusesUnknown } from "@runseal/api/endpoint"
 import { ENDPOINTS, type EndpointTable } from "@runseal/api/endpoints"
 import type { QuerySchema } from "@runseal/api/queries"
 import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context, Hono, MiddlewareHandler } from "hono"
 import type { GenericSchema } from "valibot"
 import type { Deps } from "../deps.ts"
-import { adminOnly, auditorsRead, authenticate, keysOnly, readersOnly } from "./access/authentication.ts"
-import { findEndUser } from "./access/find-end-user.ts"
+import { adminOnly, auditorsRead, authenticate, findEndUser, keysOnly, readersOnly } from "./access/authentication.ts"
 import { limitAuditors, limitByAddress, limitRequests } from "./access/rate-limit.ts"
 import { readJsonObject } from "./json-body.ts"
-import { knownParameters } from "./known-parameters.ts"
-import { readQuery } from "./query.ts"
+import { readQuery, refuseUnknown } from "./query.ts"
 import { readBody, readBodyWithNulls, readPolicyBody, readStoredBody } from "./request-bodies.ts"
+import { readsPages } from "./served-file.ts"
 
 /**
  * What a request asks of an endpoint, read by its row when the handler takes it: who may not act at all is refused before the request is
@@ -59,6 +58,21 @@ const READERS = { none: readBody, inside: readPolicyBody, all: readBodyWithNulls
 /** Whether a schema is one of an object with named members. */
 const namesMembers = (schema: object): schema is { readonly entries: Readonly<Record<string, unknown>> } =>
   "entries" in schema
+
+/**
+ * Middleware that answers 400 to a query parameter which the endpoint does not have, and names those that it has: a misspelt filter must not answer with
+ * everything. Pages for people ignore them, since links to them get parameters of others, and so does `/health`, which fails only when it cannot be
+ * reached.
+ */
+function knownParameters(endpoint: Endpoint): MiddlewareHandler {
+  // Whether a browser gets a page in place of the answer.
+  const orPage = endpoint.answers[200]?.or_page === true
+  const checks = refusesUnknown(endpoint)
+  return (c, next) => {
+    if (checks && c.req.url.includes("?") && !(orPage && readsPages(c))) refuseUnknown(endpoint.query, c.req.url)
+    return next()
+  }
+}
 
 /** What comes before the handler of an endpoint, in this order. */
 const ADMISSION: Readonly<Record<Access, (endpoint: Endpoint, deps: Deps) => readonly MiddlewareHandler[]>> = {

@@ -14,9 +14,13 @@ import {
   openPermitRequestSchema,
   VALID_SECONDS_DEFAULT,
 } from "@runseal/core/wire/permit-requests"
-import type { SubmittedRun } from "@runseal/core/wire/submission"
+import type { Submission, SubmittedRun } from "@runseal/core/wire/submission"
+import type { Context } from "hono"
 import * as v from "valibot"
-import { badRequest } from "../http-error.ts"
+import type { Deps } from "../deps.ts"
+import { badRequest, HttpError } from "../http-error.ts"
+import { ANONYMOUS_KEY_ID, type KeyCaller, keyCallerOf, originOf } from "./access/caller.ts"
+import { callerAddress, type Proxies } from "./caller-address.ts"
 
 /**
  * Validates a body that was just parsed, and drops its members that are null. Those inside it are dropped once their names were
@@ -168,4 +172,32 @@ function declaredOf(body: JsonObject): Partial<Record<DeclaredName, JsonObject>>
   if (countTimes(declared) > TIMES_MAX)
     throw badRequest(`The body has more than ${TIMES_MAX} times, which are texts under names that end in _at.`)
   return declared
+}
+
+// A run with what the server saw of its caller.
+
+/** @throws HttpError 403 for a run that is only to be observed, of a caller who may not ask for that */
+export function submissionOf(
+  c: Context,
+  deps: Pick<Deps, "originSecret" | "observing" | keyof Proxies>,
+  run: SubmittedRun,
+): Submission {
+  const caller = keyCallerOf(c)
+  if (run.enforcement !== undefined) mayObserve(caller, deps.observing)
+  const address = callerAddress(c, deps)?.text
+  const origin = originOf(deps.originSecret, caller, address, c.req.header("user-agent"))
+  const { tenant, budgets = {} } = caller
+  const end_user = c.get("endUser")
+  return { ...run, tenant, origin, budgets, ...(end_user === undefined ? {} : { end_user }) }
+}
+
+/** @param allowed who may ask for what is only observed; `everybody` also where every run is observed */
+function mayObserve({ api_key_id, observe }: KeyCaller, allowed: Deps["observing"]): void {
+  if (allowed === "nobody")
+    throw new HttpError("observe_not_allowed", "This deployment lets nobody ask for a run that is only observed.")
+  if (allowed === "keys" && api_key_id !== ANONYMOUS_KEY_ID && observe !== true)
+    throw new HttpError(
+      "observe_not_allowed",
+      "This key may not ask for a run that is only observed: an admin key can set observe to true on it.",
+    )
 }

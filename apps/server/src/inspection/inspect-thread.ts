@@ -1,7 +1,6 @@
 /** The worker thread that scans and reviews large texts, by the rules that the main thread applies to small ones. */
 
-import { scanTexts } from "../policy/scan.ts"
-import { compileSignatureLibrary } from "../policy/signature-library.ts"
+import { compileSignatureLibrary, scanTexts } from "../policy/signature-library.ts"
 import { reviewText } from "../review/builtin-rules.ts"
 import { answerJobs } from "../threads/answer-jobs.ts"
 import { type Inspected, type InspectJob, readPayload, unpackTexts } from "./inspect-job.ts"

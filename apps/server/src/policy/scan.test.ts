@@ -6,8 +6,7 @@ import { declaredTexts, type ScanText } from "@runseal/core/seal/gates/scanned-t
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import ordinary from "./ordinary-texts.json" with { type: "json" }
-import { scanTexts } from "./scan.ts"
-import { compileSignatureLibrary } from "./signature-library.ts"
+import { compileSignatureLibrary, scanTexts } from "./signature-library.ts"
 import samples from "./signature-samples.json" with { type: "json" }
 
 const MIB = 1024 * 1024

@@ -5,9 +5,8 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { searchForms } from "./fold-text.ts"
 import harmless from "./harmless-sentences.json" with { type: "json" }
-import { scanTexts } from "./scan.ts"
 import libraryDocument from "./signature-library.json" with { type: "json" }
-import { compileSignatureLibrary, FIELD_NAMES } from "./signature-library.ts"
+import { compileSignatureLibrary, FIELD_NAMES, scanTexts } from "./signature-library.ts"
 import samples from "./signature-samples.json" with { type: "json" }
 
 /** Assembled here so that no file of the project is the EICAR test file to a virus scanner. */

@@ -5,26 +5,23 @@ import type { PermitLocks } from "@runseal/core/seal/permits/settle-permits"
 import type { TenantHead } from "@runseal/core/seal/tenant-chain"
 import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { SealingHeads } from "../heads/heads.ts"
-import type { LogIdentity } from "../keys/embedded-log.ts"
-import type { LogFrontier } from "../keys/log-builder.ts"
+import type { LogFrontier, LogIdentity } from "../keys/embedded-log.ts"
 import type { PayloadKeys } from "../keys/payload-keys.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Upstream } from "../store/driver/group-commit.ts"
-import type { Tx } from "../store/driver/session.ts"
+import { sentTogether, type Tx } from "../store/driver/session.ts"
 import { StoreError, storeErrorFrom } from "../store/driver/store-errors.ts"
-import { sentTogether } from "../store/driver/transaction.ts"
 import { dueEvents, hasDueEvents, sealEventRows } from "../store/tables/admin-events.ts"
 import { endApprovals, insertApprovals, lockApprovals } from "../store/tables/approvals-table.ts"
 import { countAttestations, insertAttestations } from "../store/tables/attestations-table.ts"
 import { insertDocuments } from "../store/tables/documents-table.ts"
+import { type KeyState, lockKeys, updateKeys } from "../store/tables/idempotency-keys.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
-import { countOutcomes } from "../store/tables/outcome-counts.ts"
 import { insertTerms } from "../store/tables/run-terms.ts"
-import { insertRuns } from "../store/tables/runs-table.ts"
+import { countOutcomes, insertRuns } from "../store/tables/runs-table.ts"
 import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
 import type { Answered, Attempt, Batch, BatchContext, Item } from "./batch.ts"
-import { lockClaims, recordSealed, withoutTaken } from "./keyed-items.ts"
 import { type LogClock, nextLogTime } from "./log-clock.ts"
 import { lockPermitItems, lockPermitWindows, writePermits } from "./permit-rows.ts"
 import { buildBatch } from "./seal-batch.ts"
@@ -280,4 +277,42 @@ function writeBatch(
     ),
     ...writePermits(tx, batch, permits),
   ]
+}
+
+// Items that came under an idempotency key. What is read of a key behind the lock of the log's head is final: of two requests under one key, in
+// whatever processes, one is sealed.
+
+/** Locks the keys of a batch's items and gives the state of each. */
+export const lockClaims = (tx: Tx, items: readonly Item[], now: number): Promise<ReadonlyMap<string, KeyState>> =>
+  lockKeys(
+    tx,
+    items.flatMap(({ claim }) => claim ?? []),
+    now,
+  )
+
+/**
+ * The items of a batch without those that must not be sealed: an item whose key has a record already, and a run whose
+ * charge another process has taken over for a retry of the same request.
+ * @param states of the keys of its items, which are locked
+ */
+export function withoutTaken(items: readonly Item[], states: ReadonlyMap<string, KeyState>): readonly Item[] {
+  const unused = new Map(states)
+  return items.filter(({ claim, charge_id }) => {
+    if (claim === undefined) return true
+    const state = unused.get(claim.key_hash)
+    // A second item of this batch under the same key finds none.
+    unused.delete(claim.key_hash)
+    return state !== undefined && !isTaken(state, charge_id)
+  })
+}
+
+const isTaken = ({ record_id, charge_id }: KeyState, charge: string): boolean =>
+  record_id !== "" || (charge !== "" && charge !== charge_id)
+
+/** Writes what was sealed under each key, in the transaction that writes the records. */
+async function recordSealed(tx: Tx, { sealed }: Batch, now: number): Promise<void> {
+  const rows = sealed.flatMap(({ item: { claim, charge_id }, record_id }) =>
+    claim === undefined ? [] : [{ ...claim, record_id, charge_id, kept_at: now }],
+  )
+  await updateKeys(tx, rows)
 }

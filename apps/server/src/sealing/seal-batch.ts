@@ -8,8 +8,7 @@ import type { Leaf } from "@runseal/core/artifacts/anchor"
 import { NOTHING_LOCKED, openBook } from "@runseal/core/seal/permits/settle-permits"
 import { unverified } from "@runseal/core/seal/record"
 import { inStage, StageFailure } from "@runseal/core/seal/stage-failure"
-import { anchorOf, appendLeafEntry, type SignedLeaf, signHead, signLeaves } from "../keys/embedded-log.ts"
-import { growLog } from "../keys/log-builder.ts"
+import { anchorOf, appendLeafEntry, growLog, type SignedLeaf, signHead, signLeaves } from "../keys/embedded-log.ts"
 import {
   type Attempt,
   type Batch,

@@ -20,7 +20,7 @@ import { PERMIT_END } from "@runseal/core/verify/verify-permit-end"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import { leafed, type OpenItem, type SealedRun, withoutLeaf } from "./batch.ts"
 import { chainPart } from "./chain-part.ts"
-import { askedColumns } from "./permit-row.ts"
+import { askedColumns } from "./permit-rows.ts"
 import { endingLocks, endRequest } from "./seal-approvals.ts"
 import { runPart } from "./seal-run.ts"
 

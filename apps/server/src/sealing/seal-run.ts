@@ -36,7 +36,7 @@ import {
   type SealedRun,
   withoutLeaf,
 } from "./batch.ts"
-import { refusedRow } from "./permit-row.ts"
+import { refusedRow } from "./permit-rows.ts"
 import { endingLocks, endRequest } from "./seal-approvals.ts"
 
 /** A run that is sealed for a request. @param answer called with it once it is durable */

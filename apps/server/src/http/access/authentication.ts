@@ -1,9 +1,15 @@
-/** Authentication by API key or by a session, and the checks of what the caller may ask for. docs/api.md, "Keys" and "Sessions". */
+/**
+ * Who asks: authentication by API key or by a session, the end user behind the request, and the checks of what the caller may ask for. docs/api.md,
+ * "Keys" and "Sessions".
+ */
 import type { LimitName } from "@runseal/api/endpoint"
+import type { EndUser } from "@runseal/core/artifacts/end-user"
+import { END_USER_HEADER } from "@runseal/core/wire/end-user-token"
 import { KEY_HEADER } from "@runseal/core/wire/key-requests"
 import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
 import type { Context, MiddlewareHandler } from "hono"
 import { HttpError } from "../../http-error.ts"
+import { type EndUserTokens, endUserRequired } from "../../outbound/identity/end-user-tokens.ts"
 import { callerOf, keyCallerOf, type PersonCaller } from "./caller.ts"
 import type { Admission, KeyDirectory } from "./key-directory.ts"
 import { type CookieParts, sessionTokenOf } from "./session-cookie.ts"
@@ -150,3 +156,33 @@ export function adminKeyOf(c: Context): number {
     throw personRefused("This needs an admin key: what it makes lasts as long as the key does, and a person has none.")
   return keyCallerOf(c).api_key_id
 }
+
+// The end user: the person behind a request, as the access token says that the request carries. docs/identity.md.
+
+declare module "hono" {
+  interface ContextVariableMap {
+    /** Set by `findEndUser` alone, from a token that was verified. */
+    endUser: EndUser | undefined
+  }
+}
+
+/** A mark in the environment of a request, which no caller can send. */
+const OBSERVER = Symbol("request of what is over")
+
+/** For requests that the service sends itself of what is over: spans, and events after a call. They carry no token, and need none. */
+export const asObserver = (env: unknown): object => ({ ...(typeof env === "object" ? env : {}), [OBSERVER]: true })
+
+const isObserver = ({ env }: Context): boolean => typeof env === "object" && env !== null && OBSERVER in env
+
+/**
+ * Middleware that verifies the token of a request, once its key was found. A caller who sends a token counts on it, so one that is not accepted
+ * is refused also where none is required.
+ */
+export const findEndUser =
+  ({ endUsers }: { readonly endUsers: EndUserTokens }): MiddlewareHandler =>
+  async (c, next) => {
+    const token = c.req.header(END_USER_HEADER)
+    if (token !== undefined) c.set("endUser", await endUsers.read(token))
+    else if (endUsers.isRequired && !isObserver(c)) throw endUserRequired()
+    await next()
+  }

@@ -16,7 +16,7 @@ import type { Handlers } from "../endpoint-routes.ts"
 import { readJsonBody } from "../json-body.ts"
 import { asPage, type Page } from "../query.ts"
 import { readStoredBody } from "../request-bodies.ts"
-import { untilOutside } from "./until-outside.ts"
+import { untilOutside } from "./run-answer.ts"
 
 /** @throws Error when the stored text is no attestation: the database was changed from outside */
 function storedAnswer(document: string): AttestationAnswer {

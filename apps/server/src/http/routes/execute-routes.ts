@@ -19,14 +19,11 @@ import { keyCallerOf } from "../access/caller.ts"
 import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { bodyLimits, parseObject, queueWork, readJsonBody, readJsonObject, receiveJson } from "../json-body.ts"
-import { readExecuteBody } from "../request-bodies.ts"
-import { determinismAnswer, executeAnswer } from "./execute-answer.ts"
-import { explained } from "./explained.ts"
+import { readExecuteBody, submissionOf } from "../request-bodies.ts"
 import { refusalOfJob } from "./job-refusal.ts"
 import { callersRun } from "./own-run.ts"
+import { determinismAnswer, executeAnswer, explained, untilRecorded } from "./run-answer.ts"
 import { storedBundle } from "./run-views.ts"
-import { submissionOf } from "./submission-of.ts"
-import { untilRecorded } from "./until-outside.ts"
 
 /** Executes a body as one of the caller's runs. @throws HttpError 400 for a body that is not accepted */
 async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: KeyClaim): Promise<Bundle> {

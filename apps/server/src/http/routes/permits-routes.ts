@@ -18,16 +18,13 @@ import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { queueWork, readJsonBody, roomForAnswer } from "../json-body.ts"
 import { noSuchPermit, readApprovalId, readPermitId } from "../permit-query.ts"
-import { askedPermit, readClosePermitBody, readOpenPermitBody } from "../request-bodies.ts"
+import { askedPermit, readClosePermitBody, readOpenPermitBody, submissionOf } from "../request-bodies.ts"
 import { askedAnswer, askersApproval } from "./approval-views.ts"
 import { type ListReader, ownPage } from "./claim-routes.ts"
-import { executeAnswer } from "./execute-answer.ts"
-import { explained } from "./explained.ts"
 import { callersRun } from "./own-run.ts"
 import { closedPermit, permitRecord, permitSummary, storedOpening } from "./permit-views.ts"
+import { executeAnswer, explained, untilOutside, untilRecorded } from "./run-answer.ts"
 import { storedBundle } from "./run-views.ts"
-import { submissionOf } from "./submission-of.ts"
-import { untilOutside, untilRecorded } from "./until-outside.ts"
 
 /** For callers with a key, and in open mode for all. */
 export function permitRoutes(deps: Deps): Handlers {

@@ -10,7 +10,7 @@ import { isObject } from "@runseal/core/vocabulary/json-members"
 import { ENGINE_VERSION, FORMULA_VERSION } from "@runseal/core/vocabulary/versions"
 import type { RunRecord, RunSummary, VerifyAnswer } from "@runseal/core/wire/run-summaries"
 import type { RunRow, RunSummaryRow } from "../../store/tables/runs-table.ts"
-import type { ShownRefusal } from "./explained.ts"
+import type { ShownRefusal } from "./run-answer.ts"
 
 /** A run in a list. */
 export const runSummary = (row: RunSummaryRow): RunSummary => ({

@@ -1,8 +1,7 @@
 /** Run lists, records, self-check, artifacts. Every read is scoped to the calling key. */
 import { canonicalize } from "@runseal/canonical"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
-import type { ArtifactKey, OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { OUTCOME_KINDS, OUTCOMES } from "@runseal/core/vocabulary/outcomes"
+import { type ArtifactKey, OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import {
   BUNDLE_FORM_DEFAULT,
   type BundleAddition,
@@ -20,9 +19,9 @@ import { keyCallerOf } from "../access/caller.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { type Page, searchFilters } from "../query.ts"
 import { type ListReader, ownPage } from "./claim-routes.ts"
-import { explained } from "./explained.ts"
 import { ownRun, type RunOfPath } from "./own-run.ts"
 import { reportOf } from "./report-routes.ts"
+import { explained } from "./run-answer.ts"
 import { runStatementOf } from "./run-statement-route.ts"
 import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
 import { shownBundle } from "./shown-bundle.ts"

@@ -17,8 +17,8 @@ import { createConnectionPool, MAX_WAITING_LEASES } from "./connection-pool.ts"
 import { type Database, openDatabase } from "./database.ts"
 import { knownMigrations, migrateDatabase } from "./migrate.ts"
 import { serverClient } from "./postgres-client.ts"
+import { sentTogether } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
-import { sentTogether } from "./transaction.ts"
 
 const key = { tenant_id: "t", window_seconds: 60, window_start: 0 }
 

@@ -16,9 +16,19 @@ import { ensureTemplate, templateName } from "./pglite/template.ts"
 import { pgliteClient } from "./postgres-client.ts"
 import type { Notice } from "./server-checks.ts"
 import { type IfMissing, openServerPool, openStandbyPool, type ServerPlace } from "./server-start.ts"
-import type { Session, Sink, Source, Tx } from "./session.ts"
+import {
+  type Opening,
+  runRead,
+  runStatement,
+  runTransaction,
+  runTransactionFrom,
+  type Session,
+  type Sink,
+  type Source,
+  type Tx,
+  type Work,
+} from "./session.ts"
 import { StoreError } from "./store-errors.ts"
-import { type Opening, runRead, runStatement, runTransaction, runTransactionFrom, type Work } from "./transaction.ts"
 import { waitWithin } from "./wait-limit.ts"
 
 type DatabaseOptions =

@@ -4,9 +4,8 @@ import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
 import { StartupError } from "../../options/startup-error.ts"
 import type { Connection, StoreClient } from "./connection-pool.ts"
 import { refuseOtherRecords } from "./record-format.ts"
-import type { Tx } from "./session.ts"
+import { runTransaction, type Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
-import { runTransaction } from "./transaction.ts"
 
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url))
 

@@ -2,8 +2,8 @@
 import { StartupError } from "../../options/startup-error.ts"
 import type { Connection, StoreClient } from "./connection-pool.ts"
 import type { Settings } from "./pooling.ts"
+import { runRead } from "./session.ts"
 import { driverCode, isConnectionFailure, StoreError } from "./store-errors.ts"
-import { runRead } from "./transaction.ts"
 
 const OLDEST_POSTGRES_MAJOR = 13
 

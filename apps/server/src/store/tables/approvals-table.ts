@@ -9,8 +9,7 @@ import { type ApprovalState, type ApproverDecision, REJECTIONS_MAX } from "@runs
 import { sql as fragment } from "drizzle-orm"
 import { check, index, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import * as v from "valibot"
-import { insertRows } from "../driver/insert-rows.ts"
-import type { Sink, Source, Tx } from "../driver/session.ts"
+import { insertRows, type Sink, type Source, type Tx } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
 import { bytea, number, type RowOf } from "./column-types.ts"
 

@@ -1,8 +1,7 @@
 /** Attestations. Every read belongs to an owner (the id of an API key; 0 = anonymous) and sees nobody else's. */
 import { and, desc, eq, gt, lte, max } from "drizzle-orm"
 import { pgTable, text, unique } from "drizzle-orm/pg-core"
-import { insertRows } from "../driver/insert-rows.ts"
-import type { Session, Source, Tx } from "../driver/session.ts"
+import { insertRows, type Session, type Source, type Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { number, type RowOf } from "./column-types.ts"
 import { document } from "./documents-table.ts"

@@ -4,8 +4,7 @@
  */
 import { sql as fragment } from "drizzle-orm"
 import { index, pgTable, text, uniqueIndex } from "drizzle-orm/pg-core"
-import { insertRows } from "../driver/insert-rows.ts"
-import type { Source, Tx } from "../driver/session.ts"
+import { insertRows, type Source, type Tx } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
 import { number, packedBundle, type RowOf } from "./column-types.ts"
 

@@ -1,7 +1,7 @@
 /** What each key has used. Nothing here reads runs: they are counted where they are sealed. */
 import type { Source } from "../driver/session.ts"
 import type { ApiKeyRow } from "./api-keys.ts"
-import type { OutcomeCountRow } from "./outcome-counts.ts"
+import type { OutcomeCountRow } from "./runs-table.ts"
 
 /** A key with the sums over its rows; key 0 is open mode. */
 export type KeyUsageRow = Pick<ApiKeyRow, "key_id" | "name" | "revoked_at" | "last_used_at" | "window_token_budget"> & {

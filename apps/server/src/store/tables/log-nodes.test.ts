@@ -3,7 +3,7 @@ import { assembleProof, consistencyPath, inclusionPath, type ProofPlan } from "@
 import { buildConsistencyProof, buildInclusionProof } from "@runseal/log/merkle/tiles"
 import { beforeAll, expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
-import { growLog } from "../../keys/log-builder.ts"
+import { growLog } from "../../keys/embedded-log.ts"
 import type { Database } from "../driver/database.ts"
 import type { Source } from "../driver/session.ts"
 import { readTileThrough, rememberNodes } from "./log-nodes.ts"

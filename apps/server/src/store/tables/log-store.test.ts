@@ -4,7 +4,7 @@ import { hashLeaf, verifyConsistency, verifyInclusion } from "@runseal/log/merkl
 import { buildConsistencyProof, buildInclusionProof, type ReadTile, rootFromTiles } from "@runseal/log/merkle/tiles"
 import { beforeAll, describe, expect, test } from "vitest"
 import { bothDatabases } from "../../../spec/database/databases.ts"
-import { growLog } from "../../keys/log-builder.ts"
+import { growLog } from "../../keys/embedded-log.ts"
 import type { Database } from "../driver/database.ts"
 import { appendEntries, loadFrontier, lockHead, readEntries, readHead, readTile } from "./log-store.ts"
 

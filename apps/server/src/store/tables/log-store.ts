@@ -11,10 +11,8 @@ import { HASH_BYTES, hashLeaf, hashNode } from "@runseal/log/merkle/rfc6962"
 import { frontierFromTiles, nodeFromTile, type ReadTile, TILE_HEIGHT, TILE_WIDTH } from "@runseal/log/merkle/tiles"
 import { sql as fragment } from "drizzle-orm"
 import { check, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
-import { insertRows } from "../driver/insert-rows.ts"
-import type { Session, Source, Tx } from "../driver/session.ts"
+import { insertRows, type Session, type Source, sentTogether, type Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { sentTogether } from "../driver/transaction.ts"
 import { bytea, number, onlyRow, type RowOf } from "./column-types.ts"
 
 /** The head of the log. Every append locks this row, so that two processes never fork the log. */

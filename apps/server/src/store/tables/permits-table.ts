@@ -6,8 +6,7 @@ import type { LockedPermit, PermitCounts, PermitRedemption } from "@runseal/core
 import type { PermitState } from "@runseal/core/wire/permit-requests"
 import { sql as fragment } from "drizzle-orm"
 import { boolean, index, pgTable, text, unique } from "drizzle-orm/pg-core"
-import { insertRows } from "../driver/insert-rows.ts"
-import type { Tx } from "../driver/session.ts"
+import { insertRows, type Tx } from "../driver/session.ts"
 import { bytea, number, type RowOf } from "./column-types.ts"
 
 export const permit = pgTable(

@@ -1,12 +1,11 @@
-/** Sealed runs. Every read belongs to an owner (the id of an API key; 0 = anonymous) and returns only its runs. */
+/** Sealed runs, and how many of each outcome there are. Every read belongs to an owner (the id of an API key; 0 = anonymous) and returns only its runs. */
 import type { ListedExplanation } from "@runseal/core/artifacts/explanation"
 import type { ActOutcome } from "@runseal/core/artifacts/permit-sections"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { Enforcement } from "@runseal/core/vocabulary/scalars"
 import { sql as fragment, getTableColumns } from "drizzle-orm"
-import { index, pgTable, text, unique } from "drizzle-orm/pg-core"
-import { insertRows } from "../driver/insert-rows.ts"
-import type { Source, Tx } from "../driver/session.ts"
+import { index, pgTable, primaryKey, text, unique } from "drizzle-orm/pg-core"
+import { insertRows, type Source, type Tx } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
 import { bytea, number, type RowOf } from "./column-types.ts"
 import { isReadable } from "./run-claims.ts"
@@ -226,3 +225,32 @@ export function conditions(filters: RunFilters, place: (value: string | number) 
 
 /** A text that LIKE takes letter by letter. */
 const literally = (text: string): string => text.replaceAll(/[\\%_]/g, wildcard => `\\${wildcard}`)
+
+// How many runs of each outcome an owner has, counted where they are sealed: to count millions of rows takes too long for an answer.
+
+export const outcome_count = pgTable(
+  "outcome_count",
+  {
+    /** Id of the API key; 0 = anonymous. */
+    owner: number(),
+    outcome_kind: text().$type<OutcomeKind>().notNull(),
+    runs: number(),
+  },
+  table => [primaryKey({ columns: [table.owner, table.outcome_kind] })],
+)
+
+export type OutcomeCountRow = RowOf<typeof outcome_count>
+
+/** Adds runs to their counts. Behind the head's lock, so that no two transactions wait for each other's rows. */
+export async function countOutcomes(
+  { sql }: Tx,
+  runs: readonly Pick<OutcomeCountRow, "owner" | "outcome_kind">[],
+): Promise<void> {
+  if (runs.length === 0) return
+  await sql`
+    insert into outcome_count as stored (owner, outcome_kind, runs)
+    select owner, outcome_kind, count(*)
+    from json_to_recordset(${JSON.stringify(runs)}::text::json) as sealed(owner bigint, outcome_kind text)
+    group by owner, outcome_kind
+    on conflict (owner, outcome_kind) do update set runs = stored.runs + excluded.runs`
+}

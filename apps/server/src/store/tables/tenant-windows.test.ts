@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { bothDatabases, newPostgresUrl, postgresStart, postgresTitle } from "../../../spec/database/databases.ts"
 import { type Database, openDatabase } from "../driver/database.ts"
-import { createBudgetLedger, MAX_WAITING_CHARGES } from "./budget-ledger.ts"
 import { lockKeys } from "./idempotency-keys.ts"
-import { type Charge, type ChargeResult, chargeWindows, readWindow } from "./tenant-windows.ts"
+import {
+  type Charge,
+  type ChargeResult,
+  chargeWindows,
+  createBudgetLedger,
+  MAX_WAITING_CHARGES,
+  readWindow,
+} from "./tenant-windows.ts"
 
 const WINDOW_START = 1_700_006_400_000
 let charges = 0

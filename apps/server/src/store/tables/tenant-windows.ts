@@ -7,10 +7,9 @@ import type { MovementKind } from "@runseal/core/vocabulary/movement-kind"
 import { and, eq, sql as fragment } from "drizzle-orm"
 import { check, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
-import { insertRows } from "../driver/insert-rows.ts"
-import type { Source, Tx } from "../driver/session.ts"
+import { createGroupCommit, type Upstream } from "../driver/group-commit.ts"
+import { insertRows, type Source, sentTogether, type Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
-import { sentTogether } from "../driver/transaction.ts"
 import { number, type RowOf } from "./column-types.ts"
 import { type KeyClaim, type KeyState, lockKeys, updateKeys } from "./idempotency-keys.ts"
 
@@ -333,4 +332,33 @@ async function moveCharges(
     update token_movement set charge_id = moved.new_id
     from json_to_recordset(${JSON.stringify(moved)}::text::json) as moved(old_id text, new_id text)
     where charge_id = moved.old_id and kind = 'charge'`
+}
+
+// Charges wait for each other: one transaction makes those of many runs.
+
+/** Charges one transaction makes. */
+const MAX_CHARGES_PER_BATCH = 256
+/** Charges of each kind that may wait; one more is refused at once. */
+export const MAX_WAITING_CHARGES = 4096
+
+export type BudgetLedger = Upstream & {
+  /**
+   * Resolves when the charge is durable.
+   * @throws StoreError "unavailable" when too many wait or the ledger is closed; otherwise what its batch met
+   */
+  readonly charge: (charge: Charge) => Promise<ChargeResult>
+  /** Refuses new charges and resolves when those that wait are settled. */
+  readonly close: () => Promise<void>
+}
+
+export function createBudgetLedger(db: Database): BudgetLedger {
+  const bounds = { batch: MAX_CHARGES_PER_BATCH, waiting: MAX_WAITING_CHARGES }
+  const group = () => createGroupCommit<Charge, ChargeResult>(batch => chargeWindows(db, batch), bounds)
+  // A charge under an idempotency key may wait for a batch of another process that seals under it: those without a key do not.
+  const [plain, keyed] = [group(), group()]
+  return {
+    charge: charge => (charge.claim === undefined ? plain : keyed).submit(charge),
+    underWay: () => plain.underWay() ?? keyed.underWay(),
+    close: async () => void (await Promise.all([plain.close(), keyed.close()])),
+  }
 }

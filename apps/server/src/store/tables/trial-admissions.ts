@@ -2,9 +2,7 @@
 import { asc, eq, gt, inArray } from "drizzle-orm"
 import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Database } from "../driver/database.ts"
-import { insertRows } from "../driver/insert-rows.ts"
-import type { Tx } from "../driver/session.ts"
-import { sentTogether } from "../driver/transaction.ts"
+import { insertRows, sentTogether, type Tx } from "../driver/session.ts"
 import { number, type RowOf } from "./column-types.ts"
 import { sweepRows } from "./sweep-rows.ts"
 

@@ -1,10 +1,16 @@
-/** The answers of `POST /execute`, of the close of a permit and of the determinism check, derived from bundles. docs/api.md, "POST /execute". */
+/**
+ * How a run is answered: the answers of `POST /execute`, of the close of a permit and of the determinism check, derived from bundles; why it was refused; and
+ * until when the answer waits. docs/api.md, "POST /execute".
+ */
 import { canonicalize, type JsonObject } from "@runseal/canonical"
 import { type Bundle, durationMs, receiptOf, sealedHash } from "@runseal/core/artifacts/bundle-schema"
 import { recordFindings } from "@runseal/core/artifacts/record-findings"
 import { OUTCOMES } from "@runseal/core/vocabulary/outcomes"
 import type { DeterminismAnswer } from "@runseal/core/wire/run-summaries"
-import type { ShownRefusal } from "./explained.ts"
+import type { Context } from "hono"
+import type { Deps } from "../../deps.ts"
+import { HttpError } from "../../http-error.ts"
+import { callerOf } from "../access/caller.ts"
 
 /**
  * The answer of a run. An observed run that enforcement would have refused is answered with the same members, and with what says that it was
@@ -68,4 +74,43 @@ export function determinismAnswer([first, second]: readonly [Bundle, Bundle]): D
     second: { manifest_hash: sealedHash(second) },
     diff: { differs, differing_fields },
   }
+}
+
+// Why a run was refused, as its caller is shown it. docs/api.md, "Explanation".
+
+/** Undefined of a run that no gate refused. */
+export type ShownRefusal = Awaited<ReturnType<Deps["policies"]["explain"]>>
+
+/** Whether the caller, who reads a record, is shown what the policy says of its refusal. */
+export const seesRules = (c: Context, { explaining }: Pick<Deps, "explaining">): boolean =>
+  explaining === "owner" || callerOf(c).scope === "admin"
+
+/** The refusal of a record that the caller reads; undefined for a run that no gate refused. */
+export const explained = (
+  c: Context,
+  deps: Pick<Deps, "policies" | "explaining">,
+  record: Parameters<Deps["policies"]["explain"]>[0],
+): Promise<ShownRefusal> => deps.policies.explain(record, seesRules(c, deps))
+
+// In sync mode an answer waits until the outside log holds the record too.
+
+/** Seconds after which a caller may retry while the entry is being delivered. */
+const RETRY_AFTER_SECONDS = "5"
+
+/**
+ * Waits until the outside log holds an entry and all that are delivered before it. Returns at once where answers do not wait for the
+ * outside log, and for an entry that is older than its configuration.
+ * @param what is sealed, for the sentence to the caller
+ * @throws HttpError 503 after the timeout: the record is sealed, and its delivery goes on
+ */
+export async function untilOutside({ outside }: Pick<Deps, "outside">, what: string, logIndex: number): Promise<void> {
+  if (outside === undefined || outside.log.mode === "async" || (await outside.untilPassed(logIndex))) return
+  const sentence = `${what} is sealed, and its entry in the outside log is still on its way; a repeat under the same Idempotency-Key waits for it.`
+  throw new HttpError("entry_pending", sentence, { "Retry-After": RETRY_AFTER_SECONDS })
+}
+
+/** Waits until the outside log holds the last entry of a record, in sync mode. @throws HttpError 503 */
+export async function untilRecorded(deps: Pick<Deps, "outside">, { run, anchors }: Bundle): Promise<void> {
+  const last = anchors.complete_record?.entry.logIndex
+  if (last !== undefined) await untilOutside(deps, `Run ${run.run_id}`, Number(last))
 }
