@@ -126,7 +126,6 @@ const ON_ONE_DATABASE = [
   "raw-text-nowhere",
   "refusals-decided-again",
   "run-verify",
-  "sdk-administration",
 ].map(name => `apps/server/spec/${name}.test.ts`)
 const ON_EACH_DATABASE = globSync("apps/server/spec/**/*.test.ts", { cwd: pathOf(".") }).filter(
   path => !ON_ONE_DATABASE.includes(path) && readFileSync(pathOf(path), "utf8").includes("eachDatabase("),

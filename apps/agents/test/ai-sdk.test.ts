@@ -7,7 +7,6 @@ import {
   AbortedError,
   ActTimeoutError,
   type ClientOptions,
-  createClient,
   InvalidArgumentError,
   OutputRefusedError,
   PayloadTooLargeError,
@@ -22,7 +21,7 @@ import { countedRecords } from "./counted-records.ts"
 import { quickPermits } from "./quick-permits.ts"
 import { scriptedOpenAi } from "./scripted-openai.ts"
 
-const { client, records, output, tokens, example } = countedRecords("ai-sdk")
+const { client, records, output, tokens } = countedRecords("ai-sdk")
 const leak = `ghp_${"q7Zt3XvB9mKd2LwR5nYc8HsJ4fPg6AeU1oTi"}`
 /** A service whose close takes longer than the act under it. */
 const slowClose: ClientOptions["fetch"] = async (url, init) => {
@@ -37,34 +36,6 @@ const goneAtClose: ClientOptions = {
     return fetch(url, init)
   },
 }
-const weather = (city: string) => ({ calls: [{ name: "weather", arguments: { city } }] })
-
-describe("the example", () => {
-  test("each call of a tool and of the model is a record: done, failed, refused", async () => {
-    const alarm = { calls: [{ name: "alarm", arguments: { text: "fire" } }] }
-    const { output, asked } = await example("ai-sdk-agent", [
-      weather("Ghent"),
-      weather("Atlantis"),
-      alarm,
-      { text: "21 degrees" },
-    ])
-    expect({ output, asked }).toEqual({ output: "21 degrees\n", asked: 4 })
-    expect(await records()).toEqual([
-      "model/scripted ok completed",
-      "weather ok completed",
-      "model/scripted ok completed",
-      "weather ok failed",
-      "model/scripted ok completed",
-      "alarm pepg_deny",
-      "model/scripted ok completed",
-    ])
-  })
-
-  test("an error of the model is sealed", async () => {
-    expect(await example("ai-sdk-agent", [{ status: 500 }])).toMatchObject({ failed: true, asked: 1 })
-    expect(await records()).toEqual(["model/scripted ok failed"])
-  })
-})
 
 test("a stream is sealed when its last part was read, with its tokens", async () => {
   const { url, stop } = await scriptedOpenAi([{ text: "hello" }])
@@ -156,29 +127,11 @@ describe("a sealed tool", () => {
   }
   const context = { toolCallId: "1", messages: [], context: {} }
 
-  test("that is refused is not called", async () => {
-    const { alarm } = sealTools(client(), tools, { agent: "a" })
-    await expect(alarm.execute?.({}, context)).rejects.toThrow(PermitRefusedError)
-    expect({ calls, records: await records() }).toEqual({ calls: 0, records: ["alarm pepg_deny"] })
-  })
-
   test("is sealed whatever name a server gave it", async () => {
     const named = Object.fromEntries([["__proto__", tools.leak]])
     const sealed = new Map(Object.entries(sealTools(client(), named, { agent: "a" })))
     expect(await sealed.get("__proto__")?.execute?.({}, context)).toBe(leak)
     expect(await records()).toEqual(["__proto__ ok completed"])
-  })
-
-  test("in observe mode it is called, and the record says what would have been", async () => {
-    const { alarm } = sealTools(client(), tools, { agent: "a", mode: "observe" })
-    await alarm.execute?.({}, context)
-    expect({ calls, records: await records() }).toEqual({ calls: 1, records: ["alarm pepg_deny"] })
-  })
-
-  test("whose result is refused gives none", async () => {
-    const sealed = sealTools(client(), tools, { agent: "a", capture_content: true })
-    await expect(sealed.leak.execute?.({}, context)).rejects.toThrow(OutputRefusedError)
-    expect(await records()).toEqual(["leak aivp_t4_halt completed"])
   })
 
   test("whose result is not captured: its hash is declared, and nobody is said to have reviewed it", async () => {
@@ -188,16 +141,6 @@ describe("a sealed tool", () => {
     await sealTools(client(), { same }, { agent: "a", capture_content: true }).same.execute?.({}, context)
     expect(await output()).toEqual({ seen: digest("same"), declared: undefined, review: "NO_FINDINGS" })
     await records()
-  })
-
-  test("without a service is not called, unless calls may go on: then each is counted", async () => {
-    const nobody = createClient({ baseUrl: "http://127.0.0.1:9", retries: 0 })
-    const { alarm: closed } = sealTools(nobody, tools, { agent: "a" })
-    await expect(closed.execute?.({}, context)).rejects.toThrow("could not be reached")
-    const unsealed: unknown[] = []
-    const { alarm } = sealTools(nobody, tools, { agent: "a", fail: "open", onUnsealed: error => unsealed.push(error) })
-    await alarm.execute?.({}, context)
-    expect({ calls, unsealed: unsealed.length }).toEqual({ calls: 2, unsealed: 1 })
   })
 
   test("is not called once its caller has aborted, also where calls may go on without a decision", async () => {

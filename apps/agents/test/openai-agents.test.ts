@@ -1,42 +1,15 @@
 /** docs/doors/openai-agents.md: an agent of OpenAI Agents against a service and a scripted model. Every call is counted against the records. */
 import { Agent, OpenAIProvider, RunContext, Runner, tool } from "@openai/agents"
 import { sealFunctions, sealModels } from "@runseal/agents/openai-agents"
-import { createClient, OutputRefusedError, PermitRefusedError } from "@runseal/sdk"
+import { OutputRefusedError } from "@runseal/sdk"
 import { beforeEach, describe, expect, test } from "vitest"
 import { z } from "zod"
 import { countedRecords } from "./counted-records.ts"
 import { type Step, scriptedOpenAi } from "./scripted-openai.ts"
 
-const { client, records, tokens, example } = countedRecords("openai-agents")
+const { client, records, tokens } = countedRecords("openai-agents")
 const agent = { agent: "a" }
 const leaked = `ghp_${"q7Zt3XvB9mKd2LwR5nYc8HsJ4fPg6AeU1oTi"}`
-
-describe("the example", () => {
-  const weather = (city: string) => ({ calls: [{ name: "weather", arguments: { city } }] })
-
-  test("each call of a tool and of the model is a record: done, failed, refused", async () => {
-    const alarm = { calls: [{ name: "alarm", arguments: { text: "fire" } }] }
-    const script = [weather("Ghent"), weather("Atlantis"), alarm, { text: "21 degrees" }]
-    const { output, asked } = await example("openai-agent", script)
-    expect({ output, asked }).toEqual({ output: "21 degrees\n", asked: 4 })
-    expect(await records()).toEqual([
-      "model/scripted ok completed",
-      "weather ok completed",
-      "model/scripted ok completed",
-      "weather ok failed",
-      "model/scripted ok completed",
-      "alarm pepg_deny",
-      "model/scripted ok completed",
-    ])
-    expect(await tokens()).toBe(12)
-  })
-
-  test("an error of the model is sealed", async () => {
-    const { failed, asked } = await example("openai-agent", [{ status: 400 }])
-    expect({ failed, asked }).toEqual({ failed: true, asked: 1 })
-    expect(await records()).toEqual(["model/scripted ok failed"])
-  })
-})
 
 describe("a sealed function", () => {
   let calls = 0
@@ -48,34 +21,12 @@ describe("a sealed function", () => {
     return "rung"
   }
 
-  test("that is refused is not called; in observe mode it is", async () => {
-    await expect(sealFunctions(client(), agent)("alarm", ring)({})).rejects.toThrow(PermitRefusedError)
-    expect(calls).toBe(0)
-    expect(await sealFunctions(client(), { ...agent, mode: "observe" })("alarm", ring)({})).toBe("rung")
-    expect({ calls, records: await records() }).toEqual({ calls: 1, records: ["alarm pepg_deny", "alarm pepg_deny"] })
-  })
-
   test("that is refused is an error of its tool, which can tell the model why", async () => {
     const execute = sealFunctions(client(), agent)("alarm", ring)
     const errorFunction = (_context: RunContext, error: unknown): string => String(error)
     const alarm = tool({ name: "alarm", description: "Rings.", parameters: z.object({}), execute, errorFunction })
     expect(await alarm.invoke(new RunContext(), "{}")).toContain("The policy gate denied the run")
     expect({ calls, records: await records() }).toEqual({ calls: 0, records: ["alarm pepg_deny"] })
-  })
-
-  test("whose result is refused gives none", async () => {
-    const leak = sealFunctions(client(), { ...agent, capture_content: true })("leak", async () => leaked)
-    await expect(leak({})).rejects.toThrow(OutputRefusedError)
-    expect(await records()).toEqual(["leak aivp_t4_halt completed"])
-  })
-
-  test("without a service is not called, unless calls may go on: then each is counted", async () => {
-    const nobody = createClient({ baseUrl: "http://127.0.0.1:9", retries: 0 })
-    await expect(sealFunctions(nobody, agent)("alarm", ring)({})).rejects.toThrow("could not be reached")
-    const unsealed: unknown[] = []
-    const open = { ...agent, fail: "open", onUnsealed: (error: unknown) => void unsealed.push(error) } as const
-    await sealFunctions(nobody, open)("alarm", ring)({})
-    expect({ calls, unsealed: unsealed.length }).toEqual({ calls: 1, unsealed: 1 })
   })
 })
 

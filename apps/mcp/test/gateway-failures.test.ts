@@ -41,6 +41,9 @@ const acts = (): readonly string[] =>
   readFileSync(calls, "utf8")
     .split("\n")
     .filter(line => line !== "")
+/** The run that a result names as its record, if it has one. */
+const receiptOf = ({ _meta }: Awaited<ReturnType<typeof act>>): number | undefined =>
+  Object(_meta?.["dev.runseal/receipt"]).run_id
 /** Some servers would take each of these for a method that the gateway reads. */
 const METHODS_IN_DISGUISE = [
   ...["Tools/Call", "tools/call ", "\ttools/call", "tools/call\u0000", "tools/\u200bcall", "tool\u017f/call"],
@@ -202,25 +205,35 @@ test("a service that ends: calls are not made, or made and counted with --fail o
   expect(made).not.toHaveProperty("isError")
   expect(acts()).toHaveLength(3)
   const second = await startService(`${own.path}/records`, "--port", port)
-  const result = await act(open)
-  const { document } = await second.runseal.bundle(Object(result._meta?.["dev.runseal/receipt"]).run_id)
-  expect(JSON.stringify(document)).toContain('"calls_without_record":1')
+  // A decision that takes longer than a call waits is none: such a call is counted too.
+  let unsealed = 0
+  const run_id = await until(async () => {
+    unsealed++
+    return receiptOf(await act(open))
+  })
+  const { document } = await second.runseal.bundle(run_id)
+  expect(JSON.stringify(document)).toContain(`"calls_without_record":${unsealed}`)
   for (const agent of [closed, open]) await agent.close()
-  expect(open.errors()).toContain("1 CALLED WITHOUT A RECORD")
-  expect(await countedRecords(second.runseal)).toEqual({ ok: 3 })
+  expect(open.errors()).toContain(`${unsealed} CALLED WITHOUT A RECORD`)
+  const { open: late = 0, ...sealed } = await countedRecords(second.runseal)
+  expect(sealed).toEqual({ ok: 3 })
+  expect(late, "permits of decisions that came too late").toBeLessThan(unsealed)
   await second.stop()
   own.remove()
 })
 
 test("an observing gateway waits for nothing: a service that never answers delays no call, and each is counted", async () => {
-  const silent = createServer(() => undefined).listen(0, "127.0.0.1")
+  let waiting = 0
+  const silent = createServer((_, response) => {
+    waiting++
+    response.once("close", () => waiting--)
+  }).listen(0, "127.0.0.1")
   await once(silent, "listening")
   const { port } = silent.address() as AddressInfo
   const agent = await startAgent(words("--mode", "observe"), { RUNSEAL_URL: `http://127.0.0.1:${port}` })
-  const since = performance.now()
   for (let at = 0; at < 6; at++) expect(await act(agent)).not.toHaveProperty("isError")
-  // The shortest wait for one decision would be 2 s.
-  expect(performance.now() - since).toBeLessThan(2_000)
+  // A call that waits for its decision waits until its request is given up.
+  await until(() => waiting === 6)
   expect(acts()).toHaveLength(6)
   await agent.close()
   silent.close().closeAllConnections()
@@ -231,7 +244,10 @@ test("what it observed is sealed before it ends", async () => {
   const own = newFolder()
   const place = await startService(`${own.path}/records`)
   const agent = await startAgent(words("--mode", "observe"), { RUNSEAL_URL: place.url })
-  for (let at = 0; at < 5; at++) await act(agent)
+  await act(agent)
+  // The first run of a service takes longer than the others.
+  await until(async () => (await countedRecords(place.runseal)).ok === 1)
+  for (let at = 0; at < 4; at++) await act(agent)
   await agent.close()
   expect(agent.errors()).toContain("5 tool calls: 5 sealed as completed")
   expect(await countedRecords(place.runseal)).toMatchObject({ ok: 5 })

@@ -6,16 +6,13 @@ import { verifyReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
 import { ERROR_CODE_NAMES } from "@runseal/core/wire/error-codes"
 import { publicOrigin } from "@runseal/log/notes/checkpoint"
 import {
-  BadRequestError,
   type Client,
   createClient,
   type ExecuteRequest,
   hashFile,
   InvalidArgumentError,
-  isUnreadable,
   NotFoundError,
   type ReportOptions,
-  UnsupportedOperationError,
   VERDICTS,
   verifyBundle,
   verifyExport,
@@ -75,16 +72,6 @@ test("a call whose answer was lost is repeated under its key: one run, and its a
   expect(listed.filter(id => id === attested.document.attestation_id)).toHaveLength(1)
 })
 
-test("verifyRun and verify_run wrap the self-check", async () => {
-  expect(await client.verifyRun(runId("ok"))).toMatchObject({ ok: true, verified: true })
-  expect(await client.verify_run(runId("stage_error"))).toMatchObject({ verified: false, manifest_hash: "" })
-})
-
-test("verify raises an unsupported-operation error without calling", async () => {
-  await expect(client.verify(1)).rejects.toBeInstanceOf(UnsupportedOperationError)
-  expect(sent).toBe(0)
-})
-
 test("run, bundle, artifact, health, version, checkpoint and trust are read", async () => {
   expect((await client.run(runId("ok"))).manifest).toEqual(answers().ok.body.manifest)
   expect((await client.artifact(runId("ccv_halt"), "ccv_halt_receipt")).document.ok).toBe(true)
@@ -131,34 +118,10 @@ test("a run of a hashed program is sealed with that hash, and its report is save
   }
 })
 
-test.each(CASES)("the bundle of %s is verified offline as it was received", async name => {
-  const { text } = await client.bundle(runId(name))
-  const report = verifyBundle(text, [(await client.trust()).document])
-  expect(isUnreadable(report) ? report.unreadable : report.verdict).toBe(VERDICTS.complete)
-  expect((await client.dcaeVerify(text)).verified).toBe(true)
-})
-
-test("runs are iterated over pages, newest first", async () => {
-  const ids: number[] = []
-  for await (const run of client.runs({ pageSize: 3 })) ids.push(run.id)
-  expect(ids.length).toBeGreaterThanOrEqual(CASES.length)
-  expect(ids).toEqual(ids.toSorted((a, b) => b - a))
-  const found: string[] = []
-  for await (const run of client.search({ status: "ccv_halt" }).items()) found.push(run.outcome_kind)
-  expect(new Set(found)).toEqual(new Set(["ccv_halt"]))
-})
-
 test("verifyDeterminism answers for the same request", async () => {
   expect(await client.verifyDeterminism(REQUESTS.ok as unknown as ExecuteRequest)).toMatchObject({
     deterministic: true,
   })
-})
-
-test("refusals are typed errors that carry the service's sentence", async () => {
-  await expect(client.run(999_999)).rejects.toBeInstanceOf(NotFoundError)
-  await expect(client.artifact(runId("ok"), "deny_receipt")).rejects.toThrow(/ok.*pepg_deny/)
-  const bad = { ...REQUESTS.ok, route_id: "" } as unknown as ExecuteRequest
-  await expect(client.execute(bad)).rejects.toBeInstanceOf(BadRequestError)
 })
 
 test("an error has the service's code, and the request id that the answer's header and the log have", async () => {

@@ -386,11 +386,6 @@ describe("other events and bad input", () => {
     expect(expectRefused(await hook(service(), body), 400, "invalid_field")).toContain(name)
   })
 
-  test("a parameter that there is not is a 400", async () => {
-    for (const query of ["?mod=observe", "?mode=shadow"])
-      expect(expectRefused(await hook(service(), pre(call()), query), 400, "invalid_parameter")).toContain("mode")
-  })
-
   test("arguments that the service does not take are denied, also where calls may go ahead; when it observes, it refuses", async () => {
     const one = call({ tool_input: { content: "x".repeat(1_500_000) } })
     for (const query of ["", "?fail=open"])

@@ -286,16 +286,6 @@ eachDatabase("a request about a permit that is not accepted", open => {
       expectRefused(await closing(service(), id, done()), 404, "not_found")
     }
   })
-
-  test("unknown query parameters are 400", async () => {
-    for (const path of [
-      "/permits?status=open",
-      "/permits?state=new",
-      "/permits?limit=0",
-      `/permits/pmt-${"0".repeat(32)}?x=1`,
-    ])
-      expectRefused(await service().get(path), 400, "invalid_parameter")
-  })
 })
 
 eachDatabase("a repeated request about a permit", open => {

@@ -90,10 +90,6 @@ describe("the report of a run", () => {
     expect(cut.stderr).toContain("not an audit report of ours")
   })
 
-  test.each(["short", "", "Brief", "brief&format=legal", "brief&format=brief"])("format=%s is a 400", async format => {
-    expectRefused(await service().get(`/runs/${runId("ok")}/report.pdf?format=${format}`), 400)
-  })
-
   test("a run that does not exist has none", async () => {
     expectRefused(await service().get("/runs/999999/report.pdf"), 404)
     expectRefused(await service().get("/runs/x/report.pdf"), 404)

@@ -31,6 +31,24 @@ const PARAMETERS = ENDPOINTS.flatMap(({ method, template, operation: { parameter
   })
 })
 
+/** Pages for people, whose links get parameters of others, and the endpoint that fails only when it cannot be reached. */
+const IGNORING = /^GET \/(?:health$|docs|verify$|(?:public|shared)\/[^.]*$)|^\w+ \/console/
+const REFUSING = ENDPOINTS.map(({ method, template }) => [method, template] as const).filter(
+  ([method, template]) => !IGNORING.test(`${method} ${template}`),
+)
+
+test.each(REFUSING)("%s %s has no unknown parameter", async (method, template) => {
+  const path = `${template.replaceAll(/\{\w+\}/g, "1")}?unknown=1`
+  const error = await refusal(service(), () => admin.send(method, path, method === "GET" ? undefined : {}))
+  expect(error).toMatch(/takes no query parameters\.$|^There is no query parameter unknown; this endpoint takes /)
+})
+
+test.each(PARAMETERS)("%s %s takes %s once", async (method, template, name) => {
+  const path = `${template.replaceAll(/\{\w+\}/g, "1")}?${name}=1&${name}=1`
+  const error = await refusal(service(), () => admin.send(method, path, method === "GET" ? undefined : {}))
+  expect(error).toBe(`${name} must be given once.`)
+})
+
 /** Not a value of any of them: no number, date, hash or word. The last is too long for a text. */
 const VALUES = [CANARY, `' OR 1=1 -- ${CANARY}`, "", `${CANARY}\u0000`, CANARY.repeat(64)]
 

@@ -3,26 +3,21 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isUnreadable, verifyDocument } from "@runseal/core/verify/document"
 import type { Report as Verification } from "@runseal/core/verify/report"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import type { ReportFormat } from "@runseal/core/wire/run-summaries"
-import { toLowS } from "@runseal/log/keys/ecdsa-der"
 import type { Block, Line, Report, Span } from "@runseal/pdf/block"
-import { drawReport } from "@runseal/pdf/draw-report"
 import { type Deployment, makeDeployment, sealRun } from "../../../../libs/core/test/fixtures/deployment.ts"
 import { type CloseSpec, closePermit, openPermit } from "../../../../libs/core/test/fixtures/permits.ts"
 import type { RunSpec } from "../../../../libs/core/test/fixtures/run-spec.ts"
-import { makeReport } from "../../src/report/make-report.ts"
-import { reportSigner, type SignReport } from "../../src/report/renderer.ts"
 import type { ReportContext } from "../../src/report/subject.ts"
 
-export const reportDeployment: Deployment = makeDeployment({ signatures: "rfc6979" })
+const reportDeployment: Deployment = makeDeployment({ signatures: "rfc6979" })
 
-/** The bundle of a run that ended so. */
 /** The record of a close in a deployment of its own. */
 export function closed(spec: CloseSpec = {}): Bundle {
   const deployment = makeDeployment()
   return closePermit(deployment, openPermit(deployment), spec).bundle
 }
 
+/** The bundle of a run that ended so. */
 export const sealed = (outcome: OutcomeKind, spec: Omit<RunSpec, "outcome"> = {}): Bundle =>
   sealRun(reportDeployment, { outcome, ...spec }).bundle
 
@@ -40,20 +35,6 @@ export const contextOf = (bundle: Bundle, facts: Partial<ReportContext> = {}): R
   verification: verified(bundle),
   ...facts,
 })
-
-/** Signs reports with the key of these bundles' service. */
-const signSample: SignReport = reportSigner(
-  {
-    spki: reportDeployment.serviceKey.spki,
-    validFrom: reportDeployment.trust.serviceKeys[0]?.validFrom ?? 0,
-    origin: reportDeployment.trust.origin,
-  },
-  async message => toLowS(reportDeployment.serviceKey.sign(message)),
-)
-
-/** The signed report of a bundle in a format. */
-export const sampleReport = async (bundle: Bundle, format: ReportFormat): Promise<Uint8Array<ArrayBuffer>> =>
-  signSample(await drawReport(makeReport(bundle, contextOf(bundle), format)))
 
 /** Every line of a block, with its titles and labels as lines. */
 export function linesOf(block: Block): readonly Line[] {
