@@ -3,6 +3,7 @@ import { type JsonObject, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { END_USER_HEADER } from "@runseal/core/wire/end-user-token"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
+import { transferPolicy } from "./harness/approving-people.ts"
 import { asking } from "./harness/asked-permits.ts"
 import {
   AUDIENCE,
@@ -29,24 +30,15 @@ afterAll(() => provider.close())
 
 const rule = (id: string, above: string, approval: JsonObject): JsonObject => ({
   id,
-  effect: "require_approval",
-  act: "transfer",
   when: `context.act.amount.greaterThan(decimal("${above}"))`,
   approval: { count: 1, within_seconds: 3600, end_user: "optional", ...approval },
 })
 /** Above 10,000 one person of treasury; above 20,000 one of the board too; above 30,000 a sign-in besides. */
-const POLICY: JsonObject = {
-  policy_id: "payments",
-  policy_name: "Payments",
-  required_attested_fields: [],
-  acts: [{ name: "transfer", routes: ["payments/*"], names: { amount: { at: "/amount", type: "decimal" } } }],
-  rules: [
-    { id: "transfers", effect: "allow", act: "transfer" },
-    rule("treasury", "10000.0", { by: ["treasury"] }),
-    rule("board", "20000.0", { by: ["board", "treasury"] }),
-    rule("signed-in", "30000.0", { by: ["audit"], proof: "idp" }),
-  ],
-}
+const POLICY = transferPolicy(
+  rule("treasury", "10000.0", { by: ["treasury"] }),
+  rule("board", "20000.0", { by: ["board", "treasury"] }),
+  rule("signed-in", "30000.0", { by: ["audit"], proof: "idp" }),
+)
 const [ONE, TWO, SIGNED_IN] = [10_001, 20_001, 30_001]
 
 eachDatabase("requests for an approval", open => {

@@ -1,15 +1,20 @@
 /** docs/console.md, "Approvals": what its pages hold, as the server sends them. The browser's part is in spec/browser. */
 import type { JsonObject } from "@runseal/canonical"
 import { END_USER_HEADER } from "@runseal/core/wire/end-user-token"
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
+import { afterEach, beforeAll, expect, test } from "vitest"
 import { asking } from "./harness/asked-permits.ts"
 import { machineClock } from "./harness/clock.ts"
 import { hiddenFields, textOf } from "./harness/console-pages.ts"
 import { trusting } from "./harness/hostile-provider.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "./harness/openid-provider.ts"
 import { textAt } from "./harness/read-answer.ts"
-import { consoleClient, type Gone, type SignInBrowser, signInBrowser, signInConfig } from "./harness/sign-in-browser.ts"
+import {
+  type Gone,
+  type SignInBrowser,
+  signInBrowser,
+  signInConfig,
+  standingProvider,
+} from "./harness/sign-in-browser.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const MINUTE_MS = 60_000
@@ -52,11 +57,7 @@ const POLICY: JsonObject = {
   ],
 }
 
-let provider: OpenIdProvider
-beforeAll(async () => {
-  provider = await startOpenIdProvider(account => GROUPS.get(account) ?? [], [consoleClient()])
-})
-afterAll(() => provider.close())
+const provider = standingProvider(account => GROUPS.get(account) ?? [])
 const roles = new Map([
   ["treasury", "approver"],
   ["board", "approver"],
@@ -65,7 +66,7 @@ const roles = new Map([
 const service = standingService(() => ({
   policy: POLICY,
   clock: machineClock(),
-  config: { ...signInConfig(provider.issuer, roles), ...trusting(provider.issuer), approvals: "on" },
+  config: { ...signInConfig(provider().issuer, roles), ...trusting(provider().issuer), approvals: "on" },
 }))
 // So many sign-ins in one minute would be refused.
 afterEach(() => service().clock.advance(MINUTE_MS))
@@ -120,7 +121,7 @@ test("the list shows a person what waits: route, act, who asks, how many approve
 })
 
 test("the end user is shown, and reads that others decide", async () => {
-  const { access_token } = await provider.signIn("ben")
+  const { access_token } = await provider().signIn("ben")
   const answer = await service().postRaw(
     "/permits",
     JSON.stringify(asking({ route_id: "payments/transfer", payload: transfer() })),

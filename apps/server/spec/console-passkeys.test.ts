@@ -1,20 +1,19 @@
 /** docs/console.md, "Passkeys": what its pages hold, as the server sends them. The browser's part is in spec/browser. */
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
 import { enrolmentDigest } from "@runseal/core/formulas/signed-decision"
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { assertion, testPasskey } from "../../../libs/core/test/fixtures/passkeys.ts"
 import { machineClock } from "./harness/clock.ts"
 import { hiddenFields, textOf } from "./harness/console-pages.ts"
 import { trusting } from "./harness/hostile-provider.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "./harness/openid-provider.ts"
 import {
   CONSOLE_ORIGIN,
-  consoleClient,
   type Gone,
   type SignInBrowser,
   signInBrowser,
   signInConfig,
+  standingProvider,
 } from "./harness/sign-in-browser.ts"
 import { standingService } from "./harness/test-service.ts"
 
@@ -26,11 +25,7 @@ const GROUPS = new Map([
   ["rita", ["audit"]],
 ])
 
-let provider: OpenIdProvider
-beforeAll(async () => {
-  provider = await startOpenIdProvider(account => GROUPS.get(account) ?? [], [consoleClient()])
-})
-afterAll(() => provider.close())
+const provider = standingProvider(account => GROUPS.get(account) ?? [])
 const roles = new Map([
   ["treasury", "approver"],
   ["ops", "admin"],
@@ -38,7 +33,7 @@ const roles = new Map([
 ] as const)
 const service = standingService(() => ({
   clock: machineClock(),
-  config: { ...signInConfig(provider.issuer, roles), ...trusting(provider.issuer) },
+  config: { ...signInConfig(provider().issuer, roles), ...trusting(provider().issuer) },
 }))
 // So many sign-ins in one minute would be refused.
 afterEach(() => service().clock.advance(MINUTE_MS))
@@ -64,7 +59,7 @@ let made = 0
 /** A key of its own each time, which signs what the form of enrolment asks for. */
 function enrolment(subject: string, name: string): Readonly<Record<string, string>> {
   const { key, signer } = testPasskey(subject, { seed: `console ${++made}` })
-  const own = { key: { ...key, issuer: provider.issuer, origin: CONSOLE_ORIGIN, rp_id: "localhost" }, signer }
+  const own = { key: { ...key, issuer: provider().issuer, origin: CONSOLE_ORIGIN, rp_id: "localhost" }, signer }
   const { authenticator_data, client_data_json, signature } = assertion(own, enrolmentDigest(own.key))
   const credential_id = encodeBase64(utf8Encode(`credential ${made}`))
   const { public_key } = key

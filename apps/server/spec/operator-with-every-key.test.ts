@@ -20,7 +20,6 @@ import { approvalOf, collect } from "./harness/approving-people.ts"
 import { asking } from "./harness/asked-permits.ts"
 import { trustOf } from "./harness/auditor.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "./harness/openid-provider.ts"
 import {
   decideSigned,
   enrol,
@@ -31,15 +30,11 @@ import {
 } from "./harness/people-with-passkeys.ts"
 import { expectRefused, listAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { runSql } from "./harness/read-tables.ts"
-import { CONSOLE_ORIGIN, consoleClient, signInConfig } from "./harness/sign-in-browser.ts"
+import { CONSOLE_ORIGIN, signInConfig, standingProvider } from "./harness/sign-in-browser.ts"
 import { openService, type TestService } from "./harness/test-service.ts"
 import { runVerifierOn } from "./harness/verifier.ts"
 
-let provider: OpenIdProvider
-beforeAll(async () => {
-  provider = await startOpenIdProvider(account => [account === "grace" ? "ops" : "treasury"], [consoleClient()])
-})
-afterAll(() => provider.close())
+const provider = standingProvider(account => [account === "grace" ? "ops" : "treasury"])
 const roles = new Map([
   ["ops", "admin"],
   ["treasury", "approver"],
@@ -51,7 +46,7 @@ beforeAll(async () => {
     policy: PASSKEY_POLICY,
     // Who acts has the clock of this machine.
     clock: { nowMs: Date.now, advance: () => undefined },
-    config: { ...signInConfig(provider.issuer, roles), approvals: "on" },
+    config: { ...signInConfig(provider().issuer, roles), approvals: "on" },
   })
 })
 afterAll(() => service.close())
@@ -70,7 +65,7 @@ beforeAll(async () => {
   asker = await mint(service, CUSTOMER, admin)
   const grace = await signedIn(service, "grace")
   const enrolled = async (subject: string) => {
-    const [person, passkey] = [await signedIn(service, subject), passkeyOf(subject, provider.issuer)]
+    const [person, passkey] = [await signedIn(service, subject), passkeyOf(subject, provider().issuer)]
     expect((await enrol(person, passkey)).status).toBe(201)
     expect((await grace.post(`/passkeys/${passkeyIdOf(passkey)}/confirmation`)).status).toBe(200)
     return { person, passkey }
@@ -135,7 +130,7 @@ async function audited(opening: JsonObject) {
 async function madeUp({ id }: Order): Promise<void> {
   const request = v.parse(approvalRequestSchema, objectAt((await asker.get(`/approvals/${id}`)).body, "request"))
   for (const { passkey } of own) {
-    const made = passkeyOf(passkey.key.subject, provider.issuer, `key of the operator for ${id}`)
+    const made = passkeyOf(passkey.key.subject, provider().issuer, `key of the operator for ${id}`)
     const { issuer, subject, public_key } = made.key
     const signed = signedOf(request, { decision: "approve", person: { issuer, subject } })
     await sql(`insert into passkey

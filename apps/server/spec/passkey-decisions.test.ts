@@ -1,7 +1,7 @@
 /** What passkeys sign of a decision on a request for an approval, and what it proves. docs/api.md, "Decisions"; docs/formats.md section 2.8. */
 import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
 import { PASSKEY_WAIT_MS } from "@runseal/core/wire/passkey-messages"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { exportReport, reportOn } from "../../../libs/core/test/fixtures/judged.ts"
 import type { TestPasskey } from "../../../libs/core/test/fixtures/passkeys.ts"
 import { eachDatabase } from "./database/databases.ts"
@@ -9,7 +9,6 @@ import { approvalOf, approver, collect, decide, transferOf } from "./harness/app
 import { closed } from "./harness/asked-permits.ts"
 import { trustOf } from "./harness/auditor.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "./harness/openid-provider.ts"
 import {
   decideSigned,
   enrol,
@@ -21,18 +20,11 @@ import {
 } from "./harness/people-with-passkeys.ts"
 import { expectRefused, listAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { readTables, runSql } from "./harness/read-tables.ts"
-import { consoleClient, signInConfig } from "./harness/sign-in-browser.ts"
+import { signInConfig, standingProvider } from "./harness/sign-in-browser.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const [ABOVE, BELOW] = [12_500, 500]
-let provider: OpenIdProvider
-beforeAll(async () => {
-  provider = await startOpenIdProvider(
-    account => (["grace", "heidi"].includes(account) ? ["ops"] : ["treasury"]),
-    [consoleClient()],
-  )
-})
-afterAll(() => provider.close())
+const provider = standingProvider(account => (["grace", "heidi"].includes(account) ? ["ops"] : ["treasury"]))
 
 eachDatabase("decisions with passkeys", open => {
   const service = standingService(() => ({
@@ -40,7 +32,7 @@ eachDatabase("decisions with passkeys", open => {
     policy: PASSKEY_POLICY,
     config: {
       ...signInConfig(
-        provider.issuer,
+        provider().issuer,
         new Map([
           ["ops", "admin"],
           ["treasury", "approver"],
@@ -54,7 +46,7 @@ eachDatabase("decisions with passkeys", open => {
   let paula: TestPasskey
   let quinn: TestPasskey
   const person = (subject: string): Promise<Holder> => signedIn(service(), subject)
-  const keyOf = (subject: string, which?: string): TestPasskey => passkeyOf(subject, provider.issuer, which)
+  const keyOf = (subject: string, which?: string): TestPasskey => passkeyOf(subject, provider().issuer, which)
 
   beforeAll(async () => {
     admin = await mint(service(), ADMIN)
@@ -81,7 +73,7 @@ eachDatabase("decisions with passkeys", open => {
       id = await ask()
       expect((await signs(id, paula, { comment: "invoice 4711" })).body).toMatchObject({
         state: "waiting",
-        decisions: [{ subject: "paula", issuer: provider.issuer, proof: "passkey", comment: "invoice 4711" }],
+        decisions: [{ subject: "paula", issuer: provider().issuer, proof: "passkey", comment: "invoice 4711" }],
       })
       const { body } = await signs(id, quinn, { comment: "checked with paula" })
       expect(body).toMatchObject({ state: "approved", decisions: [{}, { subject: "quinn", proof: "passkey" }] })

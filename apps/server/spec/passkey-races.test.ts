@@ -3,12 +3,11 @@
  * has its approvals, and nothing is there twice. What the house checks after each test is part of every one.
  */
 import { PASSKEYS_OF_PERSON_MAX } from "@runseal/core/wire/passkey-messages"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import type { TestPasskey } from "../../../libs/core/test/fixtures/passkeys.ts"
 import { postgresStart, postgresTitle } from "./database/databases.ts"
 import { approvalOf, collect, transferOf } from "./harness/approving-people.ts"
 import { ADMIN, CUSTOMER, type Holder, heldAt, mint } from "./harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "./harness/openid-provider.ts"
 import {
   decideSigned,
   enrol,
@@ -18,15 +17,11 @@ import {
   signedIn,
 } from "./harness/people-with-passkeys.ts"
 import { at, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
-import { consoleClient, signInConfig } from "./harness/sign-in-browser.ts"
+import { signInConfig, standingProvider } from "./harness/sign-in-browser.ts"
 import { standingTwins } from "./harness/twin-services.ts"
 
 const ROUNDS = 6
-let provider: OpenIdProvider
-beforeAll(async () => {
-  provider = await startOpenIdProvider(account => (account === "grace" ? ["ops"] : ["treasury"]), [consoleClient()])
-})
-afterAll(() => provider.close())
+const provider = standingProvider(account => (account === "grace" ? ["ops"] : ["treasury"]))
 
 describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`, describeTwins)
 
@@ -35,11 +30,11 @@ function describeTwins(): void {
     ["ops", "admin"],
     ["treasury", "approver"],
   ] as const)
-  const twins = standingTwins(() => ({ ...signInConfig(provider.issuer, roles), approvals: "on" }), PASSKEY_POLICY)
+  const twins = standingTwins(() => ({ ...signInConfig(provider().issuer, roles), approvals: "on" }), PASSKEY_POLICY)
   let turn = 0
   /** Each request of a person comes to the other process than its last. */
   const person = (subject: string): Promise<Holder> => signedIn(() => twins()[turn++ % 2 === 0 ? 0 : 1], subject)
-  const keyOf = (subject: string, which: string): TestPasskey => passkeyOf(subject, provider.issuer, which)
+  const keyOf = (subject: string, which: string): TestPasskey => passkeyOf(subject, provider().issuer, which)
   const confirm = (by: Holder, key: TestPasskey) => by.post(`/passkeys/${passkeyIdOf(key)}/confirmation`)
   const revoke = (by: Holder, key: TestPasskey) => by.send("DELETE", `/passkeys/${passkeyIdOf(key)}`)
   let admin: Holder

@@ -1,12 +1,11 @@
 /** Passkeys of people who approve: how they are enrolled, confirmed and revoked. docs/api.md, "Passkeys". */
 import { PASSKEY_WAIT_MS, PASSKEYS_A_DAY_MAX, PASSKEYS_OF_PERSON_MAX } from "@runseal/core/wire/passkey-messages"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "./harness/openid-provider.ts"
 import { enrol, enrolment, PASSKEY_POLICY, passkeyIdOf, passkeyOf, signedIn } from "./harness/people-with-passkeys.ts"
 import { expectRefused, listAt, objectAt, textAt } from "./harness/read-answer.ts"
-import { consoleClient, signInConfig } from "./harness/sign-in-browser.ts"
+import { signInConfig, standingProvider } from "./harness/sign-in-browser.ts"
 import { openService, standingService } from "./harness/test-service.ts"
 
 const MINUTE_MS = 60_000
@@ -15,15 +14,11 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   heidi: ["ops"],
   ada: ["compliance"],
 }
-let provider: OpenIdProvider
-beforeAll(async () => {
-  provider = await startOpenIdProvider(account => GROUPS[account] ?? ["treasury"], [consoleClient()])
-})
-afterAll(() => provider.close())
+const provider = standingProvider(account => GROUPS[account] ?? ["treasury"])
 
 const signIns = () =>
   signInConfig(
-    provider.issuer,
+    provider().issuer,
     new Map([
       ["ops", "admin"],
       ["compliance", "auditor"],
@@ -44,7 +39,7 @@ eachDatabase("passkeys", open => {
     agent = await mint(service(), CUSTOMER, admin)
   })
   const person = (subject: string): Promise<Holder> => signedIn(service(), subject)
-  const keyOf = (subject: string, which?: string) => passkeyOf(subject, provider.issuer, which)
+  const keyOf = (subject: string, which?: string) => passkeyOf(subject, provider().issuer, which)
   const eventsOf = async (id: string) =>
     listAt((await admin.get(`/admin/audit?subject_kind=passkey&subject_id=${id}`)).body, "events")
   const stateOf = async (id: string): Promise<unknown> =>
@@ -62,7 +57,7 @@ eachDatabase("passkeys", open => {
       expect(await eventsOf(passkeyIdOf(key))).toMatchObject([
         {
           action: "passkey.enrol",
-          who: { actor: "person", issuer: provider.issuer, subject: "alan" },
+          who: { actor: "person", issuer: provider().issuer, subject: "alan" },
           after: { ...key.key, name: "laptop", counts_from: body.counts_from },
           sealed: expect.anything(),
         },
@@ -150,7 +145,7 @@ eachDatabase("passkeys", open => {
       const grace = await person("grace")
       expect((await confirm(grace, id)).body).toMatchObject({
         state: "counts",
-        confirmed_by: { issuer: provider.issuer, subject: "grace" },
+        confirmed_by: { issuer: provider().issuer, subject: "grace" },
       })
       expect((await confirm(await person("heidi"), id)).body).toMatchObject({ confirmed_by: { subject: "grace" } })
       expect(await eventsOf(id)).toMatchObject([
@@ -202,7 +197,7 @@ describe("where people cannot enrol passkeys", () => {
     const admin = await mint(service, ADMIN)
     const { body } = await admin.get("/passkeys")
     expect(body).toEqual({ ok: true, total: 0, passkeys: [] })
-    expectRefused(await enrol(admin, passkeyOf("alan", provider.issuer)), 403, "passkeys_off")
+    expectRefused(await enrol(admin, passkeyOf("alan", provider().issuer)), 403, "passkeys_off")
     await service.close()
   })
 

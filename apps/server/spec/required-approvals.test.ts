@@ -4,6 +4,7 @@ import { join } from "node:path"
 import type { JsonObject } from "@runseal/canonical"
 import { expect, test } from "vitest"
 import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
+import { transferPolicy } from "./harness/approving-people.ts"
 import { asking } from "./harness/asked-permits.ts"
 import { ADMIN, mint } from "./harness/key-holders.ts"
 import { numberAt, objectAt, textAt } from "./harness/read-answer.ts"
@@ -12,23 +13,12 @@ import { standingService } from "./harness/test-service.ts"
 import { runVerifier } from "./harness/verifier.ts"
 
 const folder = testFolder("runseal-approvals")
-const POLICY: JsonObject = {
-  policy_id: "payments",
-  policy_name: "Payments",
-  required_attested_fields: [],
-  acts: [{ name: "transfer", routes: ["payments/*"], names: { amount: { at: "/amount", type: "decimal" } } }],
-  rules: [
-    { id: "transfers", effect: "allow", act: "transfer" },
-    {
-      id: "two-people",
-      effect: "require_approval",
-      act: "transfer",
-      description: "Transfers above 10,000 need two people of the treasury.",
-      when: 'context.act.amount.greaterThan(decimal("10000.0"))',
-      approval: { by: ["treasury", "finance"], count: 2, within_seconds: 3600 },
-    },
-  ],
-}
+const POLICY = transferPolicy({
+  id: "two-people",
+  description: "Transfers above 10,000 need two people of the treasury.",
+  when: 'context.act.amount.greaterThan(decimal("10000.0"))',
+  approval: { by: ["treasury", "finance"], count: 2, within_seconds: 3600 },
+})
 const transfer = (amount: number): JsonObject => ({
   route_id: "payments/transfer",
   payload: JSON.stringify({ amount }),

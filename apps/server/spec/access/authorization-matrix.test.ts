@@ -1,16 +1,15 @@
 /** Every operation × everybody who may ask, on both databases. The table is in authorization-matrix.ts. */
 import type { JsonObject } from "@runseal/canonical"
 import { PERSON_ROLES, type PersonRole } from "@runseal/core/wire/session-requests"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { openedId } from "../harness/asked-permits.ts"
 import { ENDPOINTS, endpointOf } from "../harness/described.ts"
 import { ADMIN, CUSTOMER, caller, type Holder, mint } from "../harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "../harness/openid-provider.ts"
 import { expectRefused, numberAt, textAt, withoutRequestId } from "../harness/read-answer.ts"
 import { minted } from "../harness/read-tables.ts"
 import { EICAR, request } from "../harness/sample-requests.ts"
-import { consoleClient, personHolder, signInBrowser, signInConfig } from "../harness/sign-in-browser.ts"
+import { personHolder, signInBrowser, signInConfig, standingProvider } from "../harness/sign-in-browser.ts"
 import { standingService, type TestService } from "../harness/test-service.ts"
 import { type Asker, MATRIX, type Row, type Subjects } from "./authorization-matrix.ts"
 
@@ -74,12 +73,8 @@ eachDatabase("open mode", openDatabase => {
 })
 
 eachDatabase("locked mode", openDatabase => {
-  let provider: OpenIdProvider
-  beforeAll(async () => {
-    provider = await startOpenIdProvider(role => [`${role}s`], [consoleClient()])
-  })
-  afterAll(() => provider.close())
-  const service = standingService(() => ({ open: openDatabase, config: signInConfig(provider.issuer, ROLES) }))
+  const provider = standingProvider(role => [`${role}s`])
+  const service = standingService(() => ({ open: openDatabase, config: signInConfig(provider().issuer, ROLES) }))
   let subjects: Subjects
   let known: Record<Exclude<Asker, "open" | "nobody">, Holder>
   let nobodies: readonly (readonly [what: string, holder: Holder])[] = []

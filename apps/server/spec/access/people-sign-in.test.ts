@@ -1,18 +1,17 @@
 /** docs/api.md, "Sessions": people sign in to the console with a real OpenID provider. */
 
 import type { PersonRole } from "@runseal/core/wire/session-requests"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "../database/databases.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "../harness/openid-provider.ts"
 import { expectRefused, listAt, numberAt, objectAt, textAt } from "../harness/read-answer.ts"
 import {
   CLIENT,
   CONSOLE_ORIGIN,
-  consoleClient,
   type SignInBrowser,
   signInBrowser,
   signInConfig,
+  standingProvider,
 } from "../harness/sign-in-browser.ts"
 import { dumpTables } from "../harness/spellings.ts"
 import { openService, type Settings, standingService } from "../harness/test-service.ts"
@@ -29,18 +28,14 @@ const groups = new Map([
   ["alan", ["treasury"]],
   ["mallory", ["everybody"]],
 ])
-let provider: OpenIdProvider
-beforeAll(async () => {
-  provider = await startOpenIdProvider(account => groups.get(account) ?? [], [consoleClient()])
-})
-afterAll(() => provider.close())
+const provider = standingProvider(account => groups.get(account) ?? [])
 
 const ROLES = new Map<string, PersonRole>([
   ["ops", "admin"],
   ["compliance", "auditor"],
   ["treasury", "approver"],
 ])
-const settings = (roles = ROLES): NonNullable<Settings["config"]> => signInConfig(provider.issuer, roles)
+const settings = (roles = ROLES): NonNullable<Settings["config"]> => signInConfig(provider().issuer, roles)
 
 eachDatabase("people who sign in", open => {
   const service = standingService(() => ({ open, config: settings() }))
@@ -68,7 +63,7 @@ eachDatabase("people who sign in", open => {
     ["alan", "approver", ["treasury"]],
   ] as const)("%s has the name, and as %s the groups that have a role", async (subject, scope, groupsWithRole) => {
     const session = await sessionOf(await signedIn(subject))
-    const { issuer } = provider
+    const { issuer } = provider()
     expect(session).toMatchObject({
       ok: true,
       name: subject,
@@ -82,7 +77,7 @@ eachDatabase("people who sign in", open => {
 
   test("the page that signs in names the provider's host, and leads back to where the visitor wanted to go", async () => {
     const { text } = await browser().step("/console/sign-in?next=/console/runs")
-    expect(text).toContain(`Sign in with ${new URL(provider.issuer).host}`)
+    expect(text).toContain(`Sign in with ${new URL(provider().issuer).host}`)
     expect(text).toContain("/console/sign-in/provider?next=%2Fconsole%2Fruns")
     const { url, status } = await browser().signInAs("grace", "/console/runs?status=ok")
     expect([url.href, status]).toEqual([`${CONSOLE_ORIGIN}/console/runs?status=ok`, 200])
@@ -299,7 +294,7 @@ eachDatabase("people who sign in", open => {
     expect(answer.headers.get("location")).toBe("/console/sign-in?signed_out")
     expectRefused(await one.send("GET", "/session"), 401)
     const { text } = await browser().step("/console/sign-in?signed_out")
-    expect(text).toContain(`Your session at ${new URL(provider.issuer).host} goes on`)
+    expect(text).toContain(`Your session at ${new URL(provider().issuer).host} goes on`)
   })
 
   test("what changes something needs the CSRF token of the session", async () => {
@@ -328,7 +323,7 @@ eachDatabase("people who sign in", open => {
     expect((await one.send("POST", `/admin/keys/${id}/rotate`, {})).status).toBe(200)
     expect((await one.send("DELETE", `/admin/keys/${id}`)).status).toBe(200)
     const { body } = await one.send("GET", `/admin/audit?subject_kind=key&subject_id=${id}`)
-    const who = { actor: "person", name: "grace", issuer: provider.issuer, subject: "grace" }
+    const who = { actor: "person", name: "grace", issuer: provider().issuer, subject: "grace" }
     const events = listAt(body, "events")
     expect(events).toMatchObject(
       ["key.revoke", "key.rotate", "key.change", "key.create"].map(action => ({ action, who })),
@@ -338,7 +333,7 @@ eachDatabase("people who sign in", open => {
     const { body: keys } = await one.send("GET", "/admin/keys")
     expect(listAt(keys, "keys").at(-1)).toMatchObject({ id, created_by: "person", revoked_by: "person" })
     const { text } = await one.step("/console/audit")
-    expect(text).toContain(`person (grace, grace of ${provider.issuer})`)
+    expect(text).toContain(`person (grace, grace of ${provider().issuer})`)
   })
 
   test("what lasts as long as a key needs one: a person shares, publishes and claims nothing", async () => {

@@ -1,16 +1,14 @@
 /** People approve and reject on a telephone, signed in with a real OpenID provider, in a real browser. docs/console.md, "Approvals". */
 import { type JsonObject, utf8Encode } from "@runseal/canonical"
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
+import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { expectAccessible } from "../harness/accessible.ts"
 import { asking } from "../harness/asked-permits.ts"
 import { HAS_CHROMIUM, standingVisitor } from "../harness/browser.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "../harness/openid-provider.ts"
 import { at, textAt } from "../harness/read-answer.ts"
-import { consoleClient, signInConfig } from "../harness/sign-in-browser.ts"
+import { signInConfig, standingSite } from "../harness/sign-in-browser.ts"
 import { standingService } from "../harness/test-service.ts"
 
 const GROUPS = new Map([
@@ -57,21 +55,13 @@ const transfer = (amount: string): string =>
   })
 
 describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
-  let port = 0
-  let provider: OpenIdProvider
-  // The provider is at 127.0.0.1: for a browser that is another site.
-  const origin = (): string => `http://localhost:${port}`
-  beforeAll(async () => {
-    port = await freePort()
-    provider = await startOpenIdProvider(account => GROUPS.get(account) ?? [], [consoleClient(origin())])
-  })
-  afterAll(() => provider.close())
+  const { provider, port, origin } = standingSite(account => GROUPS.get(account) ?? [])
   const service = standingService(() => ({
     policy: POLICY,
     // The page says how much time is left, by the clock of its machine.
     clock: { nowMs: Date.now, advance: () => undefined },
     config: {
-      ...signInConfig(provider.issuer, new Map([["treasury", "approver"]] as const), origin()),
+      ...signInConfig(provider().issuer, new Map([["treasury", "approver"]] as const), origin()),
       approvals: "on",
     },
   }))
@@ -80,10 +70,7 @@ describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
     const admin = await mint(service(), ADMIN)
     agent = await mint(service(), { ...CUSTOMER, tier: "production" }, admin)
   })
-  const { visit } = standingVisitor(
-    () => createApp(service().deps),
-    () => port,
-  )
+  const { visit } = standingVisitor(() => createApp(service().deps), port)
 
   async function asked(payload: string): Promise<{ readonly id: string; readonly address: string }> {
     const { status, text, body } = await agent.post("/permits", asking({ route_id: "payments/transfer", payload }))
@@ -92,7 +79,7 @@ describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
   }
   /** Follows a link on another site, and signs in where that is asked for. */
   async function open(account: string, address: string): Promise<Page> {
-    const { page } = await visit(`${provider.issuer}/.well-known/openid-configuration`, PHONE)
+    const { page } = await visit(`${provider().issuer}/.well-known/openid-configuration`, PHONE)
     await page.evaluate(href => {
       const link = document.createElement("a")
       link.href = href

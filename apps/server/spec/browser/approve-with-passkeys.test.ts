@@ -3,16 +3,14 @@ import { type JsonObject, type JsonValue, utf8Encode } from "@runseal/canonical"
 import { verifyDocument } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
+import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { expectAccessible } from "../harness/accessible.ts"
 import { asking } from "../harness/asked-permits.ts"
 import { HAS_CHROMIUM, standingVisitor } from "../harness/browser.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "../harness/openid-provider.ts"
 import { at, listAt, textAt } from "../harness/read-answer.ts"
-import { consoleClient, signInConfig } from "../harness/sign-in-browser.ts"
+import { signInConfig, standingSite } from "../harness/sign-in-browser.ts"
 import { standingService } from "../harness/test-service.ts"
 
 const GROUPS = new Map([
@@ -42,14 +40,7 @@ const transfer = (): string =>
   JSON.stringify({ amount: "12500.00", currency: "EUR", payee: "DE02", invoice: ++invoices })
 
 describe.skipIf(!HAS_CHROMIUM)("people with passkeys", () => {
-  let port = 0
-  let provider: OpenIdProvider
-  const origin = (): string => `http://localhost:${port}`
-  beforeAll(async () => {
-    port = await freePort()
-    provider = await startOpenIdProvider(account => GROUPS.get(account) ?? [], [consoleClient(origin())])
-  })
-  afterAll(() => provider.close())
+  const { provider, port, origin } = standingSite(account => GROUPS.get(account) ?? [])
   const roles = new Map([
     ["treasury", "approver"],
     ["ops", "admin"],
@@ -58,16 +49,13 @@ describe.skipIf(!HAS_CHROMIUM)("people with passkeys", () => {
     policy: POLICY,
     // A sign-in and the time that is left are judged by the clock of the machine.
     clock: { nowMs: Date.now, advance: () => undefined },
-    config: { ...signInConfig(provider.issuer, roles, origin()), approvals: "on" },
+    config: { ...signInConfig(provider().issuer, roles, origin()), approvals: "on" },
   }))
   let agent: Holder
   beforeAll(async () => {
     agent = await mint(service(), { ...CUSTOMER, tier: "production" }, await mint(service(), ADMIN))
   })
-  const { visit } = standingVisitor(
-    () => createApp(service().deps),
-    () => port,
-  )
+  const { visit } = standingVisitor(() => createApp(service().deps), port)
 
   /** A person who has signed in, on a telephone with an authenticator of its own. */
   async function signedIn(account: string, path = "/console/passkeys"): Promise<Page> {
@@ -148,7 +136,7 @@ describe.skipIf(!HAS_CHROMIUM)("people with passkeys", () => {
     const file: unknown = JSON.parse(await anna.locator("pre.whole-text").innerText())
     const place = { origin: origin(), rp_id: "localhost" }
     const key = {
-      issuer: provider.issuer,
+      issuer: provider().issuer,
       subject: "anna",
       public_key: expect.stringMatching(/^[\w+/]{122}==$/),
       ...place,

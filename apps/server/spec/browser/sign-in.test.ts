@@ -1,12 +1,10 @@
 /** People sign in to the console with a real OpenID provider, in a real browser, from one site to another. docs/console.md, "Signing in". */
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
+import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { HAS_CHROMIUM, standingVisitor, type Visit } from "../harness/browser.ts"
 import { ADMIN, mint } from "../harness/key-holders.ts"
-import { type OpenIdProvider, startOpenIdProvider } from "../harness/openid-provider.ts"
-import { consoleClient, signInConfig } from "../harness/sign-in-browser.ts"
+import { signInConfig, standingSite } from "../harness/sign-in-browser.ts"
 import { standingService } from "../harness/test-service.ts"
 
 const GROUPS = new Map([
@@ -15,25 +13,14 @@ const GROUPS = new Map([
 ])
 
 describe.skipIf(!HAS_CHROMIUM)("a person at a browser", () => {
-  let port = 0
-  let provider: OpenIdProvider
-  // The provider is at 127.0.0.1: for a browser that is another site.
-  const origin = (): string => `http://localhost:${port}`
-  beforeAll(async () => {
-    port = await freePort()
-    provider = await startOpenIdProvider(account => GROUPS.get(account) ?? [], [consoleClient(origin())])
-  })
-  afterAll(() => provider.close())
+  const { provider, port, origin } = standingSite(account => GROUPS.get(account) ?? [])
   const roles = new Map([
     ["ops", "admin"],
     ["treasury", "approver"],
   ] as const)
-  const service = standingService(() => ({ config: signInConfig(provider.issuer, roles, origin()) }))
+  const service = standingService(() => ({ config: signInConfig(provider().issuer, roles, origin()) }))
   beforeAll(() => mint(service(), ADMIN))
-  const { visit } = standingVisitor(
-    () => createApp(service().deps),
-    () => port,
-  )
+  const { visit } = standingVisitor(() => createApp(service().deps), port)
 
   /** From the page that signs in to the page of the console. */
   async function signIn(page: Page, account: string): Promise<void> {
@@ -57,7 +44,7 @@ describe.skipIf(!HAS_CHROMIUM)("a person at a browser", () => {
     expect(await page.getByRole("status").textContent()).toContain("goes on")
     // It does: nobody is asked for a name.
     await page.getByRole("link", { name: /^Sign in with/ }).click()
-    await page.waitForURL(`${provider.issuer}/interaction/**`)
+    await page.waitForURL(`${provider().issuer}/interaction/**`)
     expect(await page.locator("input[name=login]").count()).toBe(0)
     await page.getByRole("button").first().click()
     await page.waitForURL(`${origin()}/console`)
@@ -68,7 +55,7 @@ describe.skipIf(!HAS_CHROMIUM)("a person at a browser", () => {
     const { page } = await visit(`${origin()}/console`)
     await signIn(page, "grace")
     const from = async (markup: string): Promise<void> => {
-      await page.goto(`${provider.issuer}/.well-known/openid-configuration`)
+      await page.goto(`${provider().issuer}/.well-known/openid-configuration`)
       await page.evaluate(text => {
         document.body.innerHTML = text
       }, markup)

@@ -6,35 +6,31 @@ import { type Answer, textAt } from "./read-answer.ts"
 
 export const APPROVAL_SECONDS = 3600
 
-/** Two of the treasury or of finance above 10,000; one of the board besides above a million. */
-export const APPROVAL_POLICY: JsonObject = {
+/** Transfers of any amount are allowed; of some, these rules leave the decision to people. */
+export const transferPolicy = (...rules: readonly JsonObject[]): JsonObject => ({
   policy_id: "payments",
   policy_name: "Payments",
   required_attested_fields: [],
   acts: [{ name: "transfer", routes: ["payments/*"], names: { amount: { at: "/amount", type: "decimal" } } }],
   rules: [
     { id: "transfers", effect: "allow", act: "transfer" },
-    {
-      id: "two-people",
-      effect: "require_approval",
-      act: "transfer",
-      when: 'context.act.amount.greaterThan(decimal("10000.0"))',
-      approval: {
-        by: ["treasury", "finance"],
-        count: 2,
-        within_seconds: APPROVAL_SECONDS,
-        end_user: "optional",
-      },
-    },
-    {
-      id: "board",
-      effect: "require_approval",
-      act: "transfer",
-      when: 'context.act.amount.greaterThan(decimal("1000000.0"))',
-      approval: { by: ["board"], count: 1, within_seconds: 2 * APPROVAL_SECONDS, end_user: "optional" },
-    },
+    ...rules.map(rule => ({ effect: "require_approval", act: "transfer", ...rule })),
   ],
-}
+})
+
+/** Two of the treasury or of finance above 10,000; one of the board besides above a million. */
+export const APPROVAL_POLICY = transferPolicy(
+  {
+    id: "two-people",
+    when: 'context.act.amount.greaterThan(decimal("10000.0"))',
+    approval: { by: ["treasury", "finance"], count: 2, within_seconds: APPROVAL_SECONDS, end_user: "optional" },
+  },
+  {
+    id: "board",
+    when: 'context.act.amount.greaterThan(decimal("1000000.0"))',
+    approval: { by: ["board"], count: 1, within_seconds: 2 * APPROVAL_SECONDS, end_user: "optional" },
+  },
+)
 
 let cents = 0
 /** What a permit is asked for; each is another act. */

@@ -13,6 +13,7 @@ import {
   type TestPasskey,
   testPasskey,
 } from "../../../../libs/core/test/fixtures/passkeys.ts"
+import { transferPolicy } from "./approving-people.ts"
 import type { Holder } from "./key-holders.ts"
 import { type Answer, objectAt, textAt } from "./read-answer.ts"
 import { CONSOLE_ORIGIN, personHolder, signInBrowser } from "./sign-in-browser.ts"
@@ -92,26 +93,15 @@ export async function decideSigned(
 }
 
 /** Two of the treasury: above 10,000 with their passkeys, below it with any proof. */
-export const PASSKEY_POLICY: JsonObject = {
-  policy_id: "payments",
-  policy_name: "Payments",
-  required_attested_fields: [],
-  acts: [{ name: "transfer", routes: ["payments/*"], names: { amount: { at: "/amount", type: "decimal" } } }],
-  rules: [
-    { id: "transfers", effect: "allow", act: "transfer" },
-    {
-      id: "two-passkeys",
-      effect: "require_approval",
-      act: "transfer",
-      when: 'context.act.amount.greaterThan(decimal("10000.0"))',
-      approval: { by: ["treasury"], count: 2, proof: "passkey", within_seconds: 86_400, end_user: "optional" },
-    },
-    {
-      id: "any-proof",
-      effect: "require_approval",
-      act: "transfer",
-      when: 'context.act.amount.lessThan(decimal("10000.0"))',
-      approval: { by: ["treasury"], count: 2, proof: "any", within_seconds: 86_400, end_user: "optional" },
-    },
-  ],
-}
+export const PASSKEY_POLICY = transferPolicy(
+  {
+    id: "two-passkeys",
+    when: 'context.act.amount.greaterThan(decimal("10000.0"))',
+    approval: { by: ["treasury"], count: 2, proof: "passkey", within_seconds: 86_400, end_user: "optional" },
+  },
+  {
+    id: "any-proof",
+    when: 'context.act.amount.lessThan(decimal("10000.0"))',
+    approval: { by: ["treasury"], count: 2, proof: "any", within_seconds: 86_400, end_user: "optional" },
+  },
+)

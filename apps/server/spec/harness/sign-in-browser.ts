@@ -2,9 +2,11 @@
 import type { JsonValue } from "@runseal/canonical"
 import type { PersonRole } from "@runseal/core/wire/session-requests"
 import type { ClientMetadata } from "oidc-provider"
-import { expect } from "vitest"
+import { afterAll, beforeAll, expect } from "vitest"
+import { freePort } from "../../../../libs/core/test/fixtures/free-port.ts"
 import type { Config } from "../../src/options/config.ts"
 import type { Holder } from "./key-holders.ts"
+import { type OpenIdProvider, startOpenIdProvider } from "./openid-provider.ts"
 import { type Answer, readAnswer } from "./read-answer.ts"
 import type { TestService } from "./test-service.ts"
 
@@ -36,13 +38,50 @@ export const CALLBACK = "/console/callback"
 export const CLIENT = { id: "runseal-console", secret: "the secret of the console, of a test" } as const
 
 /** The console at a provider. @param origin of the service */
-export const consoleClient = (origin: string = CONSOLE_ORIGIN): ClientMetadata => ({
+const consoleClient = (origin: string): ClientMetadata => ({
   client_id: CLIENT.id,
   client_secret: CLIENT.secret,
   redirect_uris: [`${origin}${CALLBACK}`],
   application_type: "native",
   id_token_signed_response_alg: "ES256",
 })
+
+type GroupsOf = (account: string) => readonly string[]
+
+/**
+ * A real provider for all tests of a suite, which knows the console.
+ * @param groupsOf the groups of a person, asked at each sign-in; @param origin of the service, asked when the suite begins
+ */
+export function standingProvider(
+  groupsOf: GroupsOf,
+  origin: () => string | Promise<string> = () => CONSOLE_ORIGIN,
+): () => OpenIdProvider {
+  let provider: OpenIdProvider | undefined
+  beforeAll(async () => {
+    provider = await startOpenIdProvider(groupsOf, [consoleClient(await origin())])
+  })
+  afterAll(() => provider?.close())
+  return () => {
+    if (provider === undefined) throw new Error("the provider runs during tests only")
+    return provider
+  }
+}
+
+/** The same where real browsers sign in: the service has a port. For a browser, the provider at 127.0.0.1 is another site. */
+export function standingSite(groupsOf: GroupsOf): {
+  readonly provider: () => OpenIdProvider
+  readonly port: () => number
+  /** Of the service. */
+  readonly origin: () => string
+} {
+  let port = 0
+  const origin = (): string => `http://localhost:${port}`
+  const provider = standingProvider(groupsOf, async () => {
+    port = await freePort()
+    return origin()
+  })
+  return { provider, port: () => port, origin }
+}
 
 /** The options with which people sign in at a service of this origin. */
 export const signInConfig = (
