@@ -5,12 +5,12 @@
 import { decodeBase64, encodeHex } from "@runseal/canonical"
 import { commentHash } from "@runseal/core/formulas/moment"
 import { decisionDigest } from "@runseal/core/formulas/signed-decision"
-import { hasPasskeys, NO_PASSKEYS, NOTHING, sendForm, sentenceOf, signWith } from "./passkey-calls.ts"
+import { hasPasskeys, NO_PASSKEYS, NOTHING, onClick, sayIn, sendForm, signWith } from "./passkey-calls.ts"
 
 const form = document.querySelector<HTMLFormElement>("form.decide")
 const approve = form?.querySelector<HTMLButtonElement>('button[value="approve"]')
 const withPasskey = form?.querySelector<HTMLButtonElement>('button[value="passkey"]')
-const status = document.getElementById("approve-status")
+const say = sayIn(document.getElementById("approve-status"))
 const end = document.getElementById("payload-end")
 
 /** Why the payload cannot be approved; undefined where it is the one that was sealed. */
@@ -81,12 +81,6 @@ async function signedFields(
 /** Of the id of a passkey, SHA-256 in hex. */
 const ID_DIGITS = 64
 
-function say(text: string, isBad = false): void {
-  if (status === null) return
-  status.textContent = text
-  status.className = isBad ? "bad-text" : ""
-}
-
 /** @param payload_hash of the payload on the page, computed here */
 function activate(owner: HTMLFormElement, button: HTMLButtonElement, payload_hash: string): void {
   if (!hasPasskeys()) {
@@ -94,19 +88,7 @@ function activate(owner: HTMLFormElement, button: HTMLButtonElement, payload_has
     if (!approve) say(NO_PASSKEYS, true)
     return
   }
-  let isBusy = false
-  // The form is sent with this button once it is signed, which is no click.
-  button.addEventListener("click", event => {
-    event.preventDefault()
-    if (isBusy) return
-    isBusy = true
-    signedFields(owner, button, payload_hash)
-      .then(fields => sendForm(owner, button, fields))
-      .catch((error: unknown) => say(sentenceOf(error), true))
-      .finally(() => {
-        isBusy = false
-      })
-  })
+  onClick(button, say, async () => sendForm(owner, button, await signedFields(owner, button, payload_hash)))
   button.disabled = false
 }
 

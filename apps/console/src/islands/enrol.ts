@@ -10,15 +10,16 @@ import {
   keyOf,
   NO_PASSKEYS,
   NOTHING,
+  onClick,
+  sayIn,
   sendForm,
-  sentenceOf,
   signWith,
 } from "./passkey-calls.ts"
 
 const form = document.querySelector<HTMLFormElement>("form.enrol")
 const make = form?.querySelector<HTMLButtonElement>('button[name="make"]')
 const sign = form?.querySelector<HTMLButtonElement>('button[name="sign"]')
-const status = document.getElementById("enrol-status")
+const say = sayIn(document.getElementById("enrol-status"))
 
 /** ECDSA on P-256 with SHA-256: RFC 9053 section 2.1. */
 const ES256 = -7
@@ -68,27 +69,6 @@ function publicKeyOf(response: AuthenticatorAttestationResponse): string {
   )
 }
 
-function say(text: string, isBad = false): void {
-  if (status === null) return
-  status.textContent = text
-  status.className = isBad ? "bad-text" : ""
-}
-
-/** Runs what a click begins, once at a time. */
-function onClick(button: HTMLButtonElement, run: () => Promise<void>): void {
-  let isBusy = false
-  button.addEventListener("click", event => {
-    event.preventDefault()
-    if (isBusy || form?.reportValidity() !== true) return
-    isBusy = true
-    run()
-      .catch((error: unknown) => say(sentenceOf(error), true))
-      .finally(() => {
-        isBusy = false
-      })
-  })
-}
-
 function main(): void {
   if (!form || !make || !sign) return
   const { issuer, subject, origin, rp_id } = data()
@@ -98,15 +78,16 @@ function main(): void {
     return
   }
   let found: Made | undefined
-  onClick(make, async () => {
+  onClick(make, say, async () => {
+    if (!form.reportValidity()) return
     found = await made()
     make.disabled = true
     sign.disabled = false
     sign.focus()
     say("The passkey is made. Sign with it now: until then the service does not know it.")
   })
-  onClick(sign, async () => {
-    if (found === undefined) return
+  onClick(sign, say, async () => {
+    if (found === undefined || !form.reportValidity()) return
     const { id, public_key } = found
     const challenge = enrolmentDigest({ issuer, subject, public_key, origin, rp_id })
     const signed = await signWith({ challenge, rpId: rp_id, credentials: [id] })

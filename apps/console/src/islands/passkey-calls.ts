@@ -67,12 +67,43 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Why nothing was signed, in a sentence for the person. */
-export const sentenceOf = (error: unknown): string =>
+const sentenceOf = (error: unknown): string =>
   error instanceof DOMException
     ? (SENTENCES.get(error.name) ?? "The browser could not use a passkey. Try it again, or use another device.")
     : error instanceof Error
       ? error.message
       : NOTHING
+
+/** Writes sentences into an element of the page, where it has it. */
+export const sayIn =
+  (status: HTMLElement | null): ((text: string, isBad?: boolean) => void) =>
+  (text, isBad = false) => {
+    if (status === null) return
+    status.textContent = text
+    status.className = isBad ? "bad-text" : ""
+  }
+
+/**
+ * Runs what a click begins, once at a time. The button does not send its form: that is done once a passkey signed.
+ * @param say takes the sentence of what failed
+ */
+export function onClick(
+  button: HTMLButtonElement,
+  say: (text: string, isBad: boolean) => void,
+  run: () => Promise<void>,
+): void {
+  let isBusy = false
+  button.addEventListener("click", event => {
+    event.preventDefault()
+    if (isBusy) return
+    isBusy = true
+    run()
+      .catch((error: unknown) => say(sentenceOf(error), true))
+      .finally(() => {
+        isBusy = false
+      })
+  })
+}
 
 /** Writes values into hidden fields of a form, and sends it with a button. */
 export function sendForm(

@@ -1,10 +1,10 @@
 /** The form with which a person decides on a request for an approval, with a passkey or without. */
 import { encodeBase64, utf8Encode } from "@runseal/canonical"
+import { requestedAct } from "@runseal/core/verify/signed-approvals"
 import { meetsProof } from "@runseal/core/vocabulary/approvals-satisfy"
 import { type ApprovalRecord, approvalPage } from "@runseal/core/wire/approval-answers"
 import { COMMENT_MAX_LENGTH } from "@runseal/core/wire/approval-requests"
 import type { PasskeySummary } from "@runseal/core/wire/passkey-messages"
-import { checkpointOrigin } from "@runseal/log/entries/log-entry"
 import { isOpen, ownDecision } from "../parts/approval-pieces.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { formTokens, notice } from "../parts/pieces.ts"
@@ -87,15 +87,15 @@ function passkeyButton(
 ): Markup | "" {
   const [first] = passkeys
   if (person === undefined || first === undefined) return ""
-  const { request, tenant_id, audience, program_id, route_id } = record
+  const act = requestedAct(record.request)
   const members = [
-    ["expires-at", request.expires_at],
-    ["valid-for-seconds", `${request.valid_for_seconds}`],
-    ["log-origin", checkpointOrigin(request.entry)],
-    ["tenant-id", tenant_id],
-    ["audience", audience],
-    ["program-id", program_id],
-    ["route-id", route_id],
+    ["expires-at", record.request.expires_at],
+    ["valid-for-seconds", `${act.valid_for_seconds}`],
+    ["log-origin", act.log_origin],
+    ["tenant-id", act.tenant_id],
+    ["audience", act.audience],
+    ["program-id", act.program_id],
+    ["route-id", act.route_id],
     ["issuer", person.issuer],
     ["subject", person.subject],
     ["rp-id", first.rp_id],
