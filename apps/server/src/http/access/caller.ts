@@ -118,6 +118,9 @@ export function callerOf(c: Context): Caller {
   return caller
 }
 
+/** How long ago the caller signed in, in milliseconds; longer than any limit where it has no session. */
+export const sinceSignIn = (c: Context, now: number): number => now - (c.get("session")?.opened_at ?? 0)
+
 /** The same where the caller has runs of its own. @throws Error for a person, whom the row of the endpoint does not admit */
 export function keyCallerOf(c: Context): KeyCaller {
   const caller = callerOf(c)

@@ -24,7 +24,7 @@ import {
 import { type ApprovalViewer, listApprovals } from "../../store/tables/approval-lists.ts"
 import { decisionsOf, type FoundApproval, findApproval, rejectedSince } from "../../store/tables/approvals-table.ts"
 import { approverKeyOf, countsFor, findPasskey } from "../../store/tables/passkeys-table.ts"
-import { type Caller, callerOf, whoOf } from "../access/caller.ts"
+import { type Caller, callerOf, sinceSignIn, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { roomForAnswer } from "../json-body.ts"
 import { noSuchApproval, readApprovalId } from "../permit-query.ts"
@@ -178,7 +178,7 @@ export function approvalRoutes(deps: Deps): Handlers {
       const approver = approverOf(caller)
       if (approver === undefined) throw refusalOf("not_an_approver")
       const at = nowMs()
-      if (caller.person !== undefined && at - (c.get("session")?.opened_at ?? 0) > SIGNED_IN_MAX_MS) throw signInAgain()
+      if (caller.person !== undefined && sinceSignIn(c, at) > SIGNED_IN_MAX_MS) throw signInAgain()
       if (request_digest !== found.request_hash) throw refusalOf("other_document")
       const comment_salt = saltOf(request)
       const passkey = await signedBy(deps, sealed, { ...request, comment_salt }, caller.person)

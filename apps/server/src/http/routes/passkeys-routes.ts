@@ -29,7 +29,7 @@ import {
 } from "../../store/tables/passkeys-table.ts"
 import type { StoredPerson } from "../../store/tables/sessions-table.ts"
 import { personRefused, refuseUnlessAdmin, refuseUnlessReader } from "../access/authentication.ts"
-import { callerOf, whoOf } from "../access/caller.ts"
+import { callerOf, sinceSignIn, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { refuseNamed } from "./own-run.ts"
 import { receivedAssertion } from "./received-assertion.ts"
@@ -70,7 +70,7 @@ function readPasskeyId(text = ""): string {
 /** The person who signed in just now. @throws HttpError 403 for a key, and for who signed in too long ago */
 function justSignedIn(c: Context, now: number): StoredPerson {
   const { person } = callerOf(c)
-  if (person === undefined || now - (c.get("session")?.opened_at ?? 0) > PASSKEY_SIGN_IN_MAX_MS)
+  if (person === undefined || sinceSignIn(c, now) > PASSKEY_SIGN_IN_MAX_MS)
     throw new HttpError(
       "sign_in_again",
       "Only a person who signed in at most 5 minutes ago enrols or confirms a passkey: sign in with the identity provider, then do it again.",
@@ -140,7 +140,7 @@ export function passkeyRoutes({ acts, baseUrl, db, nowMs, signIns }: Deps): Hand
       receivedAssertion(row, request, enrolmentDigest(row))
       const refused = await enrolPasskey(acts, row, { at, who: whoOf(callerOf(c)) })
       if (refused !== undefined) throw notEnrolled(refused)
-      return c.json(await answerOf(row.passkey_id), 201)
+      return c.json({ ok: true, ...summaryOf(row, at) } satisfies PasskeyAnswer, 201)
     },
     confirm_passkey: async c => {
       const at = nowMs()
