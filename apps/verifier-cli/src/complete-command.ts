@@ -27,7 +27,7 @@ import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Answer, printed, refused } from "./exit-answer.ts"
 import type { Decider } from "./expected-decision.ts"
 import { InputError } from "./input-error.ts"
-import { type DecidedWord, type ProvenWord, refusedLimitations } from "./judgement.ts"
+import { type DecidedWord, type Expected, type ProvenWord, refusedLimitations } from "./judgement.ts"
 import { paragraph } from "./paragraph.ts"
 import { type Line, printJson, type Style } from "./print.ts"
 import type { Progress } from "./progress.ts"
@@ -45,9 +45,9 @@ type ExportResult = {
   readonly exit: 0 | 1
   readonly strict: readonly Limitation[]
   /** With `--decided-by`. */
-  readonly decisions: ExportDecisions | undefined
+  readonly decisions: ExportTally | undefined
   /** With `--approver-keys`. */
-  readonly proofs: ExportProofs | undefined
+  readonly proofs: ExportTally | undefined
 }
 
 /** Verifies an export line by line; it holds some hundred bytes of each record. Throws InputError. */
@@ -77,7 +77,7 @@ export async function verifyComplete(
   const found = fold.end()
   if ("unreadable" in found) return refused(`this is no export that can be verified: ${found.unreadable}`, style)
   const strict = refusedLimitations(found.limitations, flags)
-  const fails = strict.length > 0 || (decisions?.notDecided() ?? 0) > 0 || (proofs?.notProven() ?? 0) > 0
+  const fails = strict.length > 0 || (decisions?.failed() ?? 0) > 0 || (proofs?.failed() ?? 0) > 0
   const verdict = fails ? COMPLETENESS_VERDICTS.failed : found.verdict
   const result: ExportResult = {
     found,
@@ -201,21 +201,44 @@ type PolicyInTime = {
   readonly actor?: string
 }
 
-type ExportDecisions = {
+/** What is counted of the documents of an export, and printed. */
+type ExportTally = {
   /** Takes the next document, which verifies by itself. */
   readonly take: (line: number, read: ReadDocument) => void
-  readonly notDecided: () => number
+  /** How many documents are not as expected. */
+  readonly failed: () => number
   readonly lines: () => readonly Line[]
   readonly json: () => JsonObject
 }
 
+/** A document that is not as expected, by its line. */
+type FailedDocument = { readonly line: number; readonly sentence: string }
+
+/** Counts documents by a word, and lists the first that failed. */
+function tallyOf<Word extends DecidedWord | ProvenWord>() {
+  const counts = new Map<Word | "not", number>()
+  const listed: FailedDocument[] = []
+  const failed = (): number => counts.get("not") ?? 0
+  return {
+    counts,
+    failed,
+    listed,
+    count: (line: number, word: Word, { result, message }: Expected): void => {
+      counts.set(word, (counts.get(word) ?? 0) + 1)
+      if (result === "fail" && listed.length < LISTED_MAX) listed.push({ line, sentence: message })
+    },
+    failedLines: (): readonly Line[] => [
+      ...listed.map(({ line, sentence }) => problem(`line ${line}: ${sentence}`)),
+      ...(failed() > listed.length ? [[`  and ${failed() - listed.length} more`]] : []),
+    ],
+  }
+}
+
 /** Decides every document of an export again. */
-function exportDecisions(decide: Decider): ExportDecisions {
-  const counts = new Map<DecidedWord, number>()
-  const undecided: FailedDocument[] = []
+function exportDecisions(decide: Decider): ExportTally {
+  const tally = tallyOf<DecidedWord>()
   const policies: PolicyInTime[] = []
   let newest: string | undefined
-  const notDecided = (): number => counts.get("not") ?? 0
   const takePolicy = (read: ReadDocument): void => {
     const policy = policyOf(read)
     if (policy === undefined || (policy.event === undefined && policy.policy_hash === newest)) return
@@ -225,52 +248,37 @@ function exportDecisions(decide: Decider): ExportDecisions {
   return {
     take: (line, read) => {
       takePolicy(read)
-      const { decided = "none", result, message } = decide(read)
-      counts.set(decided, (counts.get(decided) ?? 0) + 1)
-      if (result === "fail" && undecided.length < LISTED_MAX) undecided.push({ line, sentence: message })
+      const expected = decide(read)
+      tally.count(line, expected.decided ?? "none", expected)
     },
-    notDecided,
+    failed: tally.failed,
     lines: () => [
       ...section("Policies, in the order of the export", policies.map(policyLine)),
-      ...section("Decided again", decidedLines(counts)),
-      ...section("Not decided again", failedLines(undecided, notDecided())),
+      ...section("Decided again", decidedLines(tally.counts)),
+      ...section("Not decided again", tally.failedLines()),
     ],
     json: () => ({
-      decided_again: Object.fromEntries(counts),
+      decided_again: Object.fromEntries(tally.counts),
       policies,
-      not_decided_again: undecided,
+      not_decided_again: tally.listed,
     }),
   }
 }
 
-/** A document that is not as expected, by its line. */
-type FailedDocument = { readonly line: number; readonly sentence: string }
-
-/** @param all how many there are, of which the first are listed */
-const failedLines = (listed: readonly FailedDocument[], all: number): readonly Line[] => [
-  ...listed.map(({ line, sentence }) => problem(`line ${line}: ${sentence}`)),
-  ...(all > listed.length ? [[`  and ${all - listed.length} more`]] : []),
-]
-
-type ExportProofs = Pick<ExportDecisions, "take" | "lines" | "json"> & { readonly notProven: () => number }
-
 /** Holds the approvals of every document of an export to passkeys. */
-function exportProofs(prove: Decider): ExportProofs {
-  const counts = new Map<ProvenWord, number>()
-  const unproven: FailedDocument[] = []
-  const notProven = (): number => counts.get("not") ?? 0
+function exportProofs(prove: Decider): ExportTally {
+  const tally = tallyOf<ProvenWord>()
   return {
     take: (line, read) => {
-      const { proven = "not", result, message } = prove(read)
-      counts.set(proven, (counts.get(proven) ?? 0) + 1)
-      if (result === "fail" && unproven.length < LISTED_MAX) unproven.push({ line, sentence: message })
+      const expected = prove(read)
+      tally.count(line, expected.proven ?? "not", expected)
     },
-    notProven,
+    failed: tally.failed,
     lines: () => [
-      ...section("Proven by passkeys", provenLines(counts)),
-      ...section("Not proven by passkeys", failedLines(unproven, notProven())),
+      ...section("Proven by passkeys", provenLines(tally.counts)),
+      ...section("Not proven by passkeys", tally.failedLines()),
     ],
-    json: () => ({ proven_by_passkeys: Object.fromEntries(counts), not_proven_by_passkeys: unproven }),
+    json: () => ({ proven_by_passkeys: Object.fromEntries(tally.counts), not_proven_by_passkeys: tally.listed }),
   }
 }
 

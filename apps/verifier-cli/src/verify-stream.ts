@@ -191,25 +191,30 @@ export function summaryLines({
 const countLines = (counts: ReadonlyMap<string, number>): readonly Line[] =>
   [...counts].map(([name, times]) => [`${`${times}`.padStart(COUNT_WIDTH)}  ${name}`])
 
-/** How many documents were decided again, by the words of a single one. */
-export function decidedLines(decided: ReadonlyMap<DecidedWord, number>): readonly Line[] {
-  const counts = DECIDED_WORDS.flatMap(word => {
-    const times = decided.get(word)
-    return times === undefined ? [] : [[DECIDED_TEXTS[word], times] as const]
-  })
-  return [...countLines(new Map(counts)), [`  Of all, ${SCAN_STATED}.`]]
-}
-
-/** How many documents passkeys prove, by the words of a single one. */
-export const provenLines = (proven: ReadonlyMap<ProvenWord, number>): readonly Line[] =>
+/** How many documents each word is of, in the order of the words, by the texts of a single document. */
+const wordLines = <Word extends string>(
+  words: readonly Word[],
+  texts: Readonly<Record<Word, string>>,
+  counts: ReadonlyMap<Word, number>,
+): readonly Line[] =>
   countLines(
     new Map(
-      PROVEN_WORDS.flatMap(word => {
-        const times = proven.get(word)
-        return times === undefined ? [] : [[PROVEN_TEXTS[word], times] as const]
+      words.flatMap(word => {
+        const times = counts.get(word)
+        return times === undefined ? [] : [[texts[word], times]]
       }),
     ),
   )
+
+/** How many documents were decided again. */
+export const decidedLines = (decided: ReadonlyMap<DecidedWord, number>): readonly Line[] => [
+  ...wordLines(DECIDED_WORDS, DECIDED_TEXTS, decided),
+  [`  Of all, ${SCAN_STATED}.`],
+]
+
+/** How many documents passkeys prove. */
+export const provenLines = (proven: ReadonlyMap<ProvenWord, number>): readonly Line[] =>
+  wordLines(PROVEN_WORDS, PROVEN_TEXTS, proven)
 
 /** The last object of `--json`. */
 export const jsonSummary = ({ documents, passed, exit, verdicts, outcomes, decided, proven }: Tally): JsonObject => ({
