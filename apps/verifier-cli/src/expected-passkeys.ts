@@ -9,7 +9,7 @@ import { type ApproverKey, approverKeysSchema } from "@runseal/core/artifacts/pa
 import { savedText } from "@runseal/core/presentation/saved-text"
 import { namingEntry } from "@runseal/core/verify/decisions"
 import type { ReadDocument } from "@runseal/core/verify/kind"
-import { type DecidedIn, decidedAct, provenDecisions } from "@runseal/core/verify/signed-approvals"
+import { type DecidedIn, decidedAct, hasPasskeys, provenDecisions } from "@runseal/core/verify/signed-approvals"
 import { approvalsSatisfy } from "@runseal/core/vocabulary/approvals-satisfy"
 import type { Decider } from "./expected-decision.ts"
 import { InputError } from "./input-error.ts"
@@ -55,7 +55,7 @@ function provenBy(keys: readonly ApproverKey[], read: ReadDocument, several: boo
   const place = placeOf(read)
   const act = place && decidedAct(sections, place)
   if (act === undefined) return not("the document is in no log")
-  if (!approvals.decisions.some(({ passkey }) => passkey !== undefined)) return not("no person signed with a passkey")
+  if (!hasPasskeys(approvals)) return not("no person signed with a passkey")
   const proven = provenDecisions(approvals, act, keys)
   if (proven.length === 0) return not("no approval is signed with a passkey of the file, by its person")
   const names = proven.map(({ person }) => person.subject)

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest"
 import { APPROVAL_OUTCOMES, type ApprovalOutcome, type GivenApprovals } from "../src/artifacts/approvals.ts"
 import type { WithholdableName } from "../src/artifacts/declared-sections.ts"
 import { reduce, withholdSections } from "../src/derivation/derive.ts"
+import { permitLines } from "../src/presentation/permit-account.ts"
 import { readDocument, verifyText } from "../src/verify/document.ts"
 import { createApprovalCheck } from "../src/verify/export-approvals.ts"
 import { parseDocument } from "../src/verify/parsed-text.ts"
@@ -14,6 +15,7 @@ import {
   type EndedSpec,
   given,
   type RequestSpec,
+  refusedSpec,
   refuseRequest,
   requestApproval,
   type SealedRequest,
@@ -22,7 +24,9 @@ import { approvalExports, contradictingApprovals } from "./fixtures/contradictin
 import { makeDeployment, sealRun } from "./fixtures/deployment.ts"
 import { asJson, type Json, withValue } from "./fixtures/json-values.ts"
 import { exportReport, reportOn } from "./fixtures/judged.ts"
+import { withPasskeys } from "./fixtures/passkeys.ts"
 import { closePermit, later } from "./fixtures/permits.ts"
+import type { RunSpec } from "./fixtures/run-spec.ts"
 import { DENIED_WITHOUT_APPROVAL } from "./fixtures/samples.ts"
 import { requiringEndUser } from "./fixtures/vectors/approval-vectors.ts"
 import { ASKED } from "./fixtures/vectors/asked-transfer.ts"
@@ -317,4 +321,28 @@ describe("an export", () => {
 test("the approvals of every outcome name the request", () => {
   const found = requested()
   for (const outcome of APPROVAL_OUTCOMES) expect(given(found, outcome).request_hash).toBe(found.request.request_hash)
+})
+
+test("of a record in no log the report says that no signature of a passkey was checked", () => {
+  const found = requested()
+  const anyKey = { retell: withPasskeys(found.request, {}) }
+  const signed = refusedSpec(found, "rejected", anyKey)
+  const sealed = (spec: Partial<RunSpec>) => report(sealRun(deployment, { ...signed, ...spec }).bundle)
+  const unchecked = /signatures of passkeys were not checked/
+  const decision = ({ checks }: Report) => checks.find(({ id }) => id === "decision")
+
+  const nowhere = sealed({ receipt_anchor: "none", complete_record: false })
+  expect(nowhere.verdict).toBe(VERDICTS.unanchored)
+  expect(decision(nowhere)?.message).toMatch(unchecked)
+  expect(permitLines(nowhere).at(-1)).toMatch(unchecked)
+
+  const anchored = sealed({})
+  expect(anchored.verdict).toBe(VERDICTS.complete)
+  expect(decision(anchored)).toMatchObject({ result: "pass", message: expect.not.stringMatching(unchecked) })
+  expect(permitLines(anchored).join()).not.toMatch(unchecked)
+
+  const unsigned = refusedSpec(found, "rejected")
+  const plain = sealRun(deployment, { ...unsigned, receipt_anchor: "none", complete_record: false }).bundle
+  expect(decision(report(plain))?.message).not.toMatch(unchecked)
+  expect(permitLines(report(plain)).join()).not.toMatch(unchecked)
 })

@@ -3,6 +3,7 @@ import { decisionText, type GivenApprovals } from "../artifacts/approvals.ts"
 import type { ActFailureCode } from "../artifacts/permit-sections.ts"
 import type { EndFacts, PermitFacts, RecordFacts } from "../verify/record-facts.ts"
 import { type Report, VERDICTS } from "../verify/report.ts"
+import { hasPasskeys, UNCHECKED_PASSKEYS } from "../verify/signed-approvals.ts"
 import { isRefused, type OutcomeKind } from "../vocabulary/outcomes.ts"
 
 const FAILURES: Readonly<Record<ActFailureCode, string>> = {
@@ -36,7 +37,12 @@ export function permitLines({
 }: Pick<Report, "verdict" | "outcome_kind" | "facts">): readonly string[] {
   if (verdict === VERDICTS.failed || (facts?.permit ?? facts?.approvals) === undefined || facts === undefined) return []
   const refused = refusedCloseText(outcome_kind, facts)
-  return [...permitTexts(facts), ...(refused === undefined ? [] : [refused])]
+  const isUnchecked = verdict === VERDICTS.unanchored && facts.approvals && hasPasskeys(facts.approvals)
+  return [
+    ...permitTexts(facts),
+    ...(refused === undefined ? [] : [refused]),
+    ...(isUnchecked ? [`But ${UNCHECKED_PASSKEYS}.`] : []),
+  ]
 }
 
 /** How the request for an approval ended, and a sentence for each person that decided: who, when, and how that is proven. */

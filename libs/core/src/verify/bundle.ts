@@ -2,6 +2,7 @@
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { shownApprovals } from "../artifacts/approvals.ts"
 import { type Anchors, type Bundle, type BundleBody, type RunFacts, receiptOf } from "../artifacts/bundle-schema.ts"
 import { isShown, WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { explainReceipt } from "../artifacts/explanation.ts"
@@ -23,7 +24,7 @@ import { checkAnchor, checkReceiptAnchor, chooseTrust, passedFirstAnchor } from 
 import { SLOTS, type SlottedAnchor, slotted } from "./anchor-slots.ts"
 import { type BundleForms, isBundle, parseForms } from "./bundle-forms.ts"
 import type { ChainDocument, ChainMovement } from "./chain-document.ts"
-import { checkDecisions } from "./decisions.ts"
+import { checkDecisions, namingEntry } from "./decisions.ts"
 import { evidenceSummary } from "./evidence-summary.ts"
 import { collectFindings, conclude, type ExaminedBundle, type Findings, type PassedChecks } from "./examination.ts"
 import { kindOf } from "./kind.ts"
@@ -42,6 +43,7 @@ import {
   VERDICTS,
   type Verdict,
 } from "./report.ts"
+import { hasPasskeys, UNCHECKED_PASSKEYS } from "./signed-approvals.ts"
 import { refusalBeforeFailure, refusingGate } from "./stage-error.ts"
 import { checkWitnessed, passedWitnessed, witnessedLimitation } from "./witnessed.ts"
 
@@ -397,7 +399,7 @@ function passedSections(bundle: Bundle): Check | string {
 }
 
 /** The declared token count is in request_substance, the attested fields are in attested_context. */
-function passedDecision({ sections, attestation_gap_receipt: gap }: Bundle): Check | string {
+function passedDecision({ sections, attestation_gap_receipt: gap, anchors }: Bundle): Check | string {
   if (sections.policy_evaluation === undefined && gap === undefined)
     return absent("decision", "no decision was reached")
   const { request_substance, attested_context, budget_snapshot, closing } = sections
@@ -406,7 +408,10 @@ function passedDecision({ sections, attestation_gap_receipt: gap }: Bundle): Che
     return withheld("decision", "the decision follows from its sections; the declared token count is withheld")
   if (gap !== undefined && !isShown(attested_context))
     return withheld("decision", "the receipt names the missing fields; the attested context is withheld")
-  return "decision, budget and review follow from their sections"
+  const follow = "decision, budget and review follow from their sections"
+  const approvals = sections.approvals && shownApprovals(sections.approvals)
+  const isUnchecked = approvals && hasPasskeys(approvals) && namingEntry({ anchors }) === undefined
+  return isUnchecked ? `${follow}; ${UNCHECKED_PASSKEYS}` : follow
 }
 
 function passedExecutions({ sections }: Bundle): Check | string {

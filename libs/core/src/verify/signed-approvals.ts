@@ -60,6 +60,14 @@ export function requestedAct({ sections, tenant_id, audience, valid_for_seconds,
   return { log_origin, tenant_id, audience, program_id, route_id, payload_hash, valid_for_seconds }
 }
 
+/** What a report says of a document in no log, which names no log whose acts a passkey could have signed. */
+export const UNCHECKED_PASSKEYS =
+  "the signatures of passkeys were not checked, since each names the log of the service and this record is in none"
+
+/** Whether persons signed what was decided with passkeys. */
+export const hasPasskeys = ({ decisions }: Pick<GivenApprovals, "decisions">): boolean =>
+  decisions.some(({ passkey }) => passkey !== undefined)
+
 /** What is wrong with signatures of shown approvals: sentences. */
 export function passkeyProblems(sections: Sections, place: DecidedIn): readonly string[] {
   const approvals = sections.approvals && shownApprovals(sections.approvals)
