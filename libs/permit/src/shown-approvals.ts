@@ -30,7 +30,7 @@ export const APPROVALS_HEADER = "Runseal-Approvals"
 /** Longest header, in characters: with the permit it fits into the 16 KiB that Node takes of all headers. */
 export const APPROVALS_MAX_LENGTH = 12_288
 /** Most decisions of one header, and most persons that can be demanded. */
-export const SHOWN_DECISIONS_MAX = 8
+const SHOWN_DECISIONS_MAX = 8
 
 const { decision, comment_hash } = approvalDecisionSchema.entries
 const shownApprovalsSchema = v.strictObject({
@@ -113,6 +113,7 @@ export function judgeApprovals(
 /**
  * The value of the header `Runseal-Approvals` for the act of an opening: what its persons signed with passkeys, and nothing else of them but whom
  * the identity provider names. Undefined where nobody signed with one, or the approvals are withheld.
+ * @throws RangeError where this is more than one header shows: 8 decisions, 12,288 characters
  */
 export function approvalsHeader({ sections }: Opening): string | undefined {
   const approvals = sections.approvals && shownApprovals(sections.approvals)
@@ -122,9 +123,17 @@ export function approvalsHeader({ sections }: Opening): string | undefined {
     return [{ decision, person: { issuer, subject }, passkey, ...(comment_hash === undefined ? {} : { comment_hash }) }]
   })
   if (approvals === undefined || decisions.length === 0) return undefined
+  if (decisions.length > SHOWN_DECISIONS_MAX)
+    throw new RangeError(
+      `${APPROVALS_HEADER} shows at most ${SHOWN_DECISIONS_MAX} decisions, and ${decisions.length} of this opening are signed with passkeys`,
+    )
   const { request_hash, expires_at } = approvals
-  const text = canonicalize({ request_hash, expires_at, decisions: decisions.slice(0, SHOWN_DECISIONS_MAX) })
-  return encodeBase64Url(utf8Encode(text))
+  const header = encodeBase64Url(utf8Encode(canonicalize({ request_hash, expires_at, decisions })))
+  if (header.length > APPROVALS_MAX_LENGTH)
+    throw new RangeError(
+      `${APPROVALS_HEADER} has at most ${APPROVALS_MAX_LENGTH} characters, and the approvals of this opening need ${header.length}`,
+    )
+  return header
 }
 
 /** The JSON of a header; undefined for one that is too long, spelt otherwise or no strict JSON. */

@@ -1,4 +1,6 @@
 /** Permits with their openings, offline: openings that core's fixtures seal, and permits that the same service key signs. */
+
+import { type ApprovalDecision, shownApprovals } from "@runseal/core/artifacts/approvals"
 import { describe, expect, test } from "vitest"
 import { collectPermit, requestApproval } from "../../core/test/fixtures/asked-approvals.ts"
 import { makeDeployment } from "../../core/test/fixtures/deployment.ts"
@@ -133,4 +135,31 @@ test("the header of an opening that two persons signed for shows their approvals
   expect(shown_approvals?.length).toBeLessThan(4096)
   expect(approvalsHeader(opening)).toBeUndefined()
   expect(approvalsHeader(collectPermit(deployment, requestApproval(deployment, ASKED)).opening)).toBeUndefined()
+})
+
+test("a header that would be cut is refused, and the error names the bound", () => {
+  const asked = requestApproval(deployment, ASKED)
+  const signed = collectPermit(deployment, asked, { retell: withPasskeys(asked.request) }).opening
+  const approvals = signed.sections.approvals && shownApprovals(signed.sections.approvals)
+  const [first] = approvals?.decisions ?? []
+  if (approvals === undefined || first?.passkey === undefined) throw new Error("a person signed")
+  const header = (decisions: readonly ApprovalDecision[]) =>
+    approvalsHeader({
+      ...signed,
+      sections: { ...signed.sections, approvals: { ...approvals, decisions: [...decisions] } },
+    })
+  const { passkey } = first
+  const sized = (length: number): ApprovalDecision => ({
+    ...first,
+    passkey: { ...passkey, client_data_json: "A".repeat(length) },
+  })
+  expect(header(Array.from({ length: 8 }, () => first))).toEqual(expect.any(String))
+  expect(() => header(Array.from({ length: 9 }, () => first))).toThrow(
+    new RangeError("Runseal-Approvals shows at most 8 decisions, and 9 of this opening are signed with passkeys"),
+  )
+  const rest = 9_216 - Buffer.from(header([sized(0)]) ?? "", "base64url").length
+  expect(header([sized(rest)])).toHaveLength(12_288)
+  expect(() => header([sized(rest + 1)])).toThrow(
+    new RangeError("Runseal-Approvals has at most 12288 characters, and the approvals of this opening need 12290"),
+  )
 })
