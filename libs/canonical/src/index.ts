@@ -26,6 +26,7 @@ export {
   numberText,
   textOfNumber,
 } from "./json-value.ts"
+export { onlyMembers, type WantedMembers } from "./only-members.ts"
 export {
   DEFAULT_MAX_BYTES,
   parseNumberTexts,

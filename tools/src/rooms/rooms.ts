@@ -80,8 +80,8 @@ export const ROOMS: readonly Room[] = [
   { path: `${CORE}/report-pdf`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, LOG, VERIFY] },
   // Its first line says how a run ended, in the words of the table of outcomes; members of a payload are marked where an act reads them.
   { path: `${CORE}/presentation`, enters: [CANONICAL, VOCABULARY, ACT, ARTIFACTS, LOG, VERIFY] },
-  // Forms of an event for systems of others.
-  { path: `${CORE}/event-forms`, enters: [CANONICAL, `${WIRE}/event-messages.ts`] },
+  // What a sealed document says to systems of others, and the forms that they read.
+  { path: `${CORE}/event-forms`, enters: [CANONICAL, VOCABULARY, ARTIFACTS, WIRE] },
   // The answer of a verification over HTTP carries the verifier's report as it is.
   { path: WIRE, enters: [CANONICAL, VOCABULARY, ACT, LOG, ARTIFACTS, `${VERIFY}/report.ts`] },
 

@@ -1,7 +1,8 @@
 /** An event as its receiver reads it: in the format that the destination has, on one line. */
 import { cefLine } from "@runseal/core/event-forms/cef-line"
 import { ocsfEvent } from "@runseal/core/event-forms/ocsf-event"
-import { accountOf, type Sender, type SentEvent } from "@runseal/core/event-forms/sent-event"
+import { accountOf } from "@runseal/core/event-forms/sealed-events"
+import type { Sender, SentEvent } from "@runseal/core/event-forms/sent-event"
 import { asciiJson, syslogMessage } from "@runseal/core/event-forms/syslog-message"
 import type { EventFormat } from "@runseal/core/wire/event-messages"
 

@@ -1,5 +1,6 @@
 /** An event as a line of the Common Event Format (ArcSight, version 0). */
-import { accountOf, type EventAccount, permitOf, type Sender, type SentEvent, type Weight } from "./sent-event.ts"
+import { accountOf, EVENTS } from "./sealed-events.ts"
+import { type EventAccount, permitOf, type Sender, type SentEvent, type Weight } from "./sent-event.ts"
 
 const SEVERITIES: Readonly<Record<Weight, number>> = { informational: 1, low: 3, medium: 6, high: 8 }
 
@@ -27,7 +28,7 @@ const valueText = (value: string | number): string =>
   `${value}`.replaceAll(/[\\=]/g, "\\$&").replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll(CONTROL, " ")
 
 function customOf(event: SentEvent, { asked, hash }: EventAccount): Readonly<Partial<Record<Custom, Value>>> {
-  if (event.type === "test") return {}
+  if (!("position" in event)) return {}
   return {
     ...(asked === undefined
       ? {}
@@ -62,9 +63,9 @@ function namedOf(event: SentEvent, account: EventAccount, logOrigin: string): Re
   }
 }
 
-/** One line, without a line break at its end. */
-export function cefLine(event: SentEvent, { log_origin, version }: Sender): string {
-  const account = accountOf(event)
+/** One line, without a line break at its end. @param rows of which one has the event's type */
+export function cefLine(event: SentEvent, { log_origin, version }: Sender, rows = EVENTS): string {
+  const account = accountOf(event, rows)
   const header = ["CEF:0", "Runseal", "Runseal", version, event.type, account.sentence, `${SEVERITIES[account.weight]}`]
   const labels: Readonly<Record<string, string>> = LABELS
   const fields = Object.entries({ ...namedOf(event, account, log_origin), ...customOf(event, account) }).flatMap(

@@ -3,15 +3,8 @@
  * too, under the names of docs/events.md. https://schema.ocsf.io/1.8.0/classes/api_activity
  */
 import type { JsonObject } from "@runseal/canonical"
-import {
-  accountOf,
-  type Decision,
-  type EventAccount,
-  permitOf,
-  type Sender,
-  type SentEvent,
-  type Weight,
-} from "./sent-event.ts"
+import { accountOf, EVENTS } from "./sealed-events.ts"
+import { type Decision, type EventAccount, permitOf, type Sender, type SentEvent, type Weight } from "./sent-event.ts"
 
 const OCSF_VERSION = "1.8.0"
 const CLASS = { category_uid: 6, category_name: "Application Activity", class_uid: 6003, class_name: "API Activity" }
@@ -76,8 +69,9 @@ function messageOf(asked: Asked): JsonObject {
   return { ...AGENT, application: { uid: asked.program_id }, ...(permit_id === undefined ? {} : { uid: permit_id }) }
 }
 
-export function ocsfEvent(event: SentEvent, { log_origin, version }: Sender): JsonObject {
-  const account = accountOf(event)
+/** @param rows of which one has the event's type */
+export function ocsfEvent(event: SentEvent, { log_origin, version }: Sender, rows = EVENTS): JsonObject {
+  const account = accountOf(event, rows)
   const { activity, decision, operation } = account
   const { id, name } = activity === "other" ? { id: OTHER, name: operation } : ACTIVITIES[activity]
   return {

@@ -1,6 +1,16 @@
 /** What a receiver is sent, in whichever form, and what all forms say of it. docs/events.md. */
-import type { SealedEvent } from "../wire/event-messages.ts"
+import type { JsonValue, WantedMembers } from "@runseal/canonical"
+import * as v from "valibot"
+import type { RunEventData, SealedEvent } from "../wire/event-messages.ts"
 
+/** The event of a sealed document, as far as all types of events are alike. */
+export type LoggedEvent = Pick<SealedEvent, "id" | "timestamp" | "position"> & {
+  readonly type: string
+  /** With the outcome, where it is of a run. */
+  readonly data: Pick<RunEventData, "key_id" | "tenant_id" | "tenant_ordinal" | "leaf_digest"> & {
+    readonly outcome?: string
+  }
+}
 /** What a test of a destination sends: no document is behind it. */
 export type TestEvent = {
   readonly id: string
@@ -8,7 +18,7 @@ export type TestEvent = {
   readonly timestamp: string
   readonly data: { readonly log_origin: string }
 }
-export type SentEvent = SealedEvent | TestEvent
+export type SentEvent = LoggedEvent | TestEvent
 
 /** The service that sends. */
 export type Sender = {
@@ -24,7 +34,7 @@ export type Weight = "informational" | "low" | "medium" | "high"
 /** What the service decided of an act. `observed`: it would have been refused, and nothing was stopped. */
 export type Decision = "allowed" | "denied" | "observed"
 
-/** What every form says of an event: one case of `accountOf` a type. A member is absent where the type has nothing of it. */
+/** What every form says of an event. A member is absent where the type has nothing of it. */
 export type EventAccount = {
   readonly weight: Weight
   /** One sentence for people. */
@@ -45,108 +55,77 @@ export type EventAccount = {
   /** The act that was asked for. */
   readonly asked?: Asked
 }
-type RunEvent = Extract<SealedEvent, { type: "run.sealed" | "permit.closed" }>
+export type RunEvent = Extract<SealedEvent, { type: "run.sealed" | "permit.closed" }>
+export type Asked = RunEvent["data"] | Extract<SealedEvent, { type: "permit.opened" | "approval.requested" }>["data"]
+
 /** The permit of an act that was asked for, where there is one. */
 export const permitOf = (asked: Asked): string | undefined => ("permit_id" in asked ? asked.permit_id : undefined)
 
-type Asked = RunEvent["data"] | Extract<SealedEvent, { type: "permit.opened" | "approval.requested" }>["data"]
-
-export function accountOf(event: SentEvent): EventAccount {
-  switch (event.type) {
-    case "run.sealed":
-      return { ...runAccount(event, "Run"), activity: "create", operation: "execute" }
-    case "permit.closed":
-      return { ...runAccount(event, "Permitted run"), activity: "update", operation: "permit.close" }
-    case "approval.requested":
-      return {
-        ...askedFor(event.data),
-        weight: "low",
-        sentence: "Approval of people requested",
-        hash: event.data.request_hash,
-        activity: "create",
-        operation: "approval.request",
-        failed: false,
-      }
-    case "permit.opened":
-      return {
-        ...askedFor(event.data),
-        weight: "informational",
-        sentence: "Permit opened",
-        hash: event.data.opening_hash,
-        activity: "create",
-        operation: "permit.open",
-        failed: false,
-        decision: "allowed",
-      }
-    case "permit.ended": {
-      const { tenant_id, reason, permits, end_hash } = event.data
-      return {
-        weight: "low",
-        sentence: `Permits ended without a close: ${reason}`,
-        hash: end_hash,
-        activity: "update",
-        operation: "permit.end",
-        failed: true,
-        who: { name: tenant_id, role: "tenant" },
-        reason,
-        resources: permits.map(({ permit_id }) => ({ type: "permit", uid: permit_id })),
-      }
-    }
-    case "admin.event": {
-      const { actor, action, subject, event_hash } = event.data
-      return {
-        weight: "low",
-        sentence: `Administrator: ${action}`,
-        hash: event_hash,
-        activity: "other",
-        operation: action,
-        failed: false,
-        who: { name: actor, role: "administrator" },
-        resources: [{ type: subject.kind, uid: subject.id }],
-      }
-    }
-    case "test":
-      return {
-        weight: "informational",
-        sentence: "Test of a destination",
-        activity: "other",
-        operation: "test",
-        failed: false,
-        who: { name: "runseal", role: "service" },
-      }
-  }
+/** A sealed document, as it is stored. */
+export type StoredDocument = {
+  /** As reports name it. */
+  readonly kind: string
+  readonly log_index: number
+  /** Id of the API key whose document it is; 0 for the deployment's own. */
+  readonly owner: number
+  /** Its place in its chain. */
+  readonly chain_ordinal: number
+  readonly leaf_digest: string
+  /** Findings of a run, `CODE:count` with spaces in between, and the hash of its manifest; empty for any other document. */
+  readonly findings: string
+  readonly manifest_hash: string
 }
 
-function runAccount({ data }: RunEvent, what: string): Omit<EventAccount, "activity" | "operation"> {
-  const { run_id, outcome, act_outcome, bundle_hash } = data
-  const decision = decisionOf(data)
-  const observed = decision === "observed" ? " (observed: nothing was stopped)" : ""
+/** Where an event is, and whose document. */
+type EventPlace = {
+  readonly event: Pick<LoggedEvent, "id" | "position">
+  readonly data: Pick<RunEventData, "key_id" | "tenant_ordinal" | "leaf_digest">
+}
+
+/** The events of one kind of document. */
+export type EventRow = {
+  /** The kind, as reports name it. */
+  readonly document: string
+  /** The members of a stored document that the event shows; undefined where all are read. */
+  readonly members: WantedMembers | undefined
+  /** The event of a stored document with at least these members; undefined for a value that is none of the kind. */
+  readonly eventOf: (value: JsonValue, document: StoredDocument) => LoggedEvent | undefined
+  /** What forms say of an event; undefined for an event of another row. */
+  readonly accountOf: (event: LoggedEvent) => EventAccount | undefined
+}
+
+/** A row before its types are closed over. */
+type TypedRow<Stored, Event extends LoggedEvent> = Pick<EventRow, "document"> & {
+  readonly members?: WantedMembers
+  /** The shape of what the event shows. The document was verified when it was sealed. */
+  readonly stored: v.GenericSchema<unknown, Stored>
+  readonly types: readonly Event["type"][]
+  readonly event: (stored: Stored, place: EventPlace, document: StoredDocument) => Event
+  readonly account: (event: Event) => EventAccount
+}
+
+/** The row of a kind: what its documents say as events, and what forms make of these. */
+export function eventRow<Stored, Event extends LoggedEvent>({
+  document,
+  members,
+  stored,
+  types,
+  event: make,
+  account,
+}: TypedRow<Stored, Event>): EventRow {
+  const isOfRow = (event: LoggedEvent): event is Event => types.includes(event.type)
   return {
-    ...askedFor(data),
-    weight: weightOf(data),
-    sentence: `${what} ${run_id} ended as ${outcome}${observed}`,
-    hash: bundle_hash,
-    failed: outcome !== "ok" || act_outcome === "failed",
-    ...(decision === undefined ? {} : { decision }),
-    outcome,
+    document,
+    members,
+    eventOf: (value, sealed) => {
+      const parsed = v.safeParse(stored, value)
+      return parsed.success ? make(parsed.output, placeOf(sealed), sealed) : undefined
+    },
+    accountOf: event => (isOfRow(event) ? account(event) : undefined),
   }
 }
 
-const askedFor = (asked: Asked): Pick<EventAccount, "who" | "reason" | "resources" | "asked"> => ({
-  who: { name: asked.tenant_id, role: "tenant" },
-  ...(asked.reason_code === undefined ? {} : { reason: asked.reason_code }),
-  resources: [{ type: "route", uid: asked.route_id }],
-  asked,
+const placeOf = ({ log_index, owner, chain_ordinal, leaf_digest }: StoredDocument): EventPlace => ({
+  event: { id: `evt_${leaf_digest.slice(0, 32)}`, position: log_index },
+  data: { key_id: owner, tenant_ordinal: chain_ordinal, leaf_digest },
 })
-
-function decisionOf({ outcome, enforcement }: RunEvent["data"]): Decision | undefined {
-  if (outcome === "stage_error") return undefined
-  if (outcome === "ok") return "allowed"
-  return enforcement === undefined ? "denied" : "observed"
-}
-
-function weightOf({ outcome, act_outcome }: RunEvent["data"]): Weight {
-  if (outcome === "stage_error") return "high"
-  if (outcome !== "ok") return "medium"
-  return act_outcome === "failed" ? "low" : "informational"
-}

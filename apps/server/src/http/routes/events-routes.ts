@@ -1,5 +1,6 @@
 /** The events of all callers, for a program that asks for them. docs/events.md; docs/api.md, "Events". */
-import { EVENTS_LIMIT_DEFAULT, type EventFormat, type SealedEvent } from "@runseal/core/wire/event-messages"
+import type { LoggedEvent } from "@runseal/core/event-forms/sent-event"
+import { EVENTS_LIMIT_DEFAULT, type EventFormat } from "@runseal/core/wire/event-messages"
 import type { Deps } from "../../deps.ts"
 import { bodyOf } from "../../events/event-body.ts"
 import { eventsOf } from "../../events/sealed-event.ts"
@@ -23,7 +24,7 @@ export function eventRoutes({ db, logOrigin }: Deps): Handlers {
       refuseNamed(c)
       const { after, limit = EVENTS_LIMIT_DEFAULT, format = "standard" } = query()
       const { size } = await readHead(db)
-      const events: SealedEvent[] = []
+      const events: LoggedEvent[] = []
       let position = after === undefined ? 0 : after + 1
       while (position < size && events.length < limit) {
         const { documents, next } = await readStream(db, position, size)

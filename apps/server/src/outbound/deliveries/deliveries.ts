@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
-import type { Destination, SealedEvent } from "@runseal/core/wire/event-messages"
+import type { LoggedEvent } from "@runseal/core/event-forms/sent-event"
+import type { Destination } from "@runseal/core/wire/event-messages"
 import { filterValues, passes } from "../../events/event-filter.ts"
 import { eventsOf } from "../../events/sealed-event.ts"
 import { followed } from "../../followed-steps.ts"
@@ -183,7 +184,7 @@ async function readPage(
   db: Database,
   row: DestinationRow,
   size: number,
-): Promise<{ readonly events: readonly SealedEvent[]; readonly next: number }> {
+): Promise<{ readonly events: readonly LoggedEvent[]; readonly next: number }> {
   const { documents, next } = await readStream(db, row.position, size)
   return { events: eventsOf(documents).filter(event => passes(row, event)), next }
 }

@@ -1,8 +1,7 @@
 /** Sends events to receivers, in the form that each wants. */
 import { type KeyObject, randomBytes } from "node:crypto"
-import type { Sender, SentEvent } from "@runseal/core/event-forms/sent-event"
+import type { LoggedEvent, Sender, SentEvent } from "@runseal/core/event-forms/sent-event"
 import { octetCounted } from "@runseal/core/event-forms/syslog-message"
-import type { SealedEvent } from "@runseal/core/wire/event-messages"
 import { bodyOf, MEDIA_TYPES, syslogOf } from "../../events/event-body.ts"
 import { webhookSignatures } from "../../keys/webhook-secret.ts"
 import { SERVICE_VERSION } from "../../options/config.ts"
@@ -24,7 +23,7 @@ export type ReceiverParts = {
 
 /** A page of events, and how far it may go. */
 type EventPage = {
-  readonly events: readonly SealedEvent[]
+  readonly events: readonly LoggedEvent[]
   /** Positions from here on that the receiver has taken before, which are not sent again; those taken now are added. */
   readonly taken: Set<number>
   /** Whether no further event may be sent. */
@@ -85,7 +84,7 @@ const testEvent = (nowMs: number, logOrigin: string): SentEvent => ({
 const MAX_TENANTS_AT_ONCE = 8
 
 /** Sends one event. Undefined: the receiver took it. */
-type SendEvent = (event: SealedEvent) => Promise<Failure | undefined>
+type SendEvent = (event: LoggedEvent) => Promise<Failure | undefined>
 
 type PageResult = {
   /** Events that the receiver took. */
@@ -97,7 +96,7 @@ type PageResult = {
 }
 
 /** Sends events as one. Undefined: the receiver took them all; otherwise none of them counts as taken. */
-type SendEvents = (events: readonly SealedEvent[]) => Promise<Failure | undefined>
+type SendEvents = (events: readonly LoggedEvent[]) => Promise<Failure | undefined>
 
 /** The whole page in the order of the log, at once. */
 async function deliverTogether({ events }: EventPage, send: SendEvents): Promise<PageResult> {
@@ -113,7 +112,7 @@ async function deliverPage({ events, taken, isOver }: EventPage, send: SendEvent
   const before = taken.size
   const failures = new Map<number, Failure>()
   const queues = byTenant(events)
-  const deliverQueue = async (queue: readonly SealedEvent[]): Promise<void> => {
+  const deliverQueue = async (queue: readonly LoggedEvent[]): Promise<void> => {
     for (const event of queue) {
       if (taken.has(event.position)) continue
       if (isOver()) return
@@ -135,8 +134,8 @@ async function deliverPage({ events, taken, isOver }: EventPage, send: SendEvent
   return { taken: taken.size - before, stopped_at, failure }
 }
 
-function byTenant(events: readonly SealedEvent[]): readonly (readonly SealedEvent[])[] {
-  const queues = new Map<string, SealedEvent[]>()
+function byTenant(events: readonly LoggedEvent[]): readonly (readonly LoggedEvent[])[] {
+  const queues = new Map<string, LoggedEvent[]>()
   for (const event of events) {
     const queue = queues.get(event.data.tenant_id)
     if (queue === undefined) queues.set(event.data.tenant_id, [event])

@@ -1,7 +1,9 @@
-import { canonicalize, isJsonValue, type JsonObject, parseStrictJson } from "@runseal/canonical"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { onlyMembers, type WantedMembers } from "./sealed-event.ts"
+import { canonicalize, isJsonValue } from "./canonicalize.ts"
+import type { JsonObject } from "./json-value.ts"
+import { onlyMembers, type WantedMembers } from "./only-members.ts"
+import { parseStrictJson } from "./strict-json.ts"
 
 const prune = (object: JsonObject, wanted: WantedMembers) => parseStrictJson(onlyMembers(canonicalize(object), wanted))
 
