@@ -173,7 +173,7 @@ eachDatabase("exports", open => {
     const until = await draftExport(service().db, tenant, clock, { to_ms: nowMs() + DAY_MS })
     const since = await draftExport(service().db, tenant, clock, { from_ms: nowMs() })
     const past = await draftExport(service().db, tenant, clock, { to_ms: nowMs() })
-    expect(since.piece).toBeUndefined()
+    expect(since.counted).toBeUndefined()
     await service().execute(request())
     advance(2 * DAY_MS)
     await service().execute(request())

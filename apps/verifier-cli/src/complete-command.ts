@@ -1,5 +1,6 @@
 /** `verifier export.ndjson --complete`: whether an export holds every document that its statement counts. */
 import type { JsonObject } from "@runseal/canonical"
+import { countsOf, leafCounts, NO_DOCUMENTS } from "@runseal/core/artifacts/anchor"
 import type { ExportStatement } from "@runseal/core/artifacts/export-statement"
 import { MARKS } from "@runseal/core/presentation/account"
 import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
@@ -96,7 +97,7 @@ export async function verifyComplete(
 
 /** The object of `--json`. Absent facts are absent keys. */
 function jsonAnswer({ found, verdict, exit, strict, decisions, proofs }: ExportResult): JsonObject {
-  const { statement, service, events, requests, outside, windows } = found
+  const { statement, service, outside, windows } = found
   return {
     schema_version: SCHEMA_VERSION,
     verdict,
@@ -104,11 +105,8 @@ function jsonAnswer({ found, verdict, exit, strict, decisions, proofs }: ExportR
     ...(found.untrusted === undefined ? {} : { not_trusted: true }),
     ...(service === undefined ? {} : { service }),
     ...(statement === undefined ? {} : jsonStatement(statement)),
-    records: found.records,
-    openings: found.openings,
-    ends: found.ends,
-    ...(events === 0 ? {} : { events }),
-    ...(requests === 0 ? {} : { requests, open_requests: found.open_requests }),
+    ...leafCounts(found),
+    ...(found.requests === 0 ? {} : { open_requests: found.open_requests }),
     open_permits: found.open_permits,
     unreported_acts: found.unreported_acts,
     documents_outside_time: outside,
@@ -125,20 +123,10 @@ function jsonAnswer({ found, verdict, exit, strict, decisions, proofs }: ExportR
 }
 
 const jsonStatement = ({ tenant_id, leaf, entry }: ExportStatement): JsonObject => {
-  const {
-    leaf_version: _,
-    tenant_commitment: __,
-    windows_hash: ___,
-    records,
-    openings,
-    ends,
-    open_permits,
-    requests,
-    events,
-    ...facts
-  } = leaf
-  const sometimes = { ...(requests === undefined ? {} : { requests }), ...(events === undefined ? {} : { events }) }
-  const counts = { records, openings, ends, ...sometimes, open_permits }
+  const { leaf_version: _, tenant_commitment: __, windows_hash: ___, open_permits, ...rest } = leaf
+  const isCount = (name: string): boolean => Object.hasOwn(NO_DOCUMENTS, name)
+  const facts = Object.fromEntries(Object.entries(rest).filter(([name]) => !isCount(name)))
+  const counts = { ...leafCounts(countsOf(leaf)), open_permits }
   return { tenant_id, ...facts, counts, log_index: entry.logIndex, integrated_time: entry.integratedTime }
 }
 

@@ -4,6 +4,7 @@ import { APPROVAL_OUTCOMES } from "@runseal/core/artifacts/approvals"
 import { END_REASONS } from "@runseal/core/artifacts/permit-end"
 import { ACT_FAILURE_CODES, ACT_OUTCOMES } from "@runseal/core/artifacts/permit-sections"
 import { COMPLETENESS_VERDICTS } from "@runseal/core/verify/completeness"
+import { KINDS } from "@runseal/core/verify/document"
 import { FINDING_IDS, LIMITATION_CODES, REPORT_SIGNATURE_ID, VERDICTS } from "@runseal/core/verify/report"
 import { CONTEXT_WORDS } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
@@ -133,17 +134,7 @@ const DOCUMENT = object(
     schema_version: { const: SCHEMA_VERSION },
     verdict: oneOf(Object.values(VERDICTS)),
     exit_code: EXIT,
-    document: oneOf([
-      "bundle",
-      "receipt",
-      "attestation",
-      "export_statement",
-      "opening",
-      "approval_request",
-      "permit_end",
-      "admin_event",
-      "run_statement",
-    ]),
+    document: oneOf(KINDS.map(({ document }) => document)),
     checks: list(
       object({ id: oneOf(CHECK_IDS), result: oneOf(["pass", "fail", "absent", "withheld"]), message: TEXT }),
     ),

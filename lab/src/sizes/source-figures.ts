@@ -3,6 +3,7 @@
 import { posix } from "node:path"
 import { ENDPOINTS } from "@runseal/api/endpoints"
 import { ARTIFACT_ANSWERS } from "@runseal/core/wire/run-summaries"
+import { filesOfKind } from "../../../tools/src/docs/listed-kinds.ts"
 import { roomOf } from "../../../tools/src/rooms/check-rooms.ts"
 import { circlesOf, type ImportGraph, importGraph } from "../../../tools/src/rooms/import-circles.ts"
 import { readText, repositoryPaths } from "../../../tools/src/rooms/repository-files.ts"
@@ -142,7 +143,13 @@ function copies(sources: readonly SourceFile[], paths: readonly string[]): reado
       value: Math.round((10 * sum(endpoint)) / Math.max(1, endpoint.length)) / 10,
     },
     {
-      name: "product files that name a kind of document, at most",
+      name: "product files that a further kind of document touches",
+      value: filesOfKind().length,
+      atMost: 15,
+      detail: "those that CONTRIBUTING names; a test finds each file that lists kinds among them",
+    },
+    {
+      name: "product files that name a kind of document, with what it is for",
       value: Math.max(...kinds.map(([, files]) => files)),
       atMost: 15,
       detail: kinds.map(([name, files]) => `${name} ${files}`).join(", "),

@@ -1,11 +1,8 @@
 /** Bodies of which the OpenAPI document says more than their endpoints judge by themselves. */
-import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
-import { approvalRequestSchema } from "@runseal/core/artifacts/approval-request"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { CHAIN_DOCUMENTS } from "@runseal/core/artifacts/chain-documents"
 import { exportStatementSchema } from "@runseal/core/artifacts/export-statement"
-import { openingSchema } from "@runseal/core/artifacts/opening"
-import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { policyDocumentSchema } from "@runseal/core/wire/policy-document-schema"
 import { dryRunRequestSchema, loadPolicyRequestSchema } from "@runseal/core/wire/policy-requests"
 import { ARTIFACT_ANSWERS } from "@runseal/core/wire/run-summaries"
@@ -13,6 +10,7 @@ import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import * as v from "valibot"
 
 const { allow_token: _token, ...RECEIPT_ANSWERS } = ARTIFACT_ANSWERS
+const { Opening, ...OTHERS } = CHAIN_DOCUMENTS
 /** Every kind of document, as `readDocument` knows them. */
 const anyDocumentSchema = v.union([
   sealedBundleSchema,
@@ -20,12 +18,10 @@ const anyDocumentSchema = v.union([
   ...Object.values(RECEIPT_ANSWERS),
   attestationAnswerSchema,
   listedAttestationSchema,
-  openingSchema,
+  Opening,
   /** The answer on a permit that has not ended. */
-  v.looseObject({ permit_id: v.unknown(), opening: openingSchema, end: v.exactOptional(v.never()) }),
-  permitEndSchema,
-  approvalRequestSchema,
-  adminEventSchema,
+  v.looseObject({ permit_id: v.unknown(), opening: Opening, end: v.exactOptional(v.never()) }),
+  ...Object.values(OTHERS),
   exportStatementSchema,
   dsseEnvelopeSchema,
 ])

@@ -1,10 +1,8 @@
 /** Shapes of core/wire for a reader of later releases: less strict. */
-import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
 import { servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
+import { CHAIN_DOCUMENTS } from "@runseal/core/artifacts/chain-documents"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
-import { openingSchema } from "@runseal/core/artifacts/opening"
-import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
 import * as v from "valibot"
@@ -17,10 +15,8 @@ const SEALED: ReadonlySet<unknown> = new Set([
   servedReceiptAnchorSchema,
   attestationAnswerSchema,
   listedAttestationSchema,
-  openingSchema,
-  permitEndSchema,
-  adminEventSchema,
   dsseEnvelopeSchema,
+  ...Object.values(CHAIN_DOCUMENTS),
   ...Object.values(RECEIPT_SCHEMAS),
 ])
 

@@ -60,9 +60,8 @@ describe("docs/operations.md", () => {
   })
 
   test("has every metric", () => {
-    const metrics = [...read("apps/server/src/http/metrics/metrics.ts").matchAll(/"(runseal_\w+)"/g)].map(
-      ([, name]) => name,
-    )
+    const sources = ["http/metrics/metrics", "telemetry"].map(name => read(`apps/server/src/${name}.ts`)).join("")
+    const metrics = [...sources.matchAll(/"(runseal_\w+)"/g)].map(([, name]) => name)
     expect(metrics.length).toBeGreaterThan(5)
     const written = [...read("docs/operations.md").matchAll(/^\| `(runseal_\w+)` \|/gm)].map(([, name]) => name)
     expect(written.toSorted()).toEqual(metrics.toSorted())

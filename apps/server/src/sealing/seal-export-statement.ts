@@ -1,6 +1,6 @@
 /** The statement at the head of an export, on its way into the log. docs/formats.md section 7.7. */
 import { canonicalize } from "@runseal/canonical"
-import type { ExportStatementLeaf } from "@runseal/core/artifacts/anchor"
+import { COUNTS, type Counts, type ExportStatementLeaf, leafCounts, NO_DOCUMENTS } from "@runseal/core/artifacts/anchor"
 import {
   type ChainPiece,
   type ExportedWindow,
@@ -11,6 +11,7 @@ import { tenantCommitment } from "@runseal/core/formulas/decision"
 import { exportStatementLeaf, leafBytes } from "@runseal/core/formulas/leaves"
 import { windowsHash } from "@runseal/core/formulas/permit"
 import { type TenantHead, tenantOf } from "@runseal/core/seal/tenant-chain"
+import { KINDS } from "@runseal/core/verify/document"
 import { VERDICTS } from "@runseal/core/verify/report"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"
@@ -20,7 +21,7 @@ import {
   countOpen,
   countPiece,
   findSpan,
-  type PieceCounts,
+  type OrdinalSpan,
   readLeafDigest,
   readTouchedWindows,
   type WindowTotal,
@@ -28,8 +29,8 @@ import {
 import { readRecordCount } from "../store/tables/tenants.ts"
 import { type Item, type ItemPart, leafed, type Round, withoutLeaf } from "./batch.ts"
 
-/** A piece of a chain, and how many of its documents are openings and ends. */
-type CountedPiece = ChainPiece & PieceCounts
+/** A piece of a chain, and how many documents of each kind are in it. */
+type CountedPiece = { readonly piece: ChainPiece; readonly counts: Counts }
 
 /** An export request, with what was read of the chain before the batch locks it. */
 export type ExportDraft = {
@@ -40,7 +41,7 @@ export type ExportDraft = {
   /** How many documents of the chain were read. */
   readonly seen: number
   /** The requested piece of them. */
-  readonly piece?: CountedPiece
+  readonly counted?: CountedPiece
 }
 
 /** A statement that is not in the log yet. */
@@ -66,9 +67,9 @@ export const draftExport = (
     if (span === undefined) return draft
     const previous_record = await predecessorOf(session, tenant.owner, span.first)
     const last_record = await readLeafDigest(session, tenant.owner, span.last)
-    const counts = await countPiece(session, tenant.owner, span)
-    const piece = { first_ordinal: span.first, last_ordinal: span.last, previous_record, last_record, ...counts }
-    return { ...draft, piece }
+    const counts = await countDocuments(session, tenant.owner, span)
+    const piece = { first_ordinal: span.first, last_ordinal: span.last, previous_record, last_record }
+    return { ...draft, counted: { piece, counts } }
   })
 
 /**
@@ -114,9 +115,7 @@ const statementPart = (
  */
 export async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<StatementDraft> {
   const { tenant_id, salt: tenant_salt, record_count: head_ordinal } = head
-  const piece = head_ordinal === draft.seen ? draft.piece : await extended(tx, draft, head)
-  const { events = 0, openings = 0, ends = 0, requests = 0, ...span } = piece ?? NO_PIECE
-  const { first_ordinal = 1, last_ordinal = 0 } = span
+  const counted = head_ordinal === draft.seen ? draft.counted : await extended(tx, draft, head)
   const windows = (await readTouchedWindows(tx, tenant_id, draft.range)).map(exportedWindow)
   const leaf: ExportStatementLeaf = exportStatementLeaf({
     tenant_commitment: tenantCommitment(tenant_id, tenant_salt),
@@ -126,17 +125,27 @@ export async function stateExport(tx: Tx, draft: ExportDraft, head: TenantHead):
     open_permits: await countOpen(tx, draft.tenant.owner),
     windows_hash: windowsHash(windows),
     ...clocksOf(draft.range),
-    ...span,
-    records: last_ordinal - first_ordinal + 1 - openings - ends - events - requests,
-    openings,
-    ends,
-    ...(requests === 0 ? {} : { requests }),
-    ...(events === 0 ? {} : { events }),
+    ...counted?.piece,
+    ...leafCounts(counted?.counts ?? NO_DOCUMENTS),
   })
   return { tenant_id, tenant_salt, windows, leaf }
 }
 
-const NO_PIECE: Partial<CountedPiece> = {}
+const countDocuments = async (source: Source, owner: number, span: OrdinalSpan): Promise<Counts> =>
+  countsByKind(await countPiece(source, owner, span), span)
+
+/** How many documents a statement counts in a piece, under the name that each kind has. @param found by kind; those of no other kind are records */
+export function countsByKind(found: ReadonlyMap<string, number>, { first, last }: OrdinalSpan, kinds = KINDS): Counts {
+  const counts = { ...NO_DOCUMENTS }
+  let others = 0
+  for (const { document, counted } of kinds) {
+    const count = found.get(document) ?? 0
+    if (counted !== undefined) counts[counted] += count
+    others += count
+  }
+  counts.records += last - first + 1 - others
+  return counts
+}
 
 const exportedWindow = ({ window_seconds, window_start, movements, total }: WindowTotal): ExportedWindow => ({
   window_seconds,
@@ -153,26 +162,19 @@ const clocksOf = ({ from_ms, to_ms }: AdmittedRange): Pick<ExportStatementLeaf, 
 
 /** The piece with the documents that were sealed since the draft: few, at the end of the chain. */
 async function extended(tx: Tx, draft: ExportDraft, head: TenantHead): Promise<CountedPiece | undefined> {
-  const { piece, range, seen } = draft
+  const { counted, range, seen } = draft
   const { owner } = draft.tenant
   const late = await findSpan(tx, owner, range, { first: seen + 1, last: head.record_count })
-  if (late === undefined) return piece
+  if (late === undefined) return counted
   const { first, last } = late
-  const begin = piece ?? { first_ordinal: first, previous_record: await predecessorOf(tx, owner, first) }
+  const begin = counted?.piece ?? { first_ordinal: first, previous_record: await predecessorOf(tx, owner, first) }
   const isHead = last === head.record_count
   const last_record = isHead ? head.head : await readLeafDigest(tx, owner, last)
   // From the end of the piece on: it holds what lies between its old end and the first late document too.
-  const added = await countPiece(tx, owner, { first: piece === undefined ? first : piece.last_ordinal + 1, last })
-  const { openings = 0, ends = 0, events = 0, requests = 0 } = piece ?? {}
-  return {
-    ...begin,
-    last_ordinal: last,
-    last_record,
-    openings: openings + added.openings,
-    ends: ends + added.ends,
-    events: events + added.events,
-    requests: requests + added.requests,
-  }
+  const added = { first: counted === undefined ? first : counted.piece.last_ordinal + 1, last }
+  const counts = { ...(await countDocuments(tx, owner, added)) }
+  for (const name of COUNTS) counts[name] += counted?.counts[name] ?? 0
+  return { piece: { ...begin, last_ordinal: last, last_record }, counts }
 }
 
 const predecessorOf = async (source: Source, owner: number, ordinal: number): Promise<string> =>

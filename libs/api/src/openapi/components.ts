@@ -2,15 +2,12 @@
  * Schemas that the document writes once, under a name, and refers to: every request, every answer, and what they share. Clients make
  * their types from these names, which are those of the TypeScript types.
  */
-import { adminEventSchema } from "@runseal/core/artifacts/admin-event"
 import { receiptLeafSchema, servedReceiptAnchorSchema } from "@runseal/core/artifacts/anchor"
-import { approvalRequestSchema } from "@runseal/core/artifacts/approval-request"
 import { attestationAnswerSchema, listedAttestationSchema } from "@runseal/core/artifacts/attestation-answer"
 import { bundleSchema, sealedBundleSchema } from "@runseal/core/artifacts/bundle-schema"
+import { CHAIN_DOCUMENTS } from "@runseal/core/artifacts/chain-documents"
 import { explanationSchema, listedExplanationSchema, readValueSchema } from "@runseal/core/artifacts/explanation"
 import { manifestSchema, partialManifestSchema } from "@runseal/core/artifacts/manifest"
-import { openingSchema } from "@runseal/core/artifacts/opening"
-import { permitEndSchema } from "@runseal/core/artifacts/permit-end"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "@runseal/core/artifacts/sealed-artifacts"
 import { neededApprovalSchema } from "@runseal/core/artifacts/sealed-sections"
 import * as admin from "@runseal/core/wire/admin-answers"
@@ -46,7 +43,7 @@ import { openApiDocumentSchema } from "../endpoints/service-endpoints.ts"
 import { tracesAnswerSchema, tracesRequestSchema } from "../endpoints/traces-endpoints.ts"
 import type { NamedSchemas } from "./json-schema.ts"
 
-export const NAMED_SCHEMAS: NamedSchemas = {
+const IN_ORDER: NamedSchemas = {
   Error: service.errorAnswerSchema,
   Health: service.healthAnswerSchema,
   ReadyAnswer: service.readyAnswerSchema,
@@ -74,7 +71,7 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   PermitsPage: permits.permitsPageSchema,
   PermitRecord: permits.permitRecordSchema,
   Jwks: permits.jwksSchema,
-  ApprovalRequest: approvalRequestSchema,
+  ApprovalRequest: CHAIN_DOCUMENTS.ApprovalRequest,
   NeededApproval: neededApprovalSchema,
   ApprovalDecision: approvals.shownDecisionSchema,
   ApprovalRejection: approvals.rejectionSchema,
@@ -90,8 +87,8 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   AskedApprovalAnswer: approvals.askedApprovalAnswerSchema,
   ClaudeCodeHook: claudeCodeHookSchema,
   ClaudeCodeHookAnswer: claudeCodeHookAnswerSchema,
-  Opening: openingSchema,
-  PermitEnd: permitEndSchema,
+  Opening: CHAIN_DOCUMENTS.Opening,
+  PermitEnd: CHAIN_DOCUMENTS.PermitEnd,
   RunSummary: runs.runSummarySchema,
   RunsPage: runs.runsPageSchema,
   RunRecord: runs.runRecordSchema,
@@ -165,7 +162,7 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   KeyUsage: admin.keyUsageSchema,
   UsageAnswer: admin.usageAnswerSchema,
   OverviewAnswer: overviewAnswerSchema,
-  AdminEvent: adminEventSchema,
+  AdminEvent: CHAIN_DOCUMENTS.AdminEvent,
   ListedEvent: admin.listedEventSchema,
   EventsPage: admin.eventsPageSchema,
   TracesRequest: tracesRequestSchema,
@@ -202,3 +199,6 @@ export const NAMED_SCHEMAS: NamedSchemas = {
   TrustDocument: log.trustDocumentSchema,
   TrustedRoot: log.trustedRootSchema,
 }
+
+/** A kind of document that has no place among the others comes behind them: the order of those is published. */
+export const NAMED_SCHEMAS: NamedSchemas = { ...IN_ORDER, ...CHAIN_DOCUMENTS }

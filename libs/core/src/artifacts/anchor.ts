@@ -178,6 +178,27 @@ export const exportStatementLeafSchema = v.strictObject({
  */
 export type ExportStatementLeaf = Shape<typeof exportStatementLeafSchema>
 
+/** Among which documents one is counted: the names of the counts in that leaf, in the order in which differences are reported. */
+export const COUNTS = ["records", "openings", "ends", "events", "requests"] as const
+/** How many documents of each kind there are. */
+export type Counts = { readonly [Name in (typeof COUNTS)[number]]: number }
+export const NO_DOCUMENTS: Counts = { records: 0, openings: 0, ends: 0, events: 0, requests: 0 }
+
+/** The counts of a leaf. */
+export const countsOf = ({ records, openings, ends, events = 0, requests = 0 }: ExportStatementLeaf): Counts => ({
+  ...{ records, openings, ends, events, requests },
+})
+
+/** Counts as a leaf states them: of the later two, none where it is 0. */
+export const leafCounts = ({ records, openings, ends, events, requests }: Counts) => ({
+  ...{ records, openings, ends },
+  ...(events === 0 ? {} : { events }),
+  ...(requests === 0 ? {} : { requests }),
+})
+
+/** How many documents are counted together. */
+export const sumOf = (counts: Counts): number => COUNTS.reduce((sum, name) => sum + counts[name], 0)
+
 const logKeys = { service_key_id: sha256Schema, log_key_id: sha256Schema, checkpoint_key_id: sha256Schema }
 
 export const genesisLeafSchema = v.strictObject({

@@ -140,7 +140,7 @@ export const BUNDLE = /* @__PURE__ */ kindOf<BundleForms>({
   anchors: ({ bundle }) => bundleAnchors(bundle),
   evidence: ({ bundle }) => evidenceSummary(bundle),
   named: forms => ({ forms }),
-  inChain: ({ bundle }) => recordInChain(bundle),
+  inChain: { counted: "records", document: ({ bundle }) => recordInChain(bundle) },
 })
 
 /** As the comparisons of an export see it. */
@@ -148,7 +148,6 @@ export function recordInChain(bundle: Bundle): ChainDocument {
   const { run, anchors, sections } = bundle
   const { budget_snapshot: budget, permit } = sections
   return {
-    counted: "records",
     anchor: anchors.complete_record,
     firstEntry: (anchors.pre_anchor ?? anchors.receipt)?.entry,
     clock: run.created_at,

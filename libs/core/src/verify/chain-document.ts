@@ -3,7 +3,7 @@
  * policies. A kind that states nothing of one of them leaves it out, and the comparison has nothing to compare. docs/formats.md section 13.
  */
 import type { TransparencyLogEntry } from "@runseal/log/entries/log-entry"
-import type { Anchor, ChainLeaf } from "../artifacts/anchor.ts"
+import type { Anchor, ChainLeaf, Counts } from "../artifacts/anchor.ts"
 import type { ApprovalRequest } from "../artifacts/approval-request.ts"
 import type { Bundle } from "../artifacts/bundle-schema.ts"
 import type { Opening } from "../artifacts/opening.ts"
@@ -11,12 +11,7 @@ import type { PermitEnd } from "../artifacts/permit-end.ts"
 import type { BudgetWindow, SealedSections } from "../artifacts/sealed-sections.ts"
 import type { MovementKind } from "../vocabulary/movement-kind.ts"
 
-/** The counts of an export statement's leaf. */
-export const COUNTS = ["records", "openings", "ends", "events", "requests"] as const
-
 export type ChainDocument = {
-  /** Among which documents an export statement counts it. */
-  readonly counted: (typeof COUNTS)[number]
   /** The anchor that puts it into its chain; undefined for a record that has none. */
   readonly anchor: Anchor<ChainLeaf> | undefined
   /** The entry that a record has in the log before that one. */
@@ -44,6 +39,9 @@ export type ChainDocument = {
   readonly closes?: Bundle
   readonly ends?: PermitEnd
 }
+
+/** With the name under which an export statement counts it. */
+export type CountedDocument = ChainDocument & { readonly counted: keyof Counts }
 
 /** What of a record or an opening was decided by a policy. */
 export type DecidedByPolicy = Pick<Bundle, "attestation_gap_receipt"> & {

@@ -4,9 +4,10 @@
  */
 import { StrictJsonError } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { type Counts, NO_DOCUMENTS } from "../artifacts/anchor.ts"
 import { type ExportStatement, isWholeChain } from "../artifacts/export-statement.ts"
 import { chooseTrust } from "./anchor-check.ts"
-import { KINDS, readDocument, verifyRead } from "./document.ts"
+import { KINDS, NO_CHAIN_DOCUMENT, readDocument, verifyRead } from "./document.ts"
 import { type DocumentsFold, foldDocuments } from "./export-documents.ts"
 import { REMEMBERED_RECORDS_MAX } from "./export-identifiers.ts"
 import type { WindowAccount } from "./export-windows.ts"
@@ -44,7 +45,8 @@ type ProblemPlace = {
 }
 export type CompletenessProblem = ProblemPlace & { readonly sentence: string }
 
-export type Completeness = {
+/** With the documents of the piece that are there, each counted once. */
+export type Completeness = Counts & {
   readonly verdict: CompletenessVerdict
   /** Set when every problem is for want of a trusted key. */
   readonly untrusted?: true
@@ -52,15 +54,6 @@ export type Completeness = {
   readonly statement?: ExportStatement
   /** The service named by the trust document that everything was held to. */
   readonly service?: string
-  /** Records of the piece that are there, each counted once. */
-  readonly records: number
-  /** Openings of permits, and documents that end some, counted likewise. */
-  readonly openings: number
-  readonly ends: number
-  /** Admin events, of the deployment's own chain. */
-  readonly events: number
-  /** Requests for an approval, counted likewise. */
-  readonly requests: number
   /** Openings of the piece that nothing in it closes or ends. */
   readonly open_permits: number
   /** Requests of the piece that nothing in it ends: their time is not over. */
@@ -183,7 +176,7 @@ export function foldExport(
         ...(unvouched > 0 && unvouched === problems.count() ? { untrusted: true as const } : {}),
         ...(current === undefined ? {} : { statement: current.statement }),
         ...(current?.service === undefined ? {} : { service: current.service }),
-        ...(documents?.found() ?? { records: 0, openings: 0, ends: 0, events: 0, requests: 0 }),
+        ...(documents?.found() ?? NO_DOCUMENTS),
         open_permits: documents?.open() ?? 0,
         open_requests: documents?.waiting() ?? 0,
         unreported_acts: documents?.unreported() ?? 0,
@@ -199,9 +192,6 @@ export function foldExport(
     },
   }
 }
-
-const NO_CHAIN_DOCUMENT =
-  "this line is no document of a chain: no record, no request for an approval, no opening or end of permits, and no admin event"
 
 /** Holds the first `PROBLEMS_MAX` and counts all. */
 function boundedList(): {

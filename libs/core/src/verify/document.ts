@@ -57,6 +57,10 @@ export function readDocument(
 }
 
 const NO_DOCUMENT = "not a JSON object that can be sealed exactly"
+const NO_KIND =
+  "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an opening, a request for an approval, an end of permits, an admin event, an export statement or a run statement"
+export const NO_CHAIN_DOCUMENT =
+  "this line is no document of a chain: no record, no request for an approval, no opening or end of permits, and no admin event"
 
 /**
  * Parses and verifies a document of ours against trusted keys from outside it. Hostile input never throws.
@@ -124,5 +128,5 @@ function adviceFor(value: JsonObject): string {
     return "this is a list of runs, not a record: save the bundle of one from /runs/{id}/artifacts and verify that"
   if (value.ok === false)
     return "this is an error answer, not a sealed record: save the run's bundle or receipt and verify that"
-  return "not a Runseal document: expected an audit bundle, a receipt answer, an attestation, an opening, a request for an approval, an end of permits, an admin event, an export statement or a run statement"
+  return NO_KIND
 }

@@ -1,8 +1,8 @@
 /** Compares the documents of an export with its statement, one after the other: missing, doubled, out of order, or of another tenant. */
-import type { ChainLeaf } from "../artifacts/anchor.ts"
+import { type ChainLeaf, COUNTS, type Counts, countsOf, NO_DOCUMENTS } from "../artifacts/anchor.ts"
 import { type ChainPiece, chainPiece, type ExportStatement, isWholeChain } from "../artifacts/export-statement.ts"
 import { leafDigest } from "../formulas/leaves.ts"
-import { type ChainDocument, COUNTS } from "./chain-document.ts"
+import type { ChainDocument, CountedDocument } from "./chain-document.ts"
 import { brokenRules } from "./contradictions.ts"
 import { compareDocuments } from "./export-contradictions.ts"
 import type { WindowAccount } from "./export-windows.ts"
@@ -13,15 +13,13 @@ type DocumentProblem = { readonly sentence: string; readonly tenant_ordinal?: nu
 /** What is wrong with a document, and what a reader may want to know of it. */
 type DocumentFindings = { readonly problems: readonly DocumentProblem[]; readonly notes: readonly DocumentProblem[] }
 
-/** Documents of the piece, each counted once. */
-export type PieceCounts = Readonly<Record<ChainDocument["counted"], number>>
-
 export type DocumentsFold = {
   /** Takes the next document. It is compared with the others only if it `verifies` by itself. */
-  readonly take: (document: ChainDocument, verifies: boolean) => DocumentFindings
+  readonly take: (document: CountedDocument, verifies: boolean) => DocumentFindings
   /** The documents that are missing, and what else only the end shows. */
   readonly end: () => readonly DocumentProblem[]
-  readonly found: () => PieceCounts
+  /** Documents of the piece, each counted once. */
+  readonly found: () => Counts
   /** Of them those admitted outside the time asked for: they were sealed among the others. */
   readonly outside: () => number
   /** Openings from before the piece, which records of it close. */
@@ -50,18 +48,18 @@ export function foldDocuments(statement: ExportStatement, lists: boolean): Docum
   const gaps = ordinalGaps()
   const comparison = compareDocuments(statement, piece?.first_ordinal ?? 1, lists)
   const carried = foldCarried(comparison)
-  const counts = { records: 0, openings: 0, ends: 0, events: 0, requests: 0 }
+  const counts = { ...NO_DOCUMENTS }
   let next = piece?.first_ordinal ?? 1
   let before: LastDocument | undefined
   let outside = 0
   let unreported = 0
 
-  const behind = ({ counted }: ChainDocument, ordinal: number): string => {
+  const behind = ({ counted }: CountedDocument, ordinal: number): string => {
     if (!gaps.fill(ordinal)) return "is here again"
     counts[counted]++
     return `is out of order, after document ${next - 1}`
   }
-  const advance = (document: ChainDocument, here: LastDocument, within: ChainPiece): string[] => {
+  const advance = (document: CountedDocument, here: LastDocument, within: ChainPiece): string[] => {
     const problems = linkProblems(here, before, within)
     const { tenant_ordinal } = here.leaf
     if (!wasAskedFor(document, statement)) {
@@ -184,13 +182,14 @@ function linkProblems(
 }
 
 /** What the statement counts otherwise, where every document of the piece is here. */
-function countProblems({ leaf }: ExportStatement, found: PieceCounts, open: number): readonly string[] {
-  const differ = COUNTS.filter(kind => found[kind] !== (leaf[kind] ?? 0))
+function countProblems({ leaf }: ExportStatement, found: Counts, open: number): readonly string[] {
+  const counted = countsOf(leaf)
+  const differ = COUNTS.filter(name => found[name] !== counted[name])
   const { first_ordinal = 1, last_ordinal = 0, head_ordinal, open_permits } = leaf
   const toEnd = last_ordinal === head_ordinal
   const isOpenRight = !toEnd || (first_ordinal === 1 ? open === open_permits : open <= open_permits)
   return [
-    ...differ.map(kind => `the statement counts ${leaf[kind] ?? 0} ${kind}, and ${found[kind]} are here`),
+    ...differ.map(name => `the statement counts ${counted[name]} ${name}, and ${found[name]} are here`),
     ...(isOpenRight ? [] : [`the statement counts ${open_permits} open permits, and ${open} are open here`]),
   ]
 }

@@ -2,13 +2,14 @@
 import type { JsonObject, KnownTexts } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import type { AdminEvent } from "../artifacts/admin-event.ts"
+import type { Counts } from "../artifacts/anchor.ts"
 import type { ApprovalRequest } from "../artifacts/approval-request.ts"
 import type { ExportStatement } from "../artifacts/export-statement.ts"
 import type { Opening } from "../artifacts/opening.ts"
 import type { Parsed } from "../artifacts/parse-exact.ts"
 import type { SlottedAnchor } from "./anchor-slots.ts"
 import type { BundleForms } from "./bundle-forms.ts"
-import type { ChainDocument } from "./chain-document.ts"
+import type { ChainDocument, CountedDocument } from "./chain-document.ts"
 import type { EvidenceLine } from "./evidence-line.ts"
 import { type Unreadable, unreadable } from "./parsed-text.ts"
 import { type Report, VERDICTS, type Verdict } from "./report.ts"
@@ -23,6 +24,8 @@ export type DocumentKind = {
   readonly genuine: string
   /** What a document that a service has just sealed and anchored must get. */
   readonly verdict: Verdict
+  /** Among which documents of a chain an export statement counts it; undefined for a kind of no chain. */
+  readonly counted: keyof Counts | undefined
   /** Whether a document is of this kind, by the members that only this kind has. */
   readonly recognizes: (value: JsonObject) => boolean
   /** Reads its shape. What it says is for the checks. */
@@ -39,7 +42,7 @@ export type ReadDocument = ValueOfOneKind &
     /** Labelled facts in reading order, for people. Nothing is checked here. */
     readonly evidence: () => readonly EvidenceLine[]
     /** Undefined for a document of no chain. */
-    readonly inChain: () => ChainDocument | undefined
+    readonly inChain: () => CountedDocument | undefined
   }
 
 /** The values of kinds that programs speak of by name. */
@@ -52,14 +55,15 @@ type ValueOfOneKind = {
 }
 
 /** What a kind does with a value of its shape. */
-type Kind<Value> = Omit<DocumentKind, "read" | "verdict"> & {
+type Kind<Value> = Omit<DocumentKind, "read" | "verdict" | "counted"> & {
   // Its name in VERDICTS: reading a member would tell a bundler that the call has an effect.
   readonly verdict: keyof typeof VERDICTS
   readonly parse: (value: JsonObject) => Parsed<Value> | Unreadable
   readonly verify: (value: Value, trusts: readonly TrustedKeys[], known?: KnownTexts) => Report
   readonly anchors: (value: Value) => readonly SlottedAnchor[]
   readonly evidence?: (value: Value) => readonly EvidenceLine[]
-  readonly inChain?: (value: Value) => ChainDocument
+  /** Absent for a kind of no chain. */
+  readonly inChain?: { readonly counted: keyof Counts; readonly document: (value: Value) => ChainDocument }
   readonly named?: (value: Value) => ValueOfOneKind
 }
 
@@ -69,6 +73,7 @@ export const kindOf = <Value>(kind: Kind<Value>): DocumentKind => ({
   title: kind.title,
   genuine: kind.genuine,
   verdict: VERDICTS[kind.verdict],
+  counted: kind.inChain?.counted,
   recognizes: kind.recognizes,
   read: json => {
     const parsed = kind.parse(json)
@@ -82,7 +87,7 @@ export const kindOf = <Value>(kind: Kind<Value>): DocumentKind => ({
       verify: (trusts, known) => kind.verify(value, trusts, known),
       anchors: () => kind.anchors(value),
       evidence: () => kind.evidence?.(value) ?? [],
-      inChain: () => kind.inChain?.(value),
+      inChain: () => kind.inChain && { ...kind.inChain.document(value), counted: kind.inChain.counted },
     }
   },
 })

@@ -12,6 +12,7 @@ import { parseExact } from "../artifacts/parse-exact.ts"
 import { ADMIN_EVENT_FORM } from "../formulas/chain-forms.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import type { SlottedAnchor } from "./anchor-slots.ts"
+import type { ChainDocument } from "./chain-document.ts"
 import { brokenRules } from "./contradictions.ts"
 import { type EvidenceLine, line } from "./evidence-line.ts"
 import { collectFindings, conclude } from "./examination.ts"
@@ -31,19 +32,21 @@ export const ADMIN_EVENT = /* @__PURE__ */ kindOf<AdminEvent>({
   anchors: anchorsOf,
   evidence: evidenceOf,
   named: event => ({ event }),
-  inChain: event => {
-    const brief = `event ${event.leaf.tenant_ordinal}`
-    return {
-      counted: "events",
-      anchor: event,
-      clock: event.seal_clock,
-      brief,
-      long: `${brief} (${event.action})`,
-      redemptions: [],
-      movements: [],
-    }
-  },
+  inChain: { counted: "events", document: eventInChain },
 })
+
+/** As the comparisons of an export see it. */
+function eventInChain(event: AdminEvent): ChainDocument {
+  const brief = `event ${event.leaf.tenant_ordinal}`
+  return {
+    anchor: event,
+    clock: event.seal_clock,
+    brief,
+    long: `${brief} (${event.action})`,
+    redemptions: [],
+    movements: [],
+  }
+}
 
 function verifyAdminEvent(event: AdminEvent, trusts: readonly TrustedKeys[]): Report {
   const { kind, leaf, entry, who, event_clock, seal_clock, event_hash } = event

@@ -39,7 +39,7 @@ export const APPROVAL_REQUEST = /* @__PURE__ */ kindOf<ApprovalRequest>({
   verify: verifyApprovalRequest,
   anchors: anchorsOf,
   evidence: evidenceOf,
-  inChain: requestInChain,
+  inChain: { counted: "requests", document: requestInChain },
   named: request => ({ request }),
 })
 
@@ -48,7 +48,6 @@ export function requestInChain(request: ApprovalRequest): ChainDocument {
   const { sections, leaf, approval_id } = request
   const brief = `request ${leaf.tenant_ordinal}`
   return {
-    counted: "requests",
     anchor: request,
     clock: sections.envelope.admission_clock,
     brief,

@@ -1,5 +1,6 @@
 /** Verifies the statement at the head of an export, without the records. docs/formats.md section 7.7. */
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import { countsOf, sumOf } from "../artifacts/anchor.ts"
 import {
   chainPiece,
   type ExportedWindow,
@@ -62,8 +63,8 @@ function verifyExportStatement(statement: ExportStatement, trusts: readonly Trus
 
 /** What cannot be true of any chain, whatever records it holds. */
 function contradictions({ tenant_id, windows, leaf, entry }: ExportStatement): readonly string[] {
-  const { head_ordinal, head, from, to, records, openings, ends, open_permits, events = 0, requests = 0 } = leaf
-  const counted = records + openings + ends + events + requests
+  const { head_ordinal, head, from, to, open_permits, events = 0 } = leaf
+  const counted = sumOf(countsOf(leaf))
   const everything = from === undefined && to === undefined
   const ofChain: readonly Rule[] = [
     [(head_ordinal === 0) === (head === ZERO_HASH), "a chain has an end exactly when it has documents"],

@@ -46,7 +46,7 @@ export const OPENING = /* @__PURE__ */ kindOf<Opening>({
   anchors: anchorsOf,
   evidence: evidenceOf,
   named: opening => ({ opening }),
-  inChain: openingInChain,
+  inChain: { counted: "openings", document: openingInChain },
 })
 
 /** The answer on a permit holds its sealed documents: its opening, and its end if nobody closed it. */
@@ -63,7 +63,6 @@ export function openingInChain(opening: Opening): ChainDocument {
   const { ordinal, tokens, total_after } = window
   const brief = `opening ${leaf.tenant_ordinal}`
   return {
-    counted: "openings",
     anchor: opening,
     clock: sections.envelope.admission_clock,
     brief,

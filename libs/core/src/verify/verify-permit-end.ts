@@ -37,14 +37,13 @@ export const PERMIT_END = /* @__PURE__ */ kindOf<PermitEnd>({
   verify: verifyPermitEnd,
   anchors: anchorsOf,
   evidence: evidenceOf,
-  inChain: endInChain,
+  inChain: { counted: "ends", document: endInChain },
 })
 
 /** As the comparisons of an export see it. */
 export function endInChain(end: PermitEnd): ChainDocument {
   const brief = `end ${end.leaf.tenant_ordinal}`
   return {
-    counted: "ends",
     anchor: end,
     clock: end.end_clock,
     brief,

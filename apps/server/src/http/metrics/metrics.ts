@@ -11,7 +11,7 @@ import { errorAnswer } from "@runseal/core/wire/service-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import { HttpError, helpLink } from "../../http-error.ts"
 import type { Config } from "../../options/config.ts"
-import type { Counters, Readiness } from "../../telemetry.ts"
+import { COUNTED_DOCUMENTS, type Counters, type Readiness } from "../../telemetry.ts"
 import { type Listening, listen } from "../listen.ts"
 
 /** Seconds from a single commit on a quick disk to the deadline of most callers. */
@@ -52,12 +52,9 @@ export function createMetrics(): Metrics {
 function createCounters(registry: Registry): Counters {
   const { counter, histogram } = metricsOf(registry)
   const runs = counter("runseal_runs_total", "Runs sealed and acknowledged, by outcome.", "outcome")
-  const attestations = counter("runseal_attestations_total", "Attestations anchored and acknowledged.")
-  const openings = counter("runseal_permits_total", "Permits opened and acknowledged.")
-  const requests = counter("runseal_approval_requests_total", "Requests for an approval that were sealed.")
-  const redemptions = counter("runseal_permit_redemptions_total", "Permits redeemed: each is an entry of the log.")
-  const ends = counter("runseal_permit_ends_total", "Documents sealed that end permits without a close.")
-  const events = counter("runseal_admin_events_total", "Actions of administrators, sealed.")
+  const documents = new Map<string, Counter>(
+    Object.entries(COUNTED_DOCUMENTS).map(([kind, [name, help]]) => [kind, counter(name, help)]),
+  )
   const sealing = histogram(
     "runseal_sealing_seconds",
     "From the sealer's queue to the durable document: runs, attestations, openings and ends of permits.",
@@ -104,13 +101,9 @@ function createCounters(registry: Registry): Counters {
       }),
     sealed: (kind, seconds) => {
       sealing.observe(seconds)
-      if (kind === "attestation") attestations.inc()
-      else if (kind === "opening") openings.inc()
-      else if (kind === "approval_request") requests.inc()
-      else if (kind === "redemption") redemptions.inc()
-      else if (kind === "permit_end") ends.inc()
-      else if (kind === "admin_event") events.inc()
-      else runs.inc({ outcome: kind })
+      const document = documents.get(kind)
+      if (document === undefined) runs.inc({ outcome: kind })
+      else document.inc()
     },
     committed: records => batches.observe(records),
     lockHeld: seconds => locked.observe(seconds),

@@ -39,27 +39,17 @@ export async function findSpan(
   return typeof first === "number" && typeof last === "number" ? { first, last } : undefined
 }
 
-/** Documents of a piece that are no records. */
-export type PieceCounts = {
-  readonly openings: number
-  readonly ends: number
-  readonly events: number
-  readonly requests: number
-}
-
-/** How many openings, ends, admin events and requests for an approval are in a piece: the other documents are records. */
-export function countPiece(source: Source, owner: number, { first, last }: OrdinalSpan): Promise<PieceCounts> {
+/** How many documents of each kind are in a piece, by the name of the kind, without its records: the others are records. */
+export function countPiece(
+  source: Source,
+  owner: number,
+  { first, last }: OrdinalSpan,
+): Promise<ReadonlyMap<string, number>> {
   return source.read(async ({ sql }) => {
     const rows = await sql<{ kind: string; count: number }[]>`
       select kind, count(*) as count from document
       where owner = ${owner} and kind <> 'bundle' and chain_ordinal >= ${first} and chain_ordinal <= ${last} group by kind`
-    const countOf = (kind: string): number => rows.find(row => row.kind === kind)?.count ?? 0
-    return {
-      openings: countOf("opening"),
-      ends: countOf("permit_end"),
-      events: countOf("admin_event"),
-      requests: countOf("approval_request"),
-    }
+    return new Map(rows.map(({ kind, count }) => [kind, count]))
   })
 }
 
