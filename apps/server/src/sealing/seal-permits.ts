@@ -11,8 +11,8 @@ import {
   type PendingRedemption,
   redeemIn,
 } from "@runseal/core/seal/permits/settle-permits"
-import type { PendingClose, PendingOpening } from "@runseal/core/seal/pipeline"
 import { unverified } from "@runseal/core/seal/record"
+import type { PendingClose, PendingOpening } from "@runseal/core/seal/settlement"
 import { tenantOf } from "@runseal/core/seal/tenant-chain"
 import { anchorProblem } from "@runseal/core/verify/anchor-check"
 import { OPENING } from "@runseal/core/verify/verify-opening"

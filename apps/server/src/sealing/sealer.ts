@@ -5,7 +5,8 @@
 
 import type { Draft } from "@runseal/core/seal/draft"
 import type { PendingEnd, PendingRedemption } from "@runseal/core/seal/permits/settle-permits"
-import type { PendingClose, PendingOpening, PendingRequest } from "@runseal/core/seal/pipeline"
+import type { PendingRequest } from "@runseal/core/seal/pipeline"
+import type { PendingClose, PendingOpening } from "@runseal/core/seal/settlement"
 import { followed } from "../followed-steps.ts"
 import type { LogFrontier } from "../keys/embedded-log.ts"
 import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"

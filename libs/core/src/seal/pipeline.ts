@@ -1,38 +1,22 @@
 /**
- * The pipeline on one page: nine stages and five gates, top to bottom. Stages 1–6 come before the log, 7–9 after the run's leaf is in it.
- * `POST /execute` takes a run through all of them. A permit is opened by the steps up to the budget; once the act is done, its close takes
- * those from the policy on. docs/pipeline.md.
+ * The pipeline to the budget, top to bottom: stages DOG, DTL and DKEC with their gates. `settlement.ts` has what follows once the budget is settled, to the
+ * log, and `record.ts` the stages after it. `POST /execute` takes a run through all of them. A permit is opened by the steps up to the budget; once the
+ * act is done, its close takes those from the policy on. docs/pipeline.md.
  */
-import type { WrittenTexts } from "@runseal/canonical"
-import type { Anchor, PreAnchorLeaf } from "../artifacts/anchor.ts"
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
-import type { BudgetSnapshotSection, BudgetWindow, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
-import type { Sections } from "../artifacts/sections.ts"
-import { buildTranscript } from "../derivation/v2/transcript.ts"
-import type { ReviewFacts } from "../formulas/decision.ts"
-import type { PreAnchorSections } from "../formulas/leaves.ts"
-import type { CompletedSections } from "../formulas/manifest-sections.ts"
-import type { DecidedRun, Moment } from "../formulas/moment.ts"
+import type { BudgetSnapshotSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"
+import type { Moment } from "../formulas/moment.ts"
 import type { Enforcement } from "../vocabulary/scalars.ts"
 import type { Submission, Tenant } from "../wire/submission.ts"
-import type { Draft, PermitTerms, Stop } from "./draft.ts"
+import type { Draft, Stop } from "./draft.ts"
 import { admissionGate } from "./gates/admission.ts"
-import { type AskReview, aivpT4Gate } from "./gates/aivp-t4.ts"
+import type { AskReview } from "./gates/aivp-t4.ts"
 import { ccvGate } from "./gates/ccv.ts"
 import { type Budgets, chargeWindow, type MakeCharge, maccGate, reservationOf } from "./gates/macc.ts"
-import {
-  closingGrounds,
-  type Grounds,
-  type PepgContext,
-  type PepgResult,
-  payloadAsked,
-  pepgGate,
-  requestGrounds,
-} from "./gates/pepg.ts"
+import { closingGrounds, type Grounds, type PepgContext, payloadAsked, pepgGate, requestGrounds } from "./gates/pepg.ts"
 import { closingTexts, requestTexts, type ScannedText } from "./gates/scanned-texts.ts"
-import { type Closing, type ClosingRun, closedInputs, closingRun, permitUse } from "./permits/closing-run.ts"
-import type { Reservation, SettledOpening, Settlement } from "./permits/pending.ts"
-import { type AskedPermit, openingDraft, termsOf } from "./permits/permit-terms.ts"
+import { type Closing, closedInputs, closingRun, permitUse } from "./permits/closing-run.ts"
+import { type AskedPermit, termsOf } from "./permits/permit-terms.ts"
 import {
   askedOf,
   type EndedRequest,
@@ -43,8 +27,9 @@ import {
   requestedScan,
 } from "./permits/requested-run.ts"
 import { failRun, type Journal, openJournal, type ReceivedRun, receive, snapshotOf, stopRun } from "./received-run.ts"
-import { type RunStage, type StageResult, stageResult, stagesOf, valueOrThrow, type Watch } from "./stage-failure.ts"
-import { aer, type DkecInputs, dkec, dla, dog, dtl, type Executed, ledger, phase4, registry, zksp } from "./stages.ts"
+import { type PendingClose, type PendingOpening, type Reached, runKernelsOf, toLog } from "./settlement.ts"
+import { stageResult, stagesOf, type Watch } from "./stage-failure.ts"
+import { dkec, dog, dtl } from "./stages.ts"
 
 export type PipelineContext = PepgContext & {
   /** Present where the service observes: it enforces no run. */
@@ -88,16 +73,6 @@ export async function runToLog(submission: Submission, moment: Moment, context: 
   }
 }
 
-/** An opening that every gate before the budget admits. */
-export type PendingOpening = {
-  readonly tenant: Tenant
-  readonly run: ReceivedRun
-  readonly reached: Reached
-  readonly sections: Sections
-  readonly terms: PermitTerms
-  readonly charge: Reservation
-}
-
 /** An opening that the policy leaves to persons. */
 export type PendingRequest = {
   readonly tenant: Tenant
@@ -105,18 +80,6 @@ export type PendingRequest = {
   readonly request: RequestDraft
   /** The run that it is refused as where nobody is to be asked. */
   readonly refused: Draft
-}
-
-/** A close with everything decided but its budget. */
-export type PendingClose = {
-  readonly tenant: Tenant
-  readonly permit_id: string
-  readonly run: ClosingRun
-  readonly policy: StageResult<PepgResult>
-  /** What the kernels made under the permit section of that hash; absent where the policy does not admit the close. */
-  readonly executed?: { readonly permit_hash: string; readonly made: StageResult<Executed> }
-  /** Absent where a gate before it stops the close. */
-  readonly review?: StageResult<ReviewFacts>
 }
 
 /**
@@ -196,19 +159,6 @@ async function openRun(
   }
 }
 
-/**
- * Ends an opening whose reservation is made, or would reach the cap.
- * @param window after the reservation, with its ordinal; a reservation that reaches the cap is not made: without ordinal, with the total
- *   that it would have led to
- */
-export function settleOpening({ run, reached, sections, terms }: PendingOpening, window: BudgetWindow): SettledOpening {
-  const { allow_token } = reached
-  const halt = maccGate(reached, allow_token, () => snapshotOf(run, reached, window), window, run.facts.texts.seal)
-  return halt === undefined
-    ? { opening: openingDraft(terms, { ...run, allow_token, sections }, window) }
-    : { refused: { ...stopRun(run, openJournal(sections), halt, allow_token), refused_permit: terms } }
-}
-
 /** Decides of a close all that does not depend on its budget. Its first stages and its admission are those of the opening. */
 export async function closePermit(close: Closing, context: PermitContext): Promise<PendingClose> {
   const run = closingRun(close, context.watch)
@@ -229,43 +179,6 @@ export async function closePermit(close: Closing, context: PermitContext): Promi
   if (spending.tokens > spending.run_limit) return { ...pending, executed }
   return { ...pending, executed, review: await stageResult(() => context.askReview(decided)) }
 }
-
-const runKernelsOf = ({ facts: { texts } }: ClosingRun, inputs: DkecInputs, watch: Watch): Executed =>
-  stagesOf(watch, texts)("DKEC", () => dkec(inputs, texts.seal))
-
-/** Ends a close whose reservation is settled: whichever way it ends, its record has the budget. A review that MACC makes void is dropped. */
-export function settleClose(
-  { run, policy, executed, review }: PendingClose,
-  { window, redemption }: Settlement,
-  watch: Watch,
-): Draft {
-  const { base, envelope, transport, closing, spending } = run
-  const { seal } = run.facts.texts
-  const permit = permitUse(run, redemption)
-  const budget_snapshot = snapshotOf(run, run, window)
-  const budget = (): BudgetSnapshotSection => budget_snapshot
-  const journal = openJournal({ ...base, envelope, transport, permit, closing, budget_snapshot })
-  try {
-    const pepg = valueOrThrow(policy)
-    if ("stop" in pepg) return stopRun(run, journal, pepg.stop)
-    journal.done(pepg.pass.sections)
-    const { allow_token } = pepg.pass
-    const inputs = closedInputs(run, permit, pepg.pass)
-    const made = executed?.permit_hash === permit.hash ? valueOrThrow(executed.made) : runKernelsOf(run, inputs, watch)
-    const reached = { ...inputs, ...journal.done(made) }
-    const over = ccvGate(reached, allow_token, reached.efa, spending, budget, seal)
-    if (over !== undefined) return stopRun(run, journal, over, allow_token)
-    const halt = maccGate(reached, allow_token, budget, window, seal)
-    if (halt !== undefined) return stopRun(run, journal, halt, allow_token)
-    if (review === undefined) throw new Error("a close that reaches its review was reviewed")
-    return toLog(run, { ...reached, budget_snapshot }, valueOrThrow(review), journal, { watch })
-  } catch (error) {
-    return failRun(run, journal, error)
-  }
-}
-
-/** A run that passed every gate up to its budgets. */
-type Reached = DecidedRun & DkecInputs & Executed
 
 /** What the first stage seals of a request. */
 type Admitted = Parameters<typeof dog>[0]
@@ -314,56 +227,4 @@ async function toBudget(
   const budget = (): BudgetSnapshotSection => snapshotOf(run, { envelope })
   const over = ccvGate({ envelope }, allow_token, executed.efa, spending, budget, seal)
   return over === undefined ? { ...inputs, ...executed } : stop(over, allow_token)
-}
-
-/** The review's decision, and the stages from there to the log. */
-function toLog(
-  run: ReceivedRun,
-  reached: Reached & { readonly budget_snapshot: BudgetSnapshotSection },
-  facts: ReviewFacts,
-  journal: Journal,
-  { watch }: Pick<PipelineContext, "watch">,
-): Draft {
-  const { texts } = run.facts
-  const { seal } = texts
-  const stage = stagesOf(watch, texts)
-  const { done, sections } = journal
-  const { payload } = run.base
-  const { envelope, allow_token, policy_evaluation, closing } = reached
-  const review = aivpT4Gate(reached, allow_token, payload.ai_output_hash, facts, seal)
-  if ("stop" in review) return stopRun(run, journal, review.stop, allow_token)
-  const { governance_review } = done({ governance_review: review.pass })
-
-  const record = done({ aer: stage("AER", () => seal(aer({ ...reached, governance_review }))) })
-  const evidence = done(stage("ZKSP", () => zksp(envelope, payload, record.aer, seal)))
-  const { policy_hash } = policy_evaluation
-  const binding = { envelope, payload, aer: record.aer, policy_hash, zksp_binding: evidence.zksp_binding, closing }
-  // The stage makes all of its sections or none: a record says which stage failed by what it lacks.
-  done(
-    stage("PHASE4", () => {
-      const made = phase4(binding, seal)
-      const completed = { ...sections(), ...made }
-      return { ...made, transcript: seal(buildTranscript("ok", { sections: completed, allow_token })) }
-    }),
-  )
-  return { ...run.facts, outcome_kind: "ok", sections: sections(), allow_token }
-}
-
-/**
- * Stages 7–9, once the run's pre-anchor leaf is in the log.
- * @param texts of the run
- */
-export function runAfterLog(
-  sections: PreAnchorSections & Sections,
-  token: AllowToken,
-  anchor: Anchor<PreAnchorLeaf>,
-  texts: WrittenTexts,
-  stage: RunStage,
-): CompletedSections & Sections {
-  const pote_proof = stage("LEDGER", () => texts.seal(ledger(anchor, texts)))
-  const logged = { ...sections, pote_proof }
-  const list = stage("REGISTRY", () => texts.seal(registry(sections.envelope, logged, token)))
-  const listed = { ...logged, registry: list }
-  const final_vfa = stage("DLA", () => texts.seal(dla(sections.envelope, list)))
-  return { ...listed, final_vfa }
 }

@@ -1,17 +1,19 @@
 /** Finishes one record: stages 7–9, manifest, bundle. docs/formats.md sections 4, 6 and 9. */
+import type { WrittenTexts } from "@runseal/canonical"
 import type { Anchor, PreAnchorLeaf, ReceiptLeaf } from "../artifacts/anchor.ts"
 import type { Anchors, BundleBody, RunFacts } from "../artifacts/bundle-schema.ts"
 import { refusalSentence } from "../artifacts/outcome-sentence.ts"
+import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
 import type { Sections } from "../artifacts/sections.ts"
-import { preAnchorLeaf, preAnchorSections, receiptLeaf } from "../formulas/leaves.ts"
-import { executionManifest, partialManifest } from "../formulas/manifest-sections.ts"
+import { type PreAnchorSections, preAnchorLeaf, preAnchorSections, receiptLeaf } from "../formulas/leaves.ts"
+import { type CompletedSections, executionManifest, partialManifest } from "../formulas/manifest-sections.ts"
 import { sealManifest } from "../formulas/seal.ts"
 import { isRefused, OUTCOMES } from "../vocabulary/outcomes.ts"
 import { RECORD_UNVERIFIED } from "../vocabulary/stage-faults.ts"
 import { BUNDLE_VIEW_KIND, FORMULA_VERSION } from "../vocabulary/versions.ts"
 import type { Draft } from "./draft.ts"
-import { runAfterLog } from "./pipeline.ts"
-import { StageFailure, type StageFault, stagesOf, type Watch } from "./stage-failure.ts"
+import { type RunStage, StageFailure, type StageFault, stagesOf, type Watch } from "./stage-failure.ts"
+import { dla, ledger, registry } from "./stages.ts"
 
 /** The leaf a draft anchors before its record is finished; a stage_error has none. */
 export function firstLeaf(draft: Draft, runId: number): PreAnchorLeaf | ReceiptLeaf | undefined {
@@ -102,6 +104,25 @@ function completed(draft: Draft, base: OkBase, anchor: Anchor<PreAnchorLeaf>, wa
   const { texts } = draft
   const sections = runAfterLog({ ...draft.sections, ...before }, token, anchor, texts, stagesOf(watch, texts))
   return { ...base, sections, manifest: sealManifest(executionManifest(sections, token, true)) }
+}
+
+/**
+ * Stages 7–9, once the run's pre-anchor leaf is in the log.
+ * @param texts of the run
+ */
+function runAfterLog(
+  sections: PreAnchorSections & Sections,
+  token: AllowToken,
+  anchor: Anchor<PreAnchorLeaf>,
+  texts: WrittenTexts,
+  stage: RunStage,
+): CompletedSections & Sections {
+  const pote_proof = stage("LEDGER", () => texts.seal(ledger(anchor, texts)))
+  const logged = { ...sections, pote_proof }
+  const list = stage("REGISTRY", () => texts.seal(registry(sections.envelope, logged, token)))
+  const listed = { ...logged, registry: list }
+  const final_vfa = stage("DLA", () => texts.seal(dla(sections.envelope, list)))
+  return { ...listed, final_vfa }
 }
 
 /** The draft as a stage_error of a stage after the log: with what was admitted, without what was decided later. */

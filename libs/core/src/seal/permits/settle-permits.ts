@@ -9,7 +9,7 @@ import type { BudgetWindow } from "../../artifacts/sealed-sections.ts"
 import { redemptionLeaf } from "../../formulas/permit.ts"
 import type { Tenant } from "../../wire/submission.ts"
 import type { Draft } from "../draft.ts"
-import { type PendingClose, type PendingOpening, settleClose, settleOpening } from "../pipeline.ts"
+import { type PendingClose, type PendingOpening, settleClose, settleOpening } from "../settlement.ts"
 import type { Watch } from "../stage-failure.ts"
 import { type LockedPermit, type PermitCounts, storedRedemption } from "./locked-permit.ts"
 import {
