@@ -78,8 +78,7 @@ export const shares = ({ session }: Visit): boolean =>
   session.key_id !== undefined && (session.scope === "admin" || session.share === true)
 
 /** A wrong filter is refused: without it a list would show everything. */
-export const wrongFilter = (error: string): ApiRefusal =>
-  new ApiRefusal({ status: 400, code: "invalid_parameter", error })
+const wrongFilter = (error: string): ApiRefusal => new ApiRefusal({ status: 400, code: "invalid_parameter", error })
 
 /** @param names filters that a list has. @throws ApiRefusal for an address with another one, or with one twice */
 export function knownFilters({ req }: Context, names: readonly string[]): void {

@@ -2,10 +2,14 @@
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import type { ActFailureCode } from "@runseal/core/artifacts/permit-sections"
 import type { HookSettings } from "@runseal/core/wire/hook-requests"
-import type { GenericSchema, InferOutput } from "valibot"
+import * as v from "valibot"
 
 /** Validates a body. Throws the service's refusal of one that does not fit. */
-export type ParseHook = <Schema extends GenericSchema>(schema: Schema, body: JsonObject) => InferOutput<Schema>
+export type ParseHook = <Schema extends v.GenericSchema>(schema: Schema, body: JsonObject) => v.InferOutput<Schema>
+
+/** Longest name or id in what agents report, in UTF-16 units: a route of it is one that runs may have. */
+const NAME_MAX_LENGTH = 256
+export const hookName = v.pipe(v.string(), v.minLength(1), v.maxLength(NAME_MAX_LENGTH))
 
 /** One call of a tool, reported alike before and after it: both give the same permit. */
 export type ToolCall = {

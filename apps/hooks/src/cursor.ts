@@ -1,8 +1,7 @@
 /** Cursor, by the documented format of its hooks: commands of the shell and tools of MCP servers. They do not name the call: the command adds `call_id`. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import * as v from "valibot"
-import type { Agent, AgentEvent, ParseHook } from "./agent-events.ts"
-import { hookName } from "./hook-names.ts"
+import { type Agent, type AgentEvent, hookName, type ParseHook } from "./agent-events.ts"
 
 const AGENT = "cursor"
 const EVENTS = ["beforeShellExecution", "afterShellExecution", "beforeMCPExecution", "afterMCPExecution"] as const

@@ -1,8 +1,7 @@
 /** Gemini CLI: `BeforeTool` and `AfterTool`. They do not name the call: the command adds `call_id`. */
 import { isObject } from "@runseal/core/vocabulary/json-members"
 import * as v from "valibot"
-import type { Agent, AgentEvent, ParseHook } from "./agent-events.ts"
-import { hookName } from "./hook-names.ts"
+import { type Agent, type AgentEvent, hookName, type ParseHook } from "./agent-events.ts"
 
 const AGENT = "gemini-cli"
 

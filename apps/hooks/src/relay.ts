@@ -23,9 +23,9 @@ const PATHS = [
 const PASSED_ON = ["content-type", "x-end-user-token", "idempotency-key", "x-request-id", "user-agent"]
 const ANSWERED = ["content-type", "location", "retry-after"]
 
-export type Relay = { readonly url: string; readonly stop: () => Promise<void> }
+type Relay = { readonly url: string; readonly stop: () => Promise<void> }
 
-export type RelayOptions = {
+type RelayOptions = {
   /** Address of the service. */
   readonly url: string
   readonly apiKey: string | undefined

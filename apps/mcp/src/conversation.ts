@@ -4,7 +4,6 @@
  * asked for it, by the very id: a client may read the id "1" as 1, and would take a result that nobody reviewed.
  */
 import type { JsonObject } from "@runseal/canonical"
-import type { AnsweredCalls } from "./answered-calls.ts"
 import { readCallRequest } from "./call-request.ts"
 import { endUserOf } from "./end-user-context.ts"
 import {
@@ -45,7 +44,7 @@ export type ConversationParts = {
   readonly ask: (request: JsonObject, signal: AbortSignal) => Promise<JsonObject>
 }
 
-export type FromAgent =
+type FromAgent =
   | { readonly kind: "forward"; readonly text: string; readonly message: JsonObject }
   | { readonly kind: "answer"; readonly message: JsonObject }
   | { readonly kind: "call"; readonly call: ToolCall; readonly message: JsonObject }
@@ -169,5 +168,35 @@ async function listTools({ facts, ask }: ConversationParts, { params }: JsonObje
     await facts.listed(result)
     cursor = textAt(result, "nextCursor")
     if (cursor === undefined) return
+  }
+}
+
+// Calls that a gateway remembers after they ended: a stream that is resumed has their answers again, which are replaced by the settled ones.
+
+/** Characters that the calls and answers may have together, which is some 64 MiB at most. */
+const REMEMBERED_MAX = 33_554_432
+/** Counted for a call beside its texts. */
+const CALL_SIZE = 1_024
+
+type AnsweredCalls = {
+  /** @param length characters of the call and its answer; @param forget called once there is no place for it */
+  readonly add: (length: number, forget: () => void) => void
+}
+
+export function createAnsweredCalls(): AnsweredCalls {
+  const calls = new Set<{ readonly size: number; readonly forget: () => void }>()
+  let total = 0
+  return {
+    add: (length, forget) => {
+      const added = { size: length + CALL_SIZE, forget }
+      calls.add(added)
+      total += added.size
+      for (const oldest of calls) {
+        if (total <= REMEMBERED_MAX) return
+        calls.delete(oldest)
+        total -= oldest.size
+        oldest.forget()
+      }
+    },
   }
 }

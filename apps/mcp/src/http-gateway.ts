@@ -7,8 +7,13 @@ import { EventSourceParserStream } from "eventsource-parser/stream"
 import { type Context, Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { type SSEStreamingApi, streamSSE } from "hono/streaming"
-import { createAnsweredCalls } from "./answered-calls.ts"
-import { type Conversation, type ConversationParts, createConversation, type FromServer } from "./conversation.ts"
+import {
+  type Conversation,
+  type ConversationParts,
+  createAnsweredCalls,
+  createConversation,
+  type FromServer,
+} from "./conversation.ts"
 import { bearerToken, endUserOf } from "./end-user-context.ts"
 import { errorResponse, INTERNAL_ERROR, MESSAGE_MAX_BYTES, readServerMessages, textAt } from "./json-rpc.ts"
 import type { HttpServer } from "./servers.ts"

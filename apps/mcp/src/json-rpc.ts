@@ -11,7 +11,7 @@ export const MESSAGE_MAX_BYTES = 33_554_432
 export type Id = string | number
 
 /** JSON-RPC 2.0, section 5.1. */
-export const PARSE_ERROR = -32_700
+const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600
 export const METHOD_NOT_FOUND = -32_601
 export const INVALID_PARAMS = -32_602

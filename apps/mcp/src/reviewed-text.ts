@@ -4,7 +4,7 @@ import type { PermitClosing } from "@runseal/sdk"
 import { isObject } from "./json-rpc.ts"
 
 /** Bytes that a text may have to fit, escaped, into a request of 1 MiB beside the other members. */
-export const TEXT_MAX_BYTES = 900_000
+const TEXT_MAX_BYTES = 900_000
 
 /** Base64 content of MCP: `data` of images and sounds, `blob` of resources. */
 const BINARY: ReadonlySet<string> = new Set(["data", "blob"])

@@ -1,7 +1,7 @@
 /** A server behind the gateway, whatever carries its messages. */
 import type { PermitClosing } from "@runseal/sdk"
 
-export type SendOptions = {
+type SendOptions = {
   /** Aborts when nobody waits for the answer any more. */
   readonly signal?: AbortSignal
   /** The stream of the answer ended; without an answer it is lost. */

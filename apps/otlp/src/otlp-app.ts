@@ -12,7 +12,7 @@ import { readSpans, type Span } from "./trace-request.ts"
 export type SpanFate = "sealed" | "repeated" | "other" | "unknown" | "rejected"
 
 /** A request's body, unpacked and within the service's bounds. */
-export type TraceBody = { readonly encoding: "protobuf" | "json"; readonly bytes: Uint8Array }
+type TraceBody = { readonly encoding: "protobuf" | "json"; readonly bytes: Uint8Array }
 
 export type OtlpParts = {
   /** The service: answers a request as if it came over the socket of `env`. */

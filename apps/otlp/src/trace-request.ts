@@ -67,7 +67,7 @@ export type Span = {
 }
 
 /** Spans in the order of the request; undefined in the place of one that cannot be read. */
-export type ReadSpans = readonly (Span | undefined)[]
+type ReadSpans = readonly (Span | undefined)[]
 
 /** @returns undefined for what is no request of OTLP */
 export function readSpans(request: unknown): ReadSpans | undefined {

@@ -1,6 +1,6 @@
 /** A run from submission to sealed record, its rehearsal, and permits; and what they are set to. docs/architecture.md, "POST /execute, from socket to answer". */
 
-import { BODY_MAX_BYTES } from "@runseal/api/body-bounds"
+import { BODY_MAX_BYTES } from "@runseal/api/endpoint"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import type { SystemProvenanceSection } from "@runseal/core/artifacts/sealed-sections"
 import { systemProvenanceSection } from "@runseal/core/formulas/pre-execution"

@@ -164,31 +164,32 @@ const permitState = opt(v.picklist(PERMIT_STATES, `must be one of ${PERMIT_STATE
 const APPROVAL_PLACE = /^(\d{1,16})\.(apr-[0-9a-f]{32})$/
 const PERMIT_PLACE = /^(\d{1,16})\.(pmt-[0-9a-f]{32})$/
 
-/** Where a page of permits begins: the time in milliseconds and the id of the last one before it. */
-const permitPlace = (description: string) =>
+/** Where a page begins behind a row: the time of the row in milliseconds, and its id. */
+const placeBefore = (pattern: RegExp, description: string) =>
   v.pipe(
     v.string(),
-    v.check(text => placeOf(text) !== undefined, "must be next of the page before"),
-    v.metadata({ pattern: PERMIT_PLACE.source, description }),
+    v.check(text => timeAndId(pattern, text) !== undefined, "must be next of the page before"),
+    v.metadata({ pattern: pattern.source, description }),
   )
+
+/** The time and the id of such a place; undefined for a text that is none. */
+function timeAndId(pattern: RegExp, text: string): { readonly time: number; readonly id: string } | undefined {
+  const [, digits = "", id = ""] = pattern.exec(text) ?? []
+  const time = Number(digits)
+  return digits !== "" && Number.isSafeInteger(time) ? { time, id } : undefined
+}
 
 /** `GET /permits`. */
 export const permitsQuerySchema = v.object({
   ...page,
-  before: opt(permitPlace("`next` of the page before, as it is, in place of `offset`.")),
+  before: opt(placeBefore(PERMIT_PLACE, "`next` of the page before, as it is, in place of `offset`.")),
   state: permitState,
 })
 
 /** `GET /approvals`. */
 export const approvalsQuerySchema = v.object({
   limit: opt(integerText(1, APPROVALS_LIMIT_MAX, PAGE_LIMIT_DEFAULT)),
-  before: opt(
-    v.pipe(
-      v.string(),
-      v.check(text => approvalPlaceOf(text) !== undefined, "must be next of the page before"),
-      v.metadata({ pattern: APPROVAL_PLACE.source, description: "`next` of the page before, as it is." }),
-    ),
-  ),
+  before: opt(placeBefore(APPROVAL_PLACE, "`next` of the page before, as it is.")),
   state: opt(v.picklist(APPROVAL_STATES, `must be one of ${APPROVAL_STATES.join(", ")}`)),
 })
 
@@ -251,7 +252,7 @@ export const adminRunsQuerySchema = v.object({
 /** `GET /admin/permits`. */
 export const adminPermitsQuerySchema = v.object({
   limit,
-  before: opt(permitPlace("`next` of the page before, as it is.")),
+  before: opt(placeBefore(PERMIT_PLACE, "`next` of the page before, as it is.")),
   key,
   state: permitState,
 })
@@ -320,9 +321,8 @@ export const approvalPlaceText = ({ requested_at, approval_id }: ApprovalPlace):
   `${requested_at}.${approval_id}`
 /** @param text `before` of such a list; undefined for a text that is none */
 export function approvalPlaceOf(text: string): ApprovalPlace | undefined {
-  const [, time = "", approval_id = ""] = APPROVAL_PLACE.exec(text) ?? []
-  const requested_at = Number(time)
-  return time !== "" && Number.isSafeInteger(requested_at) ? { requested_at, approval_id } : undefined
+  const place = timeAndId(APPROVAL_PLACE, text)
+  return place && { requested_at: place.time, approval_id: place.id }
 }
 
 /** Where the next page begins. */
@@ -330,7 +330,6 @@ export const placeText = ({ opened_at, permit_id }: PermitPlace): string => `${o
 
 /** @param text `before` of a list of permits; undefined for a text that is none */
 export function placeOf(text: string): PermitPlace | undefined {
-  const [, time = "", permit_id = ""] = PERMIT_PLACE.exec(text) ?? []
-  const opened_at = Number(time)
-  return time !== "" && Number.isSafeInteger(opened_at) ? { opened_at, permit_id } : undefined
+  const place = timeAndId(PERMIT_PLACE, text)
+  return place && { opened_at: place.time, permit_id: place.id }
 }

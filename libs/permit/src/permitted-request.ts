@@ -18,7 +18,7 @@ export type PermitOptions = ExpectedKeys &
   }
 
 /** Whose approvals are needed, and how an approval is used up: without that, an operator could open two permits with one approval. */
-export type RequiredApprovals = ExpectedApprovals & {
+type RequiredApprovals = ExpectedApprovals & {
   /**
    * Stores the hash of the approved request under a unique index, and says whether it was new. Asked after the redemption and before the act. The
    * entry can be deleted after `until`.
@@ -27,10 +27,10 @@ export type RequiredApprovals = ExpectedApprovals & {
 }
 
 /** What a request shows besides its body: the values of its headers. */
-export type ShownHeaders = { readonly permit: string | undefined; readonly approvals: string | undefined }
+type ShownHeaders = { readonly permit: string | undefined; readonly approvals: string | undefined }
 
 /** A request whose act is permitted. */
-export type PermittedRequest = { readonly claims: PermitClaims; readonly approved?: ProvenApprovals }
+type PermittedRequest = { readonly claims: PermitClaims; readonly approved?: ProvenApprovals }
 
 /** Statuses of refusals: who has no valid permit, who has one for another act, and who cannot be judged now. */
 const FORBIDDEN: ReadonlySet<PermitRefusal> = new Set([
@@ -50,7 +50,7 @@ const FORBIDDEN: ReadonlySet<PermitRefusal> = new Set([
 const UNAVAILABLE: ReadonlySet<PermitRefusal> = new Set(["keys_unavailable", "redeem_unavailable"])
 
 /** The answer to a refused request. */
-export type RefusedRequest = {
+type RefusedRequest = {
   readonly status: 401 | 403 | 503
   readonly body: { readonly ok: false; readonly error: string; readonly code: PermitRefusal }
 }

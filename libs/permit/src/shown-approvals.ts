@@ -28,7 +28,7 @@ import type { PermitRefusal } from "./permit-refusals.ts"
 /** The header of a request that shows who approved its act. */
 export const APPROVALS_HEADER = "Runseal-Approvals"
 /** Longest header, in characters: with the permit it fits into the 16 KiB that Node takes of all headers. */
-export const APPROVALS_MAX_LENGTH = 12_288
+const APPROVALS_MAX_LENGTH = 12_288
 /** Most decisions of one header, and most persons that can be demanded. */
 const SHOWN_DECISIONS_MAX = 8
 

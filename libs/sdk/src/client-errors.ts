@@ -88,10 +88,10 @@ export class HttpStatusError extends RunsealError {
 }
 
 /** A code of this release, or one of a later release. */
-export type RefusalCode = ErrorCode | (string & Record<never, never>)
+type RefusalCode = ErrorCode | (string & Record<never, never>)
 
 /** What an answer states besides status and sentence. */
-export type RefusalDetails = {
+type RefusalDetails = {
   readonly retryAfterSeconds?: number | undefined
   readonly code?: RefusalCode | undefined
   readonly requestId?: string | undefined

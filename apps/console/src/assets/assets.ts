@@ -18,7 +18,7 @@ type Asset = {
   readonly gzipped: Uint8Array<ArrayBuffer>
 }
 
-export type Assets = {
+type Assets = {
   /** Address of an asset. */
   readonly addressOf: (name: AssetName) => string
   /** The asset of a served name. */

@@ -20,7 +20,7 @@ export const hexBytes = (hex: string): Uint8Array<ArrayBuffer> => new Uint8Array
 export const keyOf = (id: Uint8Array<ArrayBuffer>): PublicKeyCredentialDescriptor => ({ type: "public-key", id })
 
 /** What the API and the section `approvals` call the parts of an assertion, each in base64. */
-export type Assertion = {
+type Assertion = {
   readonly credential_id: string
   readonly authenticator_data: string
   readonly client_data_json: string

@@ -9,7 +9,7 @@ import { show, type Visit } from "../visit.ts"
 export const shareOf = ({ window: { total, cap } }: KeyUsage): number => (cap === 0 ? 1 : total / cap)
 
 /** When a window ends. */
-export const windowEnd = ({ window: { window_start, window_seconds } }: KeyUsage): string =>
+const windowEnd = ({ window: { window_start, window_seconds } }: KeyUsage): string =>
   new Date(Date.parse(window_start) + window_seconds * 1000).toISOString()
 
 const row = (usage: KeyUsage): Markup => {

@@ -26,7 +26,7 @@ const SIGNS: Readonly<Record<State, string>> = { open: "○", closed: "●", end
 /** Permits of open mode belong to no key. */
 const keyName = (id: number): string => (id === 0 ? "none" : `${id}`)
 
-export const permitLabel = ({ state, ...closed }: Pick<PermitSummary, "state" | "closing_outcome">): Markup =>
+const permitLabel = ({ state, ...closed }: Pick<PermitSummary, "state" | "closing_outcome">): Markup =>
   marked(label(TONES[state], SIGNS[state], state), closed)
 
 type Found = { readonly permits: readonly (PermitSummary & { readonly key_id?: number })[]; readonly next?: string }

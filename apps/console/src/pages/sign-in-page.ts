@@ -1,11 +1,13 @@
-/** Signing in with a key, and signing out. The key goes to the service once, and is neither in the page nor in the browser afterwards. */
+/** Signing in, with a key or with the identity provider, and signing out. A key goes to the service once, and is neither in the page nor in the browser afterwards. */
 
 import { versionAnswerSchema } from "@runseal/core/wire/service-answers"
 import {
   closedSessionSchema,
   consolePage,
+  finishedSignInSchema,
   type SessionAnswer,
   sessionAnswerSchema,
+  startedSignInSchema,
 } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import { type Api, ApiRefusal, isRefusal, type Refusal } from "../api.ts"
@@ -43,7 +45,7 @@ async function providerOf(api: Api): Promise<string | undefined> {
 }
 
 /** The page that signs in. @param before what it says first */
-export async function showSignIn(
+async function showSignIn(
   c: Context,
   api: Api,
   {
@@ -80,7 +82,7 @@ const signedOut = (host: string): Markup =>
   html`<div class="notice warn" role="status"><p>You are signed out here. Your session at ${host} goes on: on a machine that others use, sign out there too.</p></div>`
 
 /** Sends cookies of the service on to the browser. */
-export function handOn(c: Context, response: Response): void {
+function handOn(c: Context, response: Response): void {
   for (const cookie of response.headers.getSetCookie()) c.header("Set-Cookie", cookie, { append: true })
 }
 
@@ -107,4 +109,34 @@ export async function signOut(c: Context, api: Api, isPerson: boolean): Promise<
   const closed = await api.read(response, closedSessionSchema)
   if (isRefusal(closed) && closed.status !== 401) throw new ApiRefusal(closed)
   return c.redirect(isPerson ? "/console/sign-in?signed_out" : "/console/sign-in", 303)
+}
+
+// Signing in with the identity provider: the way there, and the way back.
+
+/**
+ * Leads to the provider. A page of another site must not begin a sign-in, which would end the session that the browser has: its visitor
+ * decides on the page that signs in. Fetch Metadata.
+ */
+export async function startWithProvider(c: Context, api: Api): Promise<Response> {
+  const next = consolePage(c.req.query("next"))
+  const site = c.req.header("Sec-Fetch-Site") ?? "same-origin"
+  if (site !== "same-origin" && site !== "none")
+    return c.redirect(`/console/sign-in?${new URLSearchParams({ next })}`, 303)
+  const response = await api.send("POST", "/session/sign-in", { next })
+  handOn(c, response)
+  const started = await api.read(response, startedSignInSchema)
+  return isRefusal(started)
+    ? showSignIn(c, api, { next, before: refused(started), status: statusOf(started) })
+    : c.redirect(started.url, 303)
+}
+
+/** Takes the answer with which the provider sends the browser back. */
+export async function finishWithProvider(c: Context, api: Api): Promise<Response> {
+  const query = new URL(c.req.url).search.replace(/^\?/, "")
+  const response = await api.send("POST", "/session/sign-in/answer", { query })
+  handOn(c, response)
+  const finished = await api.read(response, finishedSignInSchema)
+  return isRefusal(finished)
+    ? showSignIn(c, api, { next: "/console", before: refused(finished), status: statusOf(finished) })
+    : c.redirect(consolePage(finished.next), 303)
 }

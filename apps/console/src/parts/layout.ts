@@ -84,7 +84,7 @@ ${
 </header>`
 }
 
-export type PageParts = {
+type PageParts = {
   readonly title: string
   /** Absent: the visitor has no session. */
   readonly session?: SessionAnswer

@@ -2,7 +2,7 @@
 import { Agent, request as httpRequest } from "node:http"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { BODY_MAX_BYTES } from "@runseal/api/body-bounds"
+import { BODY_MAX_BYTES } from "@runseal/api/endpoint"
 import { countNodes, utf8Encode } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"

@@ -2,7 +2,7 @@
 import { Agent, request as httpRequest } from "node:http"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
-import { DOCUMENT_MAX_BYTES } from "@runseal/api/body-bounds"
+import { DOCUMENT_MAX_BYTES } from "@runseal/api/endpoint"
 import type { JsonValue } from "@runseal/canonical"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { testFolder } from "../../../../libs/core/test/fixtures/test-folder.ts"

@@ -1,8 +1,7 @@
 /** Reads a request body as strict I-JSON, within bounds, before anything else reads it. docs/formats.md section 1. */
 
 import type { HttpBindings } from "@hono/node-server"
-import { BODY_MAX_BYTES, DOCUMENT_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "@runseal/api/body-bounds"
-import type { Endpoint } from "@runseal/api/endpoint"
+import { BODY_MAX_BYTES, DOCUMENT_MAX_BYTES, type Endpoint, SMALL_BODY_MAX_BYTES } from "@runseal/api/endpoint"
 import type { JsonObject, StrictJsonLimits } from "@runseal/canonical"
 import { concatBytes, countNodes, MAX_NODES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"

@@ -2,8 +2,7 @@
 import { approvalRecordSchema, approvalsPageSchema, decidedApprovalSchema } from "@runseal/core/wire/approval-answers"
 import { decideApprovalRequestSchema } from "@runseal/core/wire/approval-requests"
 import { enrolPasskeyRequestSchema, passkeyAnswerSchema, passkeyListSchema } from "@runseal/core/wire/passkey-messages"
-import { SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
-import { described, type PathParameter, type Routes, shape } from "../endpoint.ts"
+import { described, type PathParameter, type Routes, SMALL_BODY_MAX_BYTES, shape } from "../endpoint.ts"
 import { approvalsQuerySchema } from "../queries.ts"
 import { APPROVAL_ID } from "./permits-endpoints.ts"
 

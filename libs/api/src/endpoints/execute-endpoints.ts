@@ -3,9 +3,8 @@ import { jsonObjectSchema } from "@runseal/core/artifacts/json-object-schema"
 import { executeAnswerSchema, failedAnswerSchema, refusedAnswerSchema } from "@runseal/core/wire/execute-answers"
 import { executeRequestSchema } from "@runseal/core/wire/execute-request"
 import { dcaeAnswerSchema, determinismAnswerSchema } from "@runseal/core/wire/run-summaries"
-import { DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
 import { documentSchema } from "../documented-schemas.ts"
-import { described, opaque, type Routes, shape } from "../endpoint.ts"
+import { DOCUMENT_MAX_BYTES, described, opaque, type Routes, shape } from "../endpoint.ts"
 
 const EXECUTE = { method: "post", access: "key", limit: "shared" } as const
 

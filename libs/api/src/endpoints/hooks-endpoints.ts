@@ -1,7 +1,6 @@
 /** Hooks of agents. docs/doors/README.md. */
 import { claudeCodeHookAnswerSchema, claudeCodeHookSchema, hookQuerySchema } from "@runseal/core/wire/hook-requests"
-import { DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
-import { described, type Routes, shape } from "../endpoint.ts"
+import { DOCUMENT_MAX_BYTES, described, type Routes, shape } from "../endpoint.ts"
 
 export const HOOK_ROUTES = {
   hook_claude_code: {

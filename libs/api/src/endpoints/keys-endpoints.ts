@@ -21,8 +21,16 @@ import {
   sharesPageSchema,
 } from "@runseal/core/wire/share-messages"
 import { dsseEnvelopeSchema } from "@runseal/log/entries/dsse"
-import { SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
-import { described, opaque, type PathParameter, type Routes, RUN_ID, refusal, shape } from "../endpoint.ts"
+import {
+  described,
+  opaque,
+  type PathParameter,
+  type Routes,
+  RUN_ID,
+  refusal,
+  SMALL_BODY_MAX_BYTES,
+  shape,
+} from "../endpoint.ts"
 import { bundleQuerySchema, reportQuerySchema, sharesQuerySchema } from "../queries.ts"
 import { SAVED_AS } from "./runs-endpoints.ts"
 

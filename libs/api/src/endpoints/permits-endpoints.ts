@@ -17,8 +17,7 @@ import {
   openPermitRequestSchema,
   redeemPermitRequestSchema,
 } from "@runseal/core/wire/permit-requests"
-import { SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
-import { described, opaque, type PathParameter, type Routes, shape } from "../endpoint.ts"
+import { described, opaque, type PathParameter, type Routes, SMALL_BODY_MAX_BYTES, shape } from "../endpoint.ts"
 import { permitsQuerySchema } from "../queries.ts"
 import { EXAMPLE_REQUEST } from "./execute-endpoints.ts"
 

@@ -8,8 +8,16 @@ import {
   startedSignInSchema,
   startSignInRequestSchema,
 } from "@runseal/core/wire/session-requests"
-import { SMALL_BODY_MAX_BYTES } from "../body-bounds.ts"
-import { type Description, described, type PathParameter, page, type Routes, refusal, shape } from "../endpoint.ts"
+import {
+  type Description,
+  described,
+  type PathParameter,
+  page,
+  type Routes,
+  refusal,
+  SMALL_BODY_MAX_BYTES,
+  shape,
+} from "../endpoint.ts"
 
 const PAGE = {
   schema: { type: "string" },

@@ -1,7 +1,6 @@
 /** The receiver of OpenTelemetry. docs/doors/opentelemetry.md. */
 import * as v from "valibot"
-import { DOCUMENT_MAX_BYTES } from "../body-bounds.ts"
-import { described, type Routes, shape } from "../endpoint.ts"
+import { DOCUMENT_MAX_BYTES, described, type Routes, shape } from "../endpoint.ts"
 
 /** As OTLP defines it; unknown members are skipped. */
 export const tracesRequestSchema = v.looseObject({})
