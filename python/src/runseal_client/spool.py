@@ -22,10 +22,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import rfc8785
+
 from .api.calls import close_permit, execute
 from .api.operations import AsyncOperations
 from .errors import RunsealError
-from .spool_files import content_of, gap_run, lost_in
+from .sealing import program_of
 
 MAX_FILES = 10_000
 # So many entries of the longest routes are a request of less than 1 MiB.
@@ -112,7 +114,7 @@ class Spool:
             try:
                 with self._counting():
                     file = self.folder / self._lost
-                    counted = lost_in(file, self._door)[1] if file.exists() else 0
+                    counted = _lost_in(file, self._door)[1] if file.exists() else 0
                     self._write(self._lost, {"door": self._door, "count": counted + self._uncounted, "at": _now()})
             except OSError as error:
                 _LOG.error("runseal: %d lost files are counted in memory alone (%s)", self._uncounted, error)
@@ -158,7 +160,7 @@ class Spool:
         """The files that can be read. One that is damaged is counted, and set aside so that it holds up nothing."""
         for path in paths:
             try:
-                content = content_of(path)
+                content = _content_of(path)
             except OSError as error:
                 self._say(f"{path.name} of the spool cannot be read ({error.strerror})")
                 continue
@@ -227,7 +229,7 @@ class Spool:
         if path.name.startswith("close-"):
             await self._send_close(client, path, content)
         else:
-            await client.send(execute(gap_run(path.stem, content), path.stem))
+            await client.send(execute(_gap_run(path.stem, content), path.stem))
         path.unlink(missing_ok=True)
 
     async def _send_close(self, client: AsyncOperations, path: Path, content: dict[str, Any]) -> None:
@@ -260,7 +262,7 @@ class Spool:
                 # Away from its name, it no longer changes.
                 os.replace(counting, self.folder / f"lost-{uuid.uuid4().hex}.count")
         for path in sorted(self.folder.glob("lost-*.count")):
-            door, number = lost_in(path, self._door)
+            door, number = _lost_in(path, self._door)
             self._write_gap(door, [path.name], [], number)
 
     def _write_gap(self, door: str, files: list[str], acts: list[dict[str, Any]], not_kept: int) -> None:
@@ -282,3 +284,70 @@ def _changed_at(path: Path) -> int:
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+# What a file holds at least, by the first word of its name.
+_MEMBERS: dict[str, dict[str, type]] = {
+    "close": {"permit_id": str, "body": dict},
+    "act": {"door": str, "route_id": str, "payload_hash": str, "reason": str, "at": str},
+    "gap": {"door": str, "files": list, "acts": list, "not_kept": int},
+    "lost": {"door": str, "count": int},
+}
+
+
+def _is_whole(kind: str, content: Any) -> bool:
+    if not isinstance(content, dict):
+        return False
+    if not all(isinstance(content.get(name), member) for name, member in _MEMBERS[kind].items()):
+        return False
+    if kind != "gap":
+        return True
+    # A gap removes the files that it names: they are files of this folder.
+    names = all(isinstance(name, str) and re.fullmatch(r"(act|lost)-[\w.-]+", name) for name in content["files"])
+    return names and all(_is_whole("act", act) for act in content["acts"])
+
+
+def _content_of(path: Path) -> dict[str, Any] | None:
+    """What a file holds; None of one that is damaged. Raises OSError for one that cannot be read."""
+    text = path.read_bytes()
+    try:
+        content = json.loads(text)
+        # What no request can carry would stop every pass.
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return content if _is_whole(re.split("[-.]", path.name)[0], content) else None
+
+
+def _lost_in(path: Path, reader: str) -> tuple[str, int]:
+    """Whose calls a file of lost ones counts, and how many; of one that is damaged, one of the door that reads it."""
+    content = _content_of(path)
+    if content is None:
+        _LOG.error("runseal: the file %s of the spool is damaged: it counts as one", path.name)
+        return reader, 1
+    return str(content["door"]), int(content["count"])
+
+
+def _gap_run(name: str, gap: dict[str, Any]) -> dict[str, Any]:
+    """The run of a gap, made of its file alone: every process sends the same."""
+    facts = {"door": gap["door"], "gap": True}
+    counts = {"unsealed": len(gap["acts"]) + gap["not_kept"], "not_kept": gap["not_kept"]}
+    effects = [
+        {
+            "effect_kind": "unsealed_act",
+            "target": act["route_id"],
+            "status": act["reason"],
+            "issued_at": act["at"],
+            "ack_hash": act["payload_hash"],
+        }
+        for act in gap["acts"]
+    ]
+    return {
+        "program_id": program_of(facts),
+        "route_id": f"{gap['door']}/gap",
+        "registry_record_hash": program_of(facts),
+        "payload": rfc8785.dumps({**facts, **counts}).decode(),
+        "causal_graph": {"effect_log": effects},
+        # The id tells a reader that two runs are one gap: one sent again after the service has forgotten its idempotency key.
+        "reproducibility_context": {"gap": {"id": name, **counts}},
+    }
