@@ -1,6 +1,8 @@
 /** The types of a request, which the compiler checks, and its JSON text. */
 import { readdirSync, readFileSync } from "node:fs"
-import { parseStrictJson } from "@runseal/canonical"
+import { openApiDocument } from "@runseal/api/openapi/openapi-document"
+import { type JsonValue, parseStrictJson } from "@runseal/canonical"
+import { isObject, member } from "@runseal/core/vocabulary/json-members"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { API_KEY, type Service, startService } from "../test/scripted-service.ts"
 import { type Client, createClient, type ExecuteRequest, InvalidArgumentError } from "./index.ts"
@@ -41,6 +43,7 @@ const DOES_NOT_COMPILE: {
   readonly "an effect with a number as its status": With<{ causal_graph: { effect_log: { status: number }[] } }>
   readonly "labels that are no list": With<{ regulatory_scaffolding: { data_classification: { gdpr: string } } }>
   readonly "a hash that only the service computes": With<{ request_substance: { origin: { source_ip_hash: string } } }>
+  readonly "a person that only the service names": With<{ request_substance: { origin: { end_user: string } } }>
   readonly "a function": With<{ reproducibility_context: { now: () => number } }>
 } = {
   "no payload": false,
@@ -52,6 +55,7 @@ const DOES_NOT_COMPILE: {
   "an effect with a number as its status": false,
   "labels that are no list": false,
   "a hash that only the service computes": false,
+  "a person that only the service names": false,
   "a function": false,
 }
 
@@ -67,6 +71,35 @@ test("every member of a request has a description", () => {
   )
   expect(members.length).toBeGreaterThan(60)
   expect(members.filter(({ before }) => !before?.endsWith("*/")).map(({ line }) => line.trim())).toEqual([])
+})
+
+/** Members of a cost that the service would seal without counting them: a run with one does not compile. */
+const MISSPELT = ["tokens", "totalTokens", "total_token"]
+
+test("the members of a request are those that the service names, and those that it refuses", () => {
+  const document: JsonValue = JSON.parse(JSON.stringify(openApiDocument("1.0.0")))
+  const schemas = member(member(document, "components"), "schemas")
+  const namesIn = (schema: JsonValue | undefined): readonly string[] => {
+    if (Array.isArray(schema)) return schema.flatMap(namesIn)
+    if (!isObject(schema)) return []
+    const { properties, $ref, items, anyOf, additionalProperties } = schema
+    const named = isObject(properties)
+      ? Object.entries(properties).flatMap(([name, one]) => [name, ...namesIn(one)])
+      : []
+    const referred = typeof $ref === "string" ? namesIn(member(schemas, $ref.split("/").at(-1) ?? "")) : []
+    return [...named, ...referred, ...[items, anyOf, additionalProperties].flatMap(namesIn)]
+  }
+  const ofService = ["ExecuteRequest", "OpenPermitRequest", "ClosePermitRequest"].flatMap(name =>
+    namesIn(member(schemas, name)),
+  )
+  const sources = ["execute-arguments.ts", "permit-arguments.ts"].map(name =>
+    readFileSync(new URL(name, import.meta.url), "utf8"),
+  )
+  const typed = sources.flatMap(text =>
+    [...text.matchAll(/^ +(?:\| \{ )?(?:readonly )?(\w+)\??: /gm)].map(([, name]) => name),
+  )
+  const sorted = (names: readonly (string | undefined)[]) => [...new Set(names)].sort()
+  expect(sorted(typed)).toEqual(sorted([...ofService, ...MISSPELT]))
 })
 
 describe("the JSON of a request", () => {

@@ -86,12 +86,14 @@ export type SubstanceMembers = {
   cost: Cost
   /** Milliseconds, or several of them by name. */
   latency: number | JsonInputObject
-  /** Where the request came from. The service adds the hashes of address and agent itself and refuses them here. */
+  /** Where the request came from. The service adds the hashes of address and agent, and the end user, itself and refuses them here. */
   origin: Open<{
     /** Computed by the service. */
     readonly source_ip_hash?: never
     /** Computed by the service. */
     readonly user_agent_hash?: never
+    /** Named by the service, from the token that is given as `endUserToken`. */
+    readonly end_user?: never
   }>
   /** How the caller's own user was authenticated. */
   authentication: JsonInputObject
