@@ -79,7 +79,7 @@ function commandLine(
     .configureHelp({ optionDescription: option => option.description })
     .configureOutput({ outputError: (text, write) => write(misuse(text)) })
     .description(
-      "Verifies sealed documents offline: an audit bundle, a receipt, an attestation, an opening or an end of permits, an admin event, a run statement, an export, or a report in PDF.",
+      "Verifies sealed documents offline: an audit bundle, a receipt, an attestation, an opening or an end of permits, a request for an approval, an admin event, a run statement, an export, or a report in PDF.",
     )
     .version(VERSION)
     // Else the word would be taken for a document: only a program without a task of its own has this command by itself.

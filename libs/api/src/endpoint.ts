@@ -20,7 +20,7 @@ export type AnySchema = BaseSchema<unknown, unknown, BaseIssue<unknown>>
 
 /**
  * Which callers are answered: all of them; those with a key; admin keys and auditors; or admin keys. In open mode the anonymous caller is
- * each of these.
+ * each of these. Of `reader` and `admin` a caller may also be a person who signed in, who has no key.
  */
 export type Access = "public" | "key" | "reader" | "admin"
 

@@ -84,6 +84,8 @@ function methodOf({ method, path, operation }: Endpoint, answers: PythonTypes, r
   const { operationId: id, summary, description, parameters = [] } = operation
   const answer = answerOf(operation)
   const answerName = answer.schema === undefined ? undefined : nameOf(answer.schema)
+  if (answer.type === "application/json" && answer.schema !== undefined && answerName === undefined)
+    throw new Error(`the answer of ${id} has no name in libs/api/src/openapi/components.ts`)
   const bytes = answer.schema === undefined || answerName === undefined || DOCUMENTS.has(answerName)
   const body = bodyArguments(bodyOf(operation), requests)
   const query = parameters.filter(each => each.in === "query")

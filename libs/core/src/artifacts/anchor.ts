@@ -145,7 +145,7 @@ export const exportStatementLeafSchema = v.strictObject({
   tenant_commitment: sha256Schema,
   /** When the export was asked for. */
   export_clock: clockSchema,
-  /** Documents of the chain as of this log entry: records, openings and ends. */
+  /** Documents of the chain as of this log entry, of every kind. */
   head_ordinal: countSchema,
   /** Digest of the last one's leaf; 64 zeros when there is none. */
   head: sha256Schema,

@@ -8,7 +8,7 @@ import type { Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { number, type RowOf } from "./column-types.ts"
 
-/** Head of a tenant's chain: records, and the openings and ends of permits. */
+/** Head of a tenant's chain: its documents, of every kind that has a place in one. */
 export const tenant = pgTable("tenant", {
   tenant_id: text().primaryKey(),
   /** Id of the API key that is this tenant; 0 = anonymous. */
