@@ -14,7 +14,7 @@ import { DRY_RUN_LISTED_MAX, type DryRunAnswer, type Judgement } from "@runseal/
 import type { CompiledPolicy } from "@runseal/policy/load-policy"
 import { type JudgedRun, judgePolicy } from "./policy/judge-policy.ts"
 import type { Database } from "./store/driver/database.ts"
-import { type NewestRun, newestRuns } from "./store/tables/newest-runs.ts"
+import { type NewestRun, newestRuns } from "./store/tables/all-owners.ts"
 
 /** Runs that are read at a time. */
 const STEP_RUNS = 25

@@ -366,7 +366,7 @@ const STORE: readonly Row[] = [
     what: "An action under an idempotency key is done once (docs/api.md, Sending a request again).",
   },
   {
-    file: "permit-reads.ts",
+    file: "permits-table.ts",
     find: '("$2::bigint", "permit.owner")',
     replace: '("$2::bigint", "$2::bigint")',
     what: "A permit is not there for another key (docs/api.md, GET /permits/{id}).",

@@ -30,7 +30,7 @@ import { verifyHere } from "@runseal/server/sealing/verification"
 import { createConnectionPool } from "@runseal/server/store/driver/connection-pool"
 import { databaseOver } from "@runseal/server/store/driver/database"
 import type { KeyClaim } from "@runseal/server/store/tables/idempotency-keys"
-import { type FoundPermit, findHeldPermit } from "@runseal/server/store/tables/permit-reads"
+import { type FoundPermit, findHeldPermit } from "@runseal/server/store/tables/permits-table"
 import { createBudgetLedger } from "@runseal/server/store/tables/tenant-windows"
 import type { SimulatedServer } from "./database/server.ts"
 

@@ -25,9 +25,10 @@ import {
   readEntries,
   readHead,
 } from "@runseal/server/store/tables/log-store"
-import { findDuePermits, findHeldPermit } from "@runseal/server/store/tables/permit-reads"
 import {
   countPermits,
+  findDuePermits,
+  findHeldPermit,
   insertPermits,
   lockPermits,
   permit,

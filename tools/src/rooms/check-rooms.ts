@@ -124,8 +124,7 @@ const PACKAGE_RULES: readonly PackageRule[] = [
     names:
       /^(?:request|get|fetch|connect|createConnection|createSocket|Agent|\w+Transport|\w+Exporter|WebSocket|default|\*)$/,
     only: [
-      server("outbound/deliveries/syslog-receiver.ts"),
-      server("outbound/deliveries/webhook-receiver.ts"),
+      server("outbound/deliveries/receivers.ts"),
       server("store/driver/postgres-client.ts"),
       server("traces/open-traces.ts"),
       "apps/mcp/src/embedded-service.ts",

@@ -2,8 +2,8 @@
 import type { Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, describe, expect, test } from "vitest"
-import { PIPELINED_MAX } from "../../src/http/connection-queues.ts"
 import { CONNECTION_LIMITS, type ConnectionLimits, type Listening, listen } from "../../src/http/listen.ts"
+import { PIPELINED_MAX } from "../../src/http/socket-refusals.ts"
 import { dial, exchange, statusesIn } from "../harness/raw-socket.ts"
 import { until } from "../harness/until.ts"
 

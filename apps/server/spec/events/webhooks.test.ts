@@ -3,7 +3,7 @@
 import { Webhook } from "standardwebhooks"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { deliveryNetworks } from "../../src/options/delivery-networks.ts"
-import { REQUEST_DEADLINE_MS } from "../../src/outbound/deliveries/webhook-receiver.ts"
+import { REQUEST_DEADLINE_MS } from "../../src/outbound/deliveries/receivers.ts"
 import { done, openedId } from "../harness/asked-permits.ts"
 import { testClock } from "../harness/clock.ts"
 import { type EventReceiver, type ReceivedEvent, startReceiver } from "../harness/event-receiver.ts"

@@ -1,8 +1,7 @@
 /** For the contract tests: a local HTTP server, and the wire formats of the two model APIs as they document them. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import { PROCESS_WORLD, type RetryWorld } from "../../src/outbound/ask.ts"
-import { anthropicReviewer } from "../../src/review/anthropic.ts"
-import { openAiReviewer } from "../../src/review/openai.ts"
+import { anthropicReviewer, openAiReviewer } from "../../src/review/model-reviewers.ts"
 import { type Reviewer, ReviewFailure } from "../../src/review/reviewer.ts"
 
 export const API_KEY = "key-0123456789abcdef"

@@ -1,7 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { readIpAddress, readNode } from "./caller-address.ts"
-import { forwardedNodes, forwardsHttps } from "./forwarded.ts"
+import { forwardedNodes, forwardsHttps, readIpAddress, readNode } from "./caller-address.ts"
 
 const ADDRESSES: readonly (readonly [written: string, text: string, network: string])[] = [
   ["203.0.113.7", "203.0.113.7", "203.0.113.7"],

@@ -4,7 +4,7 @@ import { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
 import { gunzipSync, zstdDecompressSync } from "node:zlib"
 import { describe, expect, test } from "vitest"
-import { compressed } from "./compressed-answer.ts"
+import { compressed } from "./content-coding.ts"
 
 const PART_BYTES = 1_000_000
 

@@ -1,4 +1,7 @@
-/** Binds the table of endpoints: each row is a route, and what comes before its handler follows from the row. */
+/**
+ * Binds the table of endpoints: each row is a route, and what comes before its handler follows from the row. It also answers where a path almost names an
+ * endpoint.
+ */
 import { type Access, type Endpoint, type Route, refusesUnknown } from "@runseal/api/endpoint"
 import { ENDPOINTS, type EndpointTable } from "@runseal/api/endpoints"
 import type { QuerySchema } from "@runseal/api/queries"
@@ -6,6 +9,7 @@ import { ignoredOf } from "@runseal/core/wire/ignored-members"
 import type { Context, Hono, MiddlewareHandler } from "hono"
 import type { GenericSchema } from "valibot"
 import type { Deps } from "../deps.ts"
+import { HttpError } from "../http-error.ts"
 import { adminOnly, auditorsRead, authenticate, findEndUser, keysOnly, readersOnly } from "./access/authentication.ts"
 import { limitAuditors, limitByAddress, limitRequests } from "./access/rate-limit.ts"
 import { readJsonObject } from "./json-body.ts"
@@ -130,4 +134,35 @@ export function mountEndpoints(
     app.on(endpoint.method.toUpperCase(), [routeOf(endpoint)], ...admission, c => handler(c, askedOf(c, endpoint)))
   }
   if (handlers.size > 0) throw new Error(`handlers without an endpoint: ${[...handlers.keys()].join(", ")}`)
+}
+
+// What is answered where a path almost names an endpoint: with a trailing slash, or with another method.
+
+/** Every method of an endpoint of this service; HEAD is answered as GET without the body. */
+const METHODS = ["GET", "POST", "PATCH", "DELETE"]
+
+/** Methods of the endpoint at a path, as they were registered; none where there is no endpoint. */
+const methodsAt = (app: Hono, path: string, isAsked: (route: string) => boolean): readonly string[] =>
+  METHODS.filter(method =>
+    app.router.match(method, path)[0].some(([[, route]]) => route.method === method && isAsked(route.path)),
+  )
+
+const all = (_route: string): boolean => true
+
+/**
+ * Redirects a path with a trailing slash to its endpoint; undefined when the path names none. To be asked after no route has matched. The
+ * Location is relative, so that it is right behind a proxy that adds a prefix, and never leads to another host.
+ * @param isAsked which routes are looked at; absent: all
+ * @throws HttpError 405 for an endpoint without this method
+ */
+export function nearMiss(app: Hono, c: Context, isAsked = all): Response | undefined {
+  const { path } = c.req
+  if (methodsAt(app, path, isAsked).length > 0) {
+    const [first = "", ...others] = methodsAt(app, path, all)
+    const allow = [first, ...(first === "GET" ? ["HEAD"] : []), ...others].join(", ")
+    throw new HttpError("method_not_allowed", `This endpoint has no such method; it has ${allow}.`, { Allow: allow })
+  }
+  if (path === "/" || !path.endsWith("/") || methodsAt(app, path.slice(0, -1), isAsked).length === 0) return undefined
+  const { pathname, search } = new URL(c.req.url)
+  return c.redirect(`../${pathname.split("/").at(-2)}${search}`, 308)
 }

@@ -7,6 +7,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { reduce } from "@runseal/core/derivation/derive"
 import { REPORT_FORMATS, type ReportFormat } from "@runseal/core/wire/run-summaries"
 import type { Report } from "@runseal/pdf/block"
+import { proof } from "./sections/anchors.ts"
 import { budgets, gauges, runtimeBudget, tenantBudget, tenantState } from "./sections/budget-part.ts"
 import { enforcement, howToVerify } from "./sections/callouts.ts"
 import { kernels, modelAndExecution, requestAndTenant, requestSubstance } from "./sections/context.ts"
@@ -17,14 +18,20 @@ import { evidence } from "./sections/evidence-part.ts"
 import { legalEvidence } from "./sections/legal.ts"
 import { metadata, pipelineHashes } from "./sections/metadata.ts"
 import { permitPart } from "./sections/permit-part.ts"
-import { proof } from "./sections/proof.ts"
 import { diagnosis, missingFields, sealedReceipt } from "./sections/receipt-part.ts"
 import { governanceReview, riskAssessment, signatureMatch } from "./sections/risk.ts"
 import { statement } from "./sections/statement-part.ts"
 import { executiveSummary } from "./sections/summary.ts"
 import { heading } from "./spans.ts"
-import type { Part, ReportContext, Subject } from "./subject.ts"
-import { bundleFileName, reportFileName, toneOf, wordsOf } from "./subject.ts"
+import {
+  bundleFileName,
+  type Part,
+  type ReportContext,
+  reportFileName,
+  type Subject,
+  toneOf,
+  wordsOf,
+} from "./subject.ts"
 
 /** A section of the record under its title, in these formats. One that gives no blocks is left out, with its title. */
 type Section = readonly [title: string, part: Part, formats: readonly ReportFormat[]]

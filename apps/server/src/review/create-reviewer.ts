@@ -2,9 +2,8 @@
 
 import type { ReviewerOptions } from "../options/config.ts"
 import { PROCESS_WORLD, type RetryWorld } from "../outbound/ask.ts"
-import { anthropicReviewer } from "./anthropic.ts"
 import { builtinReviewer, type ReviewText } from "./builtin-rules.ts"
-import { type ModelApi, openAiReviewer } from "./openai.ts"
+import { anthropicReviewer, type ModelApi, openAiReviewer } from "./model-reviewers.ts"
 import { noReview, type Reviewer, ReviewFailure } from "./reviewer.ts"
 
 /** Reviews that run at once against a model, and reviews that may be queued. */

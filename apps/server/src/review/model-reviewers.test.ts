@@ -15,10 +15,9 @@ import {
   type WireServer,
 } from "../../spec/harness/model-apis.ts"
 import { PROCESS_WORLD } from "../outbound/ask.ts"
-import { MAX_REPLY_BYTES, MODEL_RETRIES_MAX } from "./ask-model.ts"
 import { createReviewer, MAX_RUNNING_REVIEWS, MAX_WAITING_REVIEWS } from "./create-reviewer.ts"
+import { MAX_REPLY_BYTES, MODEL_RETRIES_MAX, REVIEW_INSTRUCTIONS } from "./model-reviewers.ts"
 import type { ReviewRequest } from "./reviewer.ts"
-import { REVIEW_INSTRUCTIONS } from "./verdict.ts"
 
 const TEXT = "The transfer to account 4711 is approved."
 const request: ReviewRequest = {

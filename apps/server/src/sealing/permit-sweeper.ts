@@ -6,7 +6,7 @@ import { ENDED_OPENINGS_MAX } from "@runseal/core/artifacts/permit-end"
 import { PermitRefusal } from "@runseal/core/seal/permits/pending"
 import type { PendingEnd } from "@runseal/core/seal/permits/settle-permits"
 import type { Database } from "../store/driver/database.ts"
-import { countOpenPermits, type DuePermit, findDuePermits, type OpenPermits } from "../store/tables/permit-reads.ts"
+import { countOpenPermits, type DuePermit, findDuePermits, type OpenPermits } from "../store/tables/permits-table.ts"
 import { BATCH_MAX_ITEMS, type Sealer } from "./sealer.ts"
 import { openSweeping, type Sweeping } from "./sweeping.ts"
 

@@ -4,11 +4,13 @@
  * failure does not count for ever. Decision 0113.
  * However many callers there are, the database is probed at most once a second, and by one probe at a time.
  */
+
+import { utf8Encode } from "@runseal/canonical"
 import type { Heads } from "../heads/heads.ts"
+import type { EcdsaKey } from "../keys/ecdsa-keys.ts"
 import type { Database } from "../store/driver/database.ts"
 import { readHead, takesWrites } from "../store/tables/log-store.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
-import { boundedFinding } from "./bounded-finding.ts"
 import type { LogClock } from "./log-clock.ts"
 import { REASONS, waitOfOthers, whyNotSealed } from "./trial-write.ts"
 
@@ -127,5 +129,98 @@ function reporting(
       telemetry.readyChanged(reason)
     }
     return found
+  }
+}
+
+// A cached probe: many may call it, one probe runs at a time, each call is answered in time.
+
+type Probe<T> = {
+  /** The probe itself. It may take as long as it does; no other is started meanwhile. Must not reject. */
+  readonly ask: () => Promise<T>
+  /** The answer when the probe takes longer than `deadlineMs`. */
+  readonly late: () => T
+  readonly deadlineMs: number
+  /** How long an answer is cached, in milliseconds. */
+  readonly cacheMs: number
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number
+}
+
+/** The function that gives the cached answer, or a fresh one. */
+export function boundedFinding<T>({ ask, late, deadlineMs, cacheMs, nowMs }: Probe<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined
+  let cached: { readonly promise: Promise<T>; readonly at: number } | undefined
+  const find = (): Promise<T> => {
+    // While a probe is stuck, later calls wait for the same one.
+    underWay ??= ask().finally(() => {
+      underWay = undefined
+    })
+    return withinDeadline(underWay, deadlineMs, late)
+  }
+  return () => {
+    const now = nowMs()
+    const isFresh = cached !== undefined && now >= cached.at && now - cached.at < cacheMs
+    if (cached === undefined || !isFresh) cached = { promise: find(), at: now }
+    return cached.promise
+  }
+}
+
+async function withinDeadline<T>(work: Promise<T>, deadlineMs: number, late: () => T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<T>(resolve => {
+    timer = setTimeout(() => resolve(late()), deadlineMs)
+  })
+  return Promise.race([work, deadline]).finally(() => clearTimeout(timer))
+}
+
+// Whether a remote service key signs now: without its signatures nothing can be sealed. The probe is a signature, since that is the
+// permission that counts: a role that may sign need not be allowed to read the public key. Decision 0113.
+
+/** How long a result is cached, in milliseconds: each probe costs a signature. */
+export const SIGNER_CACHE_MS = 5000
+
+/** Neither a leaf, which is a JSON text, nor a DSSE encoding: its signature attests nothing, and it is not stored. */
+export const PROBE = utf8Encode("runseal: signed to see that the signer signs")
+
+type SignerParts = {
+  readonly key: EcdsaKey
+  readonly nowMs: () => number
+  readonly telemetry: Pick<Telemetry, "signerChanged">
+}
+
+/** A batch that waits for the signer holds the log's head, and the one connection of the embedded database: so the signer is named, not them. */
+const WHILE_SIGNING: ReadonlySet<string> = new Set([REASONS.silent, REASONS.absent, REASONS.locked])
+
+/** The readiness that also probes the signer of the service key, where there is one. Never rejects. */
+export function readyWithSigner(
+  readiness: () => Promise<Readiness>,
+  { key, nowMs, telemetry }: SignerParts,
+): () => Promise<Readiness> {
+  if (!key.isElsewhere) return readiness
+  let signs = true
+  const note = (now: boolean, cause?: unknown): void => {
+    if (now !== signs) telemetry.signerChanged(now, cause)
+    signs = now
+  }
+  const problem = boundedFinding<string | undefined>({
+    ask: async () => {
+      try {
+        await key.signAll([PROBE])
+        note(true)
+        return undefined
+      } catch (error) {
+        note(false, error)
+        return "The signer of the service key gives no signature."
+      }
+    },
+    late: () => "The signer of the service key does not answer.",
+    deadlineMs: READINESS_DEADLINE_MS,
+    cacheMs: SIGNER_CACHE_MS,
+    nowMs,
+  })
+  return async () => {
+    const [found, reason] = await Promise.all([readiness(), problem()])
+    const isOther = !found.ready && !WHILE_SIGNING.has(found.reason)
+    return reason === undefined || isOther ? found : { ready: false, reason, checked_at: found.checked_at }
   }
 }

@@ -18,13 +18,13 @@ import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { ReportFault } from "../telemetry.ts"
 import type { Item, SealedRun } from "./batch.ts"
 import { ActRefused, type Answer, commitBatch, type SealerContext, secondsSince } from "./commit-batch.ts"
+import { PROBE } from "./readiness.ts"
 import { requestItem } from "./seal-approvals.ts"
 import { type AttestationDraft, attestationItem, type SealedAttestation } from "./seal-attestation.ts"
 import { DEPLOYMENT } from "./seal-events.ts"
 import { type ExportDraft, exportItem, type SealedStatement } from "./seal-export-statement.ts"
 import { closeItem, endItem, type OpenedPermit, openingItem, redemptionItem } from "./seal-permits.ts"
 import { runItem } from "./seal-run.ts"
-import { PROBE } from "./signer-ready.ts"
 
 /** Most runs, permits, attestations and statements in one transaction. */
 export const BATCH_MAX_ITEMS = 256

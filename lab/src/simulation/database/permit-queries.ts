@@ -1,5 +1,5 @@
 /** The reads of permits that are more than a selection of one table's rows, by their SQL. */
-import { PERMIT_SUMMARY_COLUMNS, SUMMARY } from "@runseal/server/store/tables/permit-reads"
+import { PERMIT_SUMMARY_COLUMNS, SUMMARY } from "@runseal/server/store/tables/permits-table"
 import { type Cell, type Row, sorted } from "./simulated-rows.ts"
 import type { Query } from "./sql-statement.ts"
 

@@ -5,8 +5,7 @@
 import type { Context } from "hono"
 import { deleteCookie, getCookie, setCookie } from "hono/cookie"
 import { HttpError } from "../../http-error.ts"
-import type { Proxies } from "../caller-address.ts"
-import { forwardsHttps } from "../forwarded.ts"
+import { forwardsHttps, type Proxies } from "../caller-address.ts"
 
 const LOOPBACK = /^(?:localhost|[\w-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 

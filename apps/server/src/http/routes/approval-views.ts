@@ -21,7 +21,7 @@ import {
 } from "../../store/tables/approvals-table.ts"
 import { keyCallerOf } from "../access/caller.ts"
 import { roomForAnswer } from "../json-body.ts"
-import { noSuchApproval } from "../permit-query.ts"
+import { noSuchApproval } from "../path-ids.ts"
 import { serviceUrl } from "./addresses.ts"
 
 /** The request of this id, of the key that asked for it. @throws HttpError 404 when there is none, also when it is another caller's */

@@ -27,7 +27,7 @@ import { approverKeyOf, countsFor, findPasskey } from "../../store/tables/passke
 import { type Caller, callerOf, sinceSignIn, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { roomForAnswer } from "../json-body.ts"
-import { noSuchApproval, readApprovalId } from "../permit-query.ts"
+import { noSuchApproval, readApprovalId } from "../path-ids.ts"
 import { approvalRecord, approvalSummary } from "./approval-views.ts"
 import { passkeyNotCounted, receivedAssertion } from "./received-assertion.ts"
 

@@ -10,15 +10,14 @@ import type { Deps } from "../../deps.ts"
 import { notFound } from "../../http-error.ts"
 import { DEPLOYMENT } from "../../sealing/seal-events.ts"
 import { factsOfRow, findEvent, type ListedEventRow, listEvents } from "../../store/tables/admin-events.ts"
-import { type KeyUsageRow, readOutcomeCounts, readUsage } from "../../store/tables/key-usage.ts"
+import { type KeyUsageRow, readOutcomeCounts, readUsage } from "../../store/tables/api-keys.ts"
 import type { OutcomeCountRow } from "../../store/tables/runs-table.ts"
 import { callerOf } from "../access/caller.ts"
 import { TRIAL_CAP } from "../access/trial-quota.ts"
-import { nextOf } from "../admin-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { asRange } from "../query.ts"
+import { asRange, nextOf } from "../query.ts"
 import { sendExport } from "./export-routes.ts"
-import { readsOwner, refuseNamed } from "./own-run.ts"
+import { readsOwner, refuseNamed } from "./run-views.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 

@@ -17,7 +17,7 @@ import {
 } from "@runseal/core/wire/event-messages"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
-import { filterText, filterValues } from "../../events/event-filter.ts"
+import { filterText, filterValues } from "../../events/sealed-event.ts"
 import { badRequest, HttpError, notFound } from "../../http-error.ts"
 import { webhookSecret } from "../../keys/webhook-secret.ts"
 import { areCertificates } from "../../outbound/deliveries/certificates.ts"
@@ -38,7 +38,7 @@ import { callerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { readId } from "../path-ids.ts"
-import { refuseNamed } from "./own-run.ts"
+import { refuseNamed } from "./run-views.ts"
 
 /** Random bytes of the text from which a secret follows. */
 const SALT_BYTES = 16

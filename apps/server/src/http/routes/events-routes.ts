@@ -2,13 +2,12 @@
 import type { LoggedEvent } from "@runseal/core/event-forms/sent-event"
 import { EVENTS_LIMIT_DEFAULT, type EventFormat } from "@runseal/core/wire/event-messages"
 import type { Deps } from "../../deps.ts"
-import { bodyOf } from "../../events/event-body.ts"
-import { eventsOf } from "../../events/sealed-event.ts"
+import { bodyOf, eventsOf } from "../../events/sealed-event.ts"
 import { SERVICE_VERSION } from "../../options/config.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream } from "../../store/tables/stream-reads.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { refuseNamed } from "./own-run.ts"
+import { refuseNamed } from "./run-views.ts"
 
 /** One event a line. */
 const MEDIA_TYPE_OF_LINES: Readonly<Record<EventFormat, string>> = {

@@ -21,9 +21,8 @@ import type { Handlers } from "../endpoint-routes.ts"
 import { bodyLimits, parseObject, queueWork, readJsonBody, readJsonObject, receiveJson } from "../json-body.ts"
 import { readExecuteBody, submissionOf } from "../request-bodies.ts"
 import { refusalOfJob } from "./job-refusal.ts"
-import { callersRun } from "./own-run.ts"
 import { determinismAnswer, executeAnswer, explained, untilRecorded } from "./run-answer.ts"
-import { storedBundle } from "./run-views.ts"
+import { callersRun, storedBundle } from "./run-views.ts"
 
 /** Executes a body as one of the caller's runs. @throws HttpError 400 for a body that is not accepted */
 async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: KeyClaim): Promise<Bundle> {

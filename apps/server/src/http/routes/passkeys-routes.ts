@@ -31,8 +31,8 @@ import type { StoredPerson } from "../../store/tables/sessions-table.ts"
 import { personRefused, refuseUnlessAdmin, refuseUnlessReader } from "../access/authentication.ts"
 import { callerOf, sinceSignIn, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { refuseNamed } from "./own-run.ts"
 import { receivedAssertion } from "./received-assertion.ts"
+import { refuseNamed } from "./run-views.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 

@@ -9,7 +9,7 @@ import type { Tenant } from "@runseal/core/wire/submission"
 import type * as v from "valibot"
 import type { Deps } from "../../deps.ts"
 import { permitNotOpen } from "../../http-error.ts"
-import type { FoundPermit, PermitSummary as PermitRow } from "../../store/tables/permit-reads.ts"
+import type { FoundPermit, PermitSummary as PermitRow } from "../../store/tables/permits-table.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 

@@ -25,7 +25,7 @@ import {
 import { refuseUnlessAdmin } from "../access/authentication.ts"
 import { callerOf, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
-import { refuseNamed } from "./own-run.ts"
+import { refuseNamed } from "./run-views.ts"
 
 /** For administrators, and for auditors who read all keys. */
 export function policyHistoryRoutes({ db, nowMs }: Deps): Handlers {

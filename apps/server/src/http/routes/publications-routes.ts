@@ -19,7 +19,7 @@ import { roomForAnswer } from "../json-body.ts"
 import { noSuchRun, readRunId } from "../path-ids.ts"
 import { entityTag, namesEtag } from "../served-file.ts"
 import { publicBundleUrl } from "./addresses.ts"
-import { shownBundle } from "./shown-bundle.ts"
+import { shownBundle } from "./run-views.ts"
 
 /** 128 random bits: a token that cannot be guessed, so that its look-up needs no constant time. */
 const TOKEN_BYTES = 16

@@ -1,11 +1,20 @@
-/** Run lists, records, self-check, artifacts. Every read is scoped to the calling key. */
+/** Run lists, records, self-check, artifacts, report and statement. Every read is scoped to the calling key. */
+
+import type { ReportQuery } from "@runseal/api/queries"
 import { canonicalize } from "@runseal/canonical"
 import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
-import { type ArtifactKey, OUTCOME_KINDS, OUTCOMES, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import {
+  type ArtifactKey,
+  isRefused,
+  OUTCOME_KINDS,
+  OUTCOMES,
+  type OutcomeKind,
+} from "@runseal/core/vocabulary/outcomes"
 import {
   BUNDLE_FORM_DEFAULT,
   type BundleAddition,
   type BundleForm,
+  REPORT_FORMAT_DEFAULT,
   type RunFilters,
   type RunsPage,
   serveReceiptAnchor,
@@ -13,18 +22,29 @@ import {
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
+import { reportFileName } from "../../report/subject.ts"
+import type { NoStatement } from "../../sealing/seal-run-statement.ts"
 import { listAllRuns } from "../../store/tables/all-owners.ts"
+import { findPublicToken } from "../../store/tables/publications-table.ts"
 import { listRuns, type RunRow, type RunSummaryRow, searchRuns } from "../../store/tables/runs-table.ts"
 import { keyCallerOf } from "../access/caller.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { type Page, searchFilters } from "../query.ts"
+import { publicBundlePath } from "./addresses.ts"
 import { type ListReader, ownPage } from "./claim-routes.ts"
-import { ownRun, type RunOfPath } from "./own-run.ts"
-import { reportOf } from "./report-routes.ts"
-import { explained } from "./run-answer.ts"
-import { runStatementOf } from "./run-statement-route.ts"
-import { runRecord, runSummary, selfCheck, storedBundle } from "./run-views.ts"
-import { shownBundle } from "./shown-bundle.ts"
+import { refusalOfJob } from "./job-refusal.ts"
+import { sendPublished } from "./publications-routes.ts"
+import { explained, seesRules } from "./run-answer.ts"
+import {
+  ownRun,
+  type RunOfPath,
+  runRecord,
+  runSummary,
+  selfCheck,
+  shownBundle,
+  storedBundle,
+  storedRecord,
+} from "./run-views.ts"
 
 /** Reads the runs that pass all filters of a query. @throws HttpError 400 */
 export function runReader({ reads }: Pick<Deps, "reads">, query: RunFilters): ListReader<RunSummaryRow, number> {
@@ -107,4 +127,90 @@ function artifactAnswer(row: RunRow, kind: OutcomeKind, key: ArtifactKey): objec
   const anchor = bundle.anchors.receipt
   const receipt_anchor = anchor === undefined ? {} : { receipt_anchor: serveReceiptAnchor(anchor) }
   return { ok: true, run_id: row.run_id, [key]: receipt, ...receipt_anchor }
+}
+
+// The audit report of a run. docs/api.md, "GET /runs/{id}/report.pdf".
+
+const BUSY = "The report cannot be made now: too many are being made. Try again."
+const TOO_MUCH =
+  "The report takes more than 60 seconds or too much memory, because the run declared so much. Ask for format=brief, or read the bundle at the same address with /artifacts in place of /report.pdf."
+
+/** The report of one run. */
+export function reportOf(deps: Deps, find: RunOfPath): Handlers {
+  return {
+    report: async (c, { query }) => {
+      const asked = query()
+      const run = await find(c, deps)
+      return sendReport(c, deps, run, { ...asked, caller: run.owner, seesRules: seesRules(c, deps) })
+    },
+  }
+}
+
+/** What a report is asked for with. */
+type Asked = ReportQuery & {
+  /** Id of the key whose reports at one time are bounded (0 = anonymous). */
+  readonly caller: number
+  /** Whether who reads it is shown what the policy says of a refusal. */
+  readonly seesRules: boolean
+}
+
+/** Makes and sends a report. @throws HttpError */
+export async function sendReport(
+  c: Context,
+  deps: Deps,
+  run: Pick<RunRow, "run_id" | "bundle" | "outcome_kind">,
+  { format = REPORT_FORMAT_DEFAULT, with: addition, caller, seesRules }: Asked,
+): Promise<Response> {
+  const { run_id } = run
+  const bundle = await shownBundle(deps, run.bundle, addition)
+  const refusal = isRefused(run.outcome_kind) ? await deps.policies.explain(storedRecord(run), seesRules) : undefined
+  const why = refusal === undefined ? {} : { explanation: refusal.explanation }
+  const token = await findPublicToken(deps.db, run_id)
+  const published = token === undefined ? {} : { public_path: publicBundlePath(token) }
+  // The service signs a report, and others read it. So it never names the address that its caller wrote into the request.
+  const address = deps.baseUrl === undefined ? {} : { base_url: deps.baseUrl }
+  const job = { bundle, format, ...address, ...published, ...why, trust: deps.trust }
+  const pdf = await deps.renderReport(caller, job).catch((error: unknown) => {
+    throw refusalOfJob(error, BUSY, TOO_MUCH)
+  })
+  return c.body(pdf, 200, {
+    "Content-Type": "application/pdf",
+    "Content-Disposition": `attachment; filename="${reportFileName(run_id, format)}"`,
+  })
+}
+
+// The in-toto statement of a run, for in-toto tools: for the key that made the run, and for everybody where it is published.
+
+const REASONS: Readonly<Record<NoStatement, string>> = {
+  stage_error: "it ended as stage_error, and its record is not an attestation.",
+  revoked_key: "a key that its record rests on is revoked from before then, and the record does not verify any more.",
+}
+
+const FILE = "statement.intoto.json"
+
+/** The statement of one run. */
+function runStatementOf(deps: Deps, find: RunOfPath): Handlers {
+  return {
+    run_statement: async c => {
+      const { run_id, bundle } = await find(c, deps)
+      return c.body(await statementOf(deps, bundle), 200, {
+        "Content-Type": "application/json",
+        "Content-Disposition": `attachment; filename="runseal-run-${run_id}-${FILE}"`,
+      })
+    },
+  }
+}
+
+/** For everybody, without a key. */
+export function publicStatementRoutes(deps: Deps): Handlers {
+  return {
+    public_statement: c => sendPublished(c, deps, bundle => statementOf(deps, bundle)),
+  }
+}
+
+async function statementOf({ stateRun }: Pick<Deps, "stateRun">, bundle: string): Promise<string> {
+  const statement = await stateRun(bundle)
+  if (!("absent" in statement)) return statement.envelope
+  const code = statement.absent === "stage_error" ? "other_outcome" : "not_found"
+  throw new HttpError(code, `There is no statement of this run: ${REASONS[statement.absent]}`)
 }

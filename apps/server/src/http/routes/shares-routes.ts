@@ -22,15 +22,14 @@ import { secretHash } from "../access/api-key.ts"
 import { adminKeyOf } from "../access/authentication.ts"
 import { callerOf, type KeyCaller, keyCallerOf, whoOf } from "../access/caller.ts"
 import { onceOf } from "../access/idempotency.ts"
-import { nextOf } from "../admin-query.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { roomForAnswer } from "../json-body.ts"
 import { noSuchRun, readId } from "../path-ids.ts"
+import { nextOf } from "../query.ts"
 import { serviceUrl } from "./addresses.ts"
 import { ownersOf } from "./admin-runs-routes.ts"
-import { anyRun } from "./own-run.ts"
-import { sendReport } from "./report-routes.ts"
-import { shownBundle } from "./shown-bundle.ts"
+import { anyRun, shownBundle } from "./run-views.ts"
+import { sendReport } from "./runs-routes.ts"
 
 /** 128 random bits: a token that cannot be guessed, so that its look-up needs no constant time. */
 const TOKEN_BYTES = 16

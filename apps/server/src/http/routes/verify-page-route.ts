@@ -2,13 +2,13 @@
 import { utf8Encode } from "@runseal/canonical"
 import { endingOf } from "@runseal/core/presentation/account"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
+import { loadPage } from "@runseal/verify-page/load-page"
 import type { Context } from "hono"
 import { html } from "hono/html"
 import type { Deps } from "../../deps.ts"
 import type { PublishedFacts } from "../../store/tables/publications-table.ts"
 import type { SharedRun } from "../../store/tables/shares-table.ts"
 import { plainPage } from "../discovery/plain-page.ts"
-import { verifyPage } from "../discovery/verify-page.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { entityTag, readsPages, type ServedFile, sendFile } from "../served-file.ts"
 import { noSuchPublication, publishedFacts } from "./publications-routes.ts"
@@ -123,3 +123,34 @@ const nothingSharedPage = () =>
 <p>The address was mistyped, or its time is over, or it was ended before. Ask the person who sent it to you for another one.</p>
 <p>If you have the record as a file, <a href="../verify">verify it in your browser</a>.</p>`,
   )
+
+// The page that verifies records in the visitor's browser. Decision 0050.
+
+type VerifyPageFile = ServedFile & {
+  readonly html: string
+  /** Content-Security-Policy: the page's own, and that no other page frames it. */
+  readonly policy: string
+}
+
+async function load(): Promise<VerifyPageFile> {
+  const { html, policy } = await loadPage()
+  const bytes = new Uint8Array(utf8Encode(html))
+  return {
+    html,
+    type: "text/html; charset=utf-8",
+    bytes,
+    etag: entityTag(bytes),
+    policy: `${policy}; frame-ancestors 'none'`,
+  }
+}
+
+let loading: Promise<VerifyPageFile> | undefined
+
+/** Loaded by the first request and cached; requests meanwhile wait for the same load, and a failure is not cached. */
+export function verifyPage(): Promise<VerifyPageFile> {
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined
+    throw error
+  })
+  return loading
+}

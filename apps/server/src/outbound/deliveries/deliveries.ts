@@ -6,25 +6,22 @@ import { randomUUID } from "node:crypto"
 import { setTimeout } from "node:timers/promises"
 import type { LoggedEvent } from "@runseal/core/event-forms/sent-event"
 import type { Destination } from "@runseal/core/wire/event-messages"
-import { filterValues, passes } from "../../events/event-filter.ts"
-import { eventsOf } from "../../events/sealed-event.ts"
+import { eventsOf, filterValues, passes } from "../../events/sealed-event.ts"
 import { followed } from "../../followed-steps.ts"
 import type { DeliveryNetworks } from "../../options/delivery-networks.ts"
 import type { Database } from "../../store/driver/database.ts"
 import {
+  type DestinationRow,
   endDestinationLease,
   findDueDestinations,
   leaseDestination,
   noteDelivery,
-} from "../../store/tables/delivery-cursors.ts"
-import type { DestinationRow } from "../../store/tables/destinations-table.ts"
+} from "../../store/tables/destinations-table.ts"
 import { readHead } from "../../store/tables/log-store.ts"
 import { readStream } from "../../store/tables/stream-reads.ts"
 import type { Telemetry } from "../../telemetry.ts"
 import { addressProblem } from "./receiver-address.ts"
-import type { Failure } from "./receiver-failure.ts"
-import { openReceivers, type ReceiverParts, type Receivers } from "./receivers.ts"
-import { REQUEST_DEADLINE_MS } from "./webhook-receiver.ts"
+import { type Failure, openReceivers, REQUEST_DEADLINE_MS, type ReceiverParts, type Receivers } from "./receivers.ts"
 
 /** Between two polls for destinations that are due, which other processes may have changed, in milliseconds. */
 const POLL_MS = 2000

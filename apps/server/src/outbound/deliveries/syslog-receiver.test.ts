@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { expect, test } from "vitest"
 import { deliveryNetworks, PUBLIC_ONLY } from "../../options/delivery-networks.ts"
-import { sendStream } from "./syslog-receiver.ts"
+import { sendStream } from "./receivers.ts"
 
 test("a stop that came before the connection ends it too, where the receiver never does", async () => {
   const sockets: Socket[] = []

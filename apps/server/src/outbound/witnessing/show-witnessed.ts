@@ -8,7 +8,7 @@ import { reduce } from "@runseal/core/derivation/derive"
 import { slotted } from "@runseal/core/verify/anchor-slots"
 import { assembleProof, inclusionPath } from "@runseal/log/merkle/rfc6962"
 import type { Database } from "../../store/driver/database.ts"
-import { rememberNodes } from "../../store/tables/log-nodes.ts"
+import { rememberNodes } from "../../store/tables/log-store.ts"
 import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import { bundleIn } from "../outbox/show-outside.ts"
 

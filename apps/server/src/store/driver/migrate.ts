@@ -1,9 +1,9 @@
 /** Migrates a database to the schema of this release, before anything else uses it. */
 import { fileURLToPath } from "node:url"
+import { BUNDLE_KIND } from "@runseal/core/vocabulary/versions"
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"
 import { StartupError } from "../../options/startup-error.ts"
 import type { Connection, StoreClient } from "./connection-pool.ts"
-import { refuseOtherRecords } from "./record-format.ts"
 import { runTransaction, type Tx } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
 
@@ -99,4 +99,21 @@ function refuseForeignHistory(applied: readonly Hashed[], known: readonly Hashed
   if (applied.length > known.length) {
     throw new StartupError("The database was made by a newer release; start that release or a newer one.")
   }
+}
+
+// The format of the records in a database, which its deployment is marked with. Decision 0145.
+
+/**
+ * Changes with every change of a sealed format after which stored records are not read any more, also where the bundle keeps its name:
+ * what follows the name says which.
+ */
+export const RECORD_FORMAT: string = `${BUNDLE_KIND} 2026-11-23 permits`
+
+/** @throws StartupError for a deployment whose records this release does not read */
+async function refuseOtherRecords(sql: Tx["sql"]): Promise<void> {
+  const [found] = await sql<{ record_format: string }[]>`select record_format from deployment`
+  if (found === undefined || found.record_format === RECORD_FORMAT) return
+  throw new StartupError(
+    "The records in this database have another format than this release reads: start the release that made them, or give this one a new data folder or database.",
+  )
 }

@@ -13,9 +13,9 @@ import {
   failingSocket,
   type OpenClient,
   type OpenedClient,
+  type Settings,
   type StoreClient,
 } from "./connection-pool.ts"
-import type { Settings } from "./pooling.ts"
 import { int8 } from "./session.ts"
 import { connectionClosed, driverCode, noPrimary } from "./store-errors.ts"
 

@@ -16,9 +16,8 @@ import { StartupError } from "../../options/startup-error.ts"
 import { pinDeployment } from "../tables/deployment-table.ts"
 import { createConnectionPool } from "./connection-pool.ts"
 import { type Database, openDatabase } from "./database.ts"
-import { knownMigrations } from "./migrate.ts"
+import { knownMigrations, RECORD_FORMAT } from "./migrate.ts"
 import { serverClient } from "./postgres-client.ts"
-import { RECORD_FORMAT } from "./record-format.ts"
 
 const facts = {
   origin: "log.example - 1",

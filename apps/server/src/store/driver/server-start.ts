@@ -1,8 +1,7 @@
 /** The start on a PostgreSQL server: connects, checks that the server will do and what is in front of it, and migrates. */
 import { readServerAddress } from "../../options/server-address.ts"
-import { type ConnectionPool, createConnectionPool, type StoreClient } from "./connection-pool.ts"
+import { type ConnectionPool, createConnectionPool, createPooling, type StoreClient } from "./connection-pool.ts"
 import { migrateDatabase, refuseOutdated, refuseUnmigrated } from "./migrate.ts"
-import { createPooling } from "./pooling.ts"
 import {
   ANSWER_BOUNDS,
   pooledClient,
@@ -12,8 +11,7 @@ import {
   startingSettings,
   WORKING_SETTINGS,
 } from "./postgres-client.ts"
-import { checkPooler, checkServer, type Notice, refusePooler } from "./server-checks.ts"
-import { endStalledSessions } from "./stalled-sessions.ts"
+import { checkPooler, checkServer, endStalledSessions, type Notice, refusePooler } from "./server-checks.ts"
 
 /** Where the server is, and how it is reached. */
 export type ServerPlace = {

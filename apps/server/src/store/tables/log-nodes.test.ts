@@ -6,8 +6,7 @@ import { bothDatabases } from "../../../spec/database/databases.ts"
 import { growLog } from "../../keys/embedded-log.ts"
 import type { Database } from "../driver/database.ts"
 import type { Source } from "../driver/session.ts"
-import { readTileThrough, rememberNodes } from "./log-nodes.ts"
-import { appendEntries, loadFrontier, lockHead, readTile } from "./log-store.ts"
+import { appendEntries, loadFrontier, lockHead, readTile, readTileThrough, rememberNodes } from "./log-store.ts"
 
 const grow = (db: Database, count: number): Promise<void> =>
   db.transaction(async tx => {
