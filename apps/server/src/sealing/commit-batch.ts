@@ -84,7 +84,7 @@ export async function commitBatch(
   let lockedSince: number | undefined
   const owners = ownersOf(items)
   const attesting = [...new Set(items.flatMap(({ locks }) => locks.attests ?? []))]
-  const wantsEvents = items.some(({ kind }) => kind === "events")
+  const wantsEvents = items.some(item => "eventsSealed" in item)
   const sealing = context.db.transactionFrom(
     // In this order: what is read behind the head's lock is final.
     tx =>
@@ -124,7 +124,9 @@ export async function commitBatch(
           ...writeBatch(tx, batch, { ...context, head, time, permits }),
           recordSealed(tx, batch, context.nowMs()),
         ])
-      } else if (free.some(fillsBatch)) throw new StoreError("unavailable")
+      } else if (attempts.some(({ item }) => !batch.outcomes.has(item)))
+        // An item failed that nothing refused, and nothing was sealed: so the batch has failed.
+        throw new StoreError("unavailable")
       if (acted.length > 0 && (await hasDueEvents(tx)))
         throw new StoreError("unavailable", { message: EVENT_NOT_SEALED, callerMessage: EVENT_NOT_SEALED })
       return { batch, answers: new Map<Item, Answer>([...batch.outcomes, ...answersOfEvents(items, acted, batch)]) }
@@ -141,10 +143,6 @@ type Committed = {
   readonly answers: ReadonlyMap<Item, Answer>
 }
 export type Answer = Answered | { readonly refusal: unknown }
-
-/** Whether an item that is not sealed is refused with its batch, where the batch appends nothing. One that ends a request for an approval is refused alone. */
-const fillsBatch = ({ kind, locks }: Item): boolean => FILLS_A_BATCH.has(kind) && locks.ends === undefined
-const FILLS_A_BATCH: ReadonlySet<Item["kind"]> = new Set(["run", "attestation", "export"])
 
 /** Does the act of a batch behind the locks of the head and the tenants. @returns it with its answer; nothing where there is none */
 async function actIn(tx: Tx, items: readonly Item[]): Promise<readonly (readonly [Item, () => void])[]> {
@@ -183,7 +181,7 @@ function answersOfEvents(
   acted: Awaited<ReturnType<typeof actIn>>,
   { sealed }: Batch,
 ): readonly (readonly [Item, Answered])[] {
-  const counted = sealed.filter(({ item }) => item.kind === "event").flatMap(event => event.counted)
+  const counted = sealed.filter(({ item }) => item.inOrder).flatMap(event => event.counted)
   const asked = items.flatMap(item =>
     "eventsSealed" in item ? [[item, () => item.eventsSealed(counted.length)] as const] : [],
   )

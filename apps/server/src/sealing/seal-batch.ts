@@ -53,12 +53,11 @@ export async function buildBatch(
 type Failed = Map<Attempt, { readonly part: ItemPart; readonly failure: StageFailure }>
 
 function nextAttempts(attempts: readonly Attempt[], failed: Failed): readonly Attempt[] {
-  let eventFailed = false
+  let isOrderBroken = false
   return attempts.flatMap(attempt => {
     const found = failed.get(attempt)
-    // An event comes behind those before it or not at all: the next batch tries again.
-    if (attempt.item.kind === "event") eventFailed ||= found !== undefined
-    if (found === undefined) return attempt.item.kind === "event" && eventFailed ? [] : [attempt]
+    if (attempt.item.inOrder) isOrderBroken ||= found !== undefined
+    if (found === undefined) return attempt.item.inOrder && isOrderBroken ? [] : [attempt]
     const { part, failure } = found
     const isLost = part.draft === undefined || part.draft.outcome_kind === "stage_error"
     return isLost ? [] : [{ ...attempt, fault: failure.fault }]

@@ -33,6 +33,7 @@ function factsOf(row: DueEventRow): EventFacts {
  */
 export const eventItem = (row: DueEventRow): OpenItem => ({
   kind: "event",
+  inOrder: true,
   charge_id: "",
   bytes: 0,
   locks: { tenant: DEPLOYMENT },
