@@ -67,10 +67,15 @@ export function sealModel(client: Client, model: Model, name: string, options: S
       ),
     getStreamedResponse: async function* (request) {
       const open = await reportedCall(client, callOf(request), options)
-      yield* sealedParts(open, model.getStreamedResponse(request), madeOf)
+      yield* sealedParts(open, eventsOf(model, request), madeOf)
     },
     getRetryAdvice: async question => await model.getRetryAdvice?.(question),
   }
+}
+
+/** Begins the stream when its first event is read: a model that throws before it has one is sealed as failed. */
+async function* eventsOf(model: Model, request: ModelRequest): AsyncIterable<StreamEvent> {
+  yield* model.getStreamedResponse(request)
 }
 
 const costOf = ({

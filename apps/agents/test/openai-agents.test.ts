@@ -1,6 +1,6 @@
 /** docs/doors/openai-agents.md: an agent of OpenAI Agents against a service and a scripted model. Every call is counted against the records. */
-import { Agent, OpenAIProvider, RunContext, Runner, tool } from "@openai/agents"
-import { sealFunctions, sealModels } from "@runseal/agents/openai-agents"
+import { Agent, type ModelRequest, OpenAIProvider, RunContext, Runner, tool } from "@openai/agents"
+import { sealFunctions, sealModel, sealModels } from "@runseal/agents/openai-agents"
 import { OutputRefusedError } from "@runseal/sdk"
 import { beforeEach, describe, expect, test } from "vitest"
 import { z } from "zod"
@@ -61,19 +61,30 @@ describe("a sealed model", () => {
     })
   })
 
+  const request: ModelRequest = {
+    input: "hi",
+    modelSettings: {},
+    tools: [],
+    outputType: "text",
+    handoffs: [],
+    tracing: false,
+  }
+
   test("whose stream is left is sealed as failed", async () => {
     await running([{ text: "hello" }], async runner => {
       const model = await runner.config.modelProvider.getModel("scripted")
-      const request = {
-        input: "hi",
-        modelSettings: {},
-        tools: [],
-        outputType: "text",
-        handoffs: [],
-        tracing: false,
-      } as const
-      for await (const _event of model.getStreamedResponse({ ...request, tools: [], handoffs: [] })) break
+      for await (const _event of model.getStreamedResponse(request)) break
     })
+    expect(await records()).toEqual(["model/scripted ok failed"])
+  })
+
+  test("whose stream cannot begin is sealed as failed", async () => {
+    const refuse = (): never => {
+      throw new Error("the model has no stream")
+    }
+    const model = sealModel(client(), { getResponse: refuse, getStreamedResponse: refuse }, "scripted", agent)
+    const events = model.getStreamedResponse(request)[Symbol.asyncIterator]()
+    await expect(events.next()).rejects.toThrow("the model has no stream")
     expect(await records()).toEqual(["model/scripted ok failed"])
   })
 
