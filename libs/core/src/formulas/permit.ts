@@ -1,21 +1,14 @@
-/** Preimages of permits: an opening's body, a redemption, and what the record of a close adds to its opening. docs/formats.md sections 2.5, 7.8 and 7.11. */
+/** Preimages of permits: a redemption, and what the record of a close adds to its opening. docs/formats.md sections 2.5, 7.8 and 7.11. */
 import { decodeHex, digest, hmacSha256Hex } from "@runseal/canonical"
 import type { RedemptionLeaf } from "../artifacts/anchor.ts"
 import { declaredKind, type ShownDeclared } from "../artifacts/declared-sections.ts"
 import type { ExportedWindow } from "../artifacts/export-statement.ts"
-import { OPENING_KIND, type Opening, type OpeningBody } from "../artifacts/opening.ts"
+import type { Opening } from "../artifacts/opening.ts"
 import type { ClosingDeclared, PermitUseSection } from "../artifacts/permit-sections.ts"
 import { REDEMPTION_LEAF_VERSION } from "../vocabulary/versions.ts"
 import { leafDigest } from "./leaves.ts"
-import { type Moment, permitId } from "./moment.ts"
+import type { Moment } from "./moment.ts"
 import type { Unsealed } from "./seal.ts"
-
-/** An opening before its own hash, from what was decided. */
-export const openingBody = (facts: Omit<OpeningBody, "kind" | "permit_id">): OpeningBody => ({
-  kind: OPENING_KIND,
-  permit_id: permitId(facts.sections.envelope.hash),
-  ...facts,
-})
 
 /** The leaf that anchors the redemption of a permit. @param redeemed_clock RFC 3339 */
 export const redemptionLeaf = (permit_id: string, redeemed_clock: string): RedemptionLeaf => ({
