@@ -2,7 +2,7 @@
 import { pipeline } from "node:stream"
 import * as zlib from "node:zlib"
 import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
-import { InputError } from "./input-error.ts"
+import { InputError } from "./exit-answer.ts"
 
 /** How input may be compressed: RFC 1952, RFC 8878. */
 export type Compression = "gzip" | "zstd"

@@ -13,7 +13,7 @@ import { parseDocument } from "@runseal/core/verify/parsed-text"
 import { member } from "@runseal/core/vocabulary/json-members"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
 import type { DecidedAgain, SealedDecision } from "@runseal/policy/decide-again"
-import { InputError } from "./input-error.ts"
+import { InputError } from "./exit-answer.ts"
 import { DECIDED_TEXTS, type DecidedWord, type Expectation, type Expected, SCAN_STATED } from "./judgement.ts"
 import { DOCUMENT_LIMITS, readFile } from "./read-input.ts"
 

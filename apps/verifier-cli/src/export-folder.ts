@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { ExportedFile } from "@runseal/core/verify/sigstore-export"
-import { InputError } from "./input-error.ts"
+import { InputError } from "./exit-answer.ts"
 import { errorCode } from "./read-input.ts"
 
 /**

@@ -1,6 +1,6 @@
 /** Where an audited log is read from: a service's address, or a folder that holds a copy with the same paths. */
 import { join } from "node:path"
-import { InputError } from "./input-error.ts"
+import { InputError } from "./exit-answer.ts"
 import { isAddress, parseAddress, type ReadLimits, readFile, readInput } from "./read-input.ts"
 
 /** Where a service serves its log. */

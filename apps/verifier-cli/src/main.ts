@@ -1,7 +1,5 @@
 /** The command `verifier`. The only place that writes to the terminal and sets the exit code. */
-import type { Answer } from "./exit-answer.ts"
-import { refused } from "./exit-answer.ts"
-import { InputError } from "./input-error.ts"
+import { type Answer, InputError, refused } from "./exit-answer.ts"
 import type { Style } from "./print.ts"
 import { errorCode } from "./read-input.ts"
 import { trustFolder } from "./trust-store.ts"

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http"
 import { gzipSync } from "node:zlib"
 import { afterEach, expect, test } from "vitest"
-import { InputError } from "./input-error.ts"
+import { InputError } from "./exit-answer.ts"
 import { parseAddress, readInput } from "./read-input.ts"
 
 const LIMITS = { maxBytes: 1000, deadlineMs: 300 }

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs"
 import { DEFAULT_MAX_BYTES } from "@runseal/canonical"
 import { savedProblem } from "@runseal/core/presentation/saved-text"
 import type { Compression } from "./compressed-input.ts"
-import { InputError, MissingInput } from "./input-error.ts"
+import { InputError, MissingInput } from "./exit-answer.ts"
 
 export type ReadLimits = {
   /** Maximum bytes, after any content encoding is decoded. */

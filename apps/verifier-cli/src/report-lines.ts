@@ -14,11 +14,10 @@ import {
 } from "@runseal/core/presentation/account"
 import { adviceOf, faultText, NOT_TRUSTED, remedyFor } from "@runseal/core/presentation/advice"
 import { permitLines } from "@runseal/core/presentation/permit-account"
-import type { EvidenceLine } from "@runseal/core/verify/evidence-line"
+import type { EvidenceLine } from "@runseal/core/verify/kind"
 import { type AnchorFacts, type Check, type CheckResult, firstFault, type Report } from "@runseal/core/verify/report"
 import type { Expected, Judgement } from "./judgement.ts"
-import { paragraph } from "./paragraph.ts"
-import type { Line, Span, Tone } from "./print.ts"
+import { type Line, paragraph, type Span, type Tone } from "./print.ts"
 import { HOW_TO_PIN } from "./trust-lines.ts"
 
 const TONES: Readonly<Record<CheckResult, Tone>> = { pass: "good", fail: "bad", absent: "quiet", withheld: "warn" }

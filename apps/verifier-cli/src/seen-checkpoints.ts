@@ -9,7 +9,7 @@ import { member } from "@runseal/core/vocabulary/json-members"
 import { clockMillis } from "@runseal/core/vocabulary/scalars"
 import { type Checkpoint, parseCheckpoint } from "@runseal/log/notes/checkpoint"
 import { parseNote } from "@runseal/log/notes/signed-note"
-import { InputError } from "./input-error.ts"
+import { InputError } from "./exit-answer.ts"
 import { errorCode, type ReadLimits } from "./read-input.ts"
 import { storeName, writeWhole } from "./trust-store.ts"
 

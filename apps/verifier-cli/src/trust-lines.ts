@@ -2,8 +2,7 @@
 import { SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
 import { TRUST_PATH, trustRows } from "@runseal/core/presentation/trust-rows"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { paragraph } from "./paragraph.ts"
-import type { Line, Span } from "./print.ts"
+import { type Line, paragraph, type Span } from "./print.ts"
 
 const LABEL_WIDTH = 13
 const row = (label: string, ...value: readonly Span[]): Line => [`  ${label.padEnd(LABEL_WIDTH)}`, ...value]

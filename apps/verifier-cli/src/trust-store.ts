@@ -11,9 +11,8 @@ import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { MAX_TRUST_BYTES } from "@runseal/core/presentation/trust-rows"
 import { parseTrust } from "@runseal/log/trust/trust-document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { InputError } from "./input-error.ts"
-import type { ReadLimits } from "./read-input.ts"
-import { DOCUMENT_LIMITS } from "./read-input.ts"
+import { InputError } from "./exit-answer.ts"
+import { DOCUMENT_LIMITS, type ReadLimits } from "./read-input.ts"
 
 /** A trust document that was read: its keys, and its RFC 8785 text, by which two documents are compared. */
 export type TrustFile = { readonly keys: TrustedKeys; readonly text: string }

@@ -2,8 +2,7 @@
 import { linesOf } from "@runseal/core/presentation/lines"
 import type { FoldOptions } from "@runseal/core/verify/completeness"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Answer } from "./exit-answer.ts"
-import { InputError } from "./input-error.ts"
+import { type Answer, InputError } from "./exit-answer.ts"
 import type { Style } from "./print.ts"
 import { createProgress } from "./progress.ts"
 import {

@@ -7,8 +7,7 @@ import type { Unreadable } from "@runseal/core/verify/parsed-text"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import { firstFault, isUntrusted, type Report, VERDICTS } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { ExitCode } from "./exit-answer.ts"
-import { InputError } from "./input-error.ts"
+import { type ExitCode, InputError } from "./exit-answer.ts"
 import {
   DECIDED_TEXTS,
   DECIDED_WORDS,
@@ -21,8 +20,7 @@ import {
   type ProvenWord,
   SCAN_STATED,
 } from "./judgement.ts"
-import type { Line, Span, Style } from "./print.ts"
-import { printJsonLine, printLines } from "./print.ts"
+import { type Line, printJsonLine, printLines, type Span, type Style } from "./print.ts"
 import type { Progress } from "./progress.ts"
 import { jsonAnswer, SCHEMA_VERSION, type VerifyFlags } from "./verify-text.ts"
 

@@ -1,6 +1,5 @@
 import { createInterface } from "node:readline"
-import { refused } from "../src/exit-answer.ts"
-import { InputError } from "../src/input-error.ts"
+import { InputError, refused } from "../src/exit-answer.ts"
 import type { Style } from "../src/print.ts"
 import { verifyCommand } from "../src/verify-command.ts"
 import { plainVerification } from "../src/verify-words.ts"

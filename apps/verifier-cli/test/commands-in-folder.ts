@@ -4,7 +4,7 @@ import { join } from "node:path"
 import type { Deployment } from "../../../libs/core/test/fixtures/deployment.ts"
 import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { commandLineAnswer } from "../src/command-line.ts"
-import { InputError } from "../src/input-error.ts"
+import { InputError } from "../src/exit-answer.ts"
 import { verifyCommand } from "../src/verify-command.ts"
 
 export function commandsInFolder(name: string, { trustDocument }: Pick<Deployment, "trustDocument">) {

@@ -3,8 +3,8 @@ import type { Report } from "@runseal/core/verify/report"
 import { expect, test } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { reportOn } from "../../../libs/core/test/fixtures/judged.ts"
+import { InputError } from "../src/exit-answer.ts"
 import { readExpectations } from "../src/expected-facts.ts"
-import { InputError } from "../src/input-error.ts"
 
 const deployment = makeDeployment()
 const { bundle } = sealRun(deployment, { outcome: "ok" })

@@ -18,7 +18,7 @@ import { formatTrustedRoot } from "@runseal/log/trust/trusted-root"
 import type { GenesisLeaf, KeyChangeLeaf } from "../../../libs/core/src/artifacts/anchor.ts"
 import { genesisLeaf, keyChangeLeaf, leafDigest, leafText } from "../../../libs/core/src/formulas/leaves.ts"
 import { ed25519Key, p256Key } from "../../../libs/log/test/seeded-keys.ts"
-import { MissingInput } from "../src/input-error.ts"
+import { MissingInput } from "../src/exit-answer.ts"
 import type { LogSource } from "../src/log-source.ts"
 
 const HOST = "runseal.local"

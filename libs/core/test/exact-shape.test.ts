@@ -2,7 +2,7 @@
 import * as v from "valibot"
 import { describe, expect, test } from "vitest"
 import { bundleSchema } from "../src/artifacts/bundle-schema.ts"
-import { hasExactShape } from "../src/artifacts/exact-shape.ts"
+import { hasExactShape } from "../src/artifacts/parse-exact.ts"
 import { makeDeployment } from "./fixtures/deployment.ts"
 import { asJson } from "./fixtures/json-values.ts"
 import { knownValues, mutations } from "./fixtures/mutations.ts"

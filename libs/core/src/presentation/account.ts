@@ -15,7 +15,7 @@ import {
 import { CONTEXT_WORD_TEXTS } from "../vocabulary/decision-codes.ts"
 import type { Standing } from "../vocabulary/outcome-words.ts"
 import { OUTCOMES, type OutcomeKind } from "../vocabulary/outcomes.ts"
-import { unixTime } from "../vocabulary/unix-time.ts"
+import { unixTime } from "../vocabulary/utc-time.ts"
 import { endText, failureText } from "./permit-account.ts"
 
 /** The sign before a check. */

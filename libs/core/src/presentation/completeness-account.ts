@@ -2,7 +2,7 @@
 import { type ChainPiece, chainPiece, type ExportStatement } from "../artifacts/export-statement.ts"
 import { COMPLETENESS_VERDICTS, type Completeness, type CompletenessProblem } from "../verify/completeness.ts"
 import type { ListedMovement, WindowAccount, WindowHole } from "../verify/export-windows.ts"
-import { unixTime } from "../vocabulary/unix-time.ts"
+import { unixTime } from "../vocabulary/utc-time.ts"
 import { shortMessage } from "./account.ts"
 
 /** A fact, or a check that holds, with its name. */

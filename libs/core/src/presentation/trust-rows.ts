@@ -3,7 +3,7 @@ import { encodeHex, sha256 } from "@runseal/canonical"
 import { keyIdOfSpki } from "@runseal/log/keys/spki"
 import type { Validity } from "@runseal/log/keys/validity"
 import type { LogKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { unixTime } from "../vocabulary/unix-time.ts"
+import { unixTime } from "../vocabulary/utc-time.ts"
 
 /** Path under which every Runseal service publishes its trust document. */
 export const TRUST_PATH = "/.well-known/runseal-trust.json"

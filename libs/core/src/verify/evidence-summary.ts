@@ -1,8 +1,7 @@
 /** A short summary of a record, for people. Nothing is checked here; the report says what was. */
 import { shownAct } from "../artifacts/act-section.ts"
 import { decisionText, shownApprovals } from "../artifacts/approvals.ts"
-import type { Bundle } from "../artifacts/bundle-schema.ts"
-import { receiptOf } from "../artifacts/bundle-schema.ts"
+import { type Bundle, receiptOf } from "../artifacts/bundle-schema.ts"
 import {
   CONTENT_NAMES,
   type ContentName,
@@ -13,7 +12,7 @@ import {
 import { shownEndUser } from "../artifacts/end-user.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
-import { type EvidenceLine, line } from "./evidence-line.ts"
+import { type EvidenceLine, line } from "./kind.ts"
 import { declaredOutputHash } from "./record-facts.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
 

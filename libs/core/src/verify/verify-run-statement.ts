@@ -2,8 +2,7 @@
  * Verifies a run statement in its DSSE envelope: a service key that you trust signed it. Only the record's own bundle shows that what
  * the statement says of the record is so, and that the record is in the log. docs/formats.md section 14.
  */
-import type { JsonObject } from "@runseal/canonical"
-import { canonicalize, decodeBase64, holdsNul, readStrictJson, utf8Decode } from "@runseal/canonical"
+import { canonicalize, decodeBase64, holdsNul, type JsonObject, readStrictJson, utf8Decode } from "@runseal/canonical"
 import { type DsseEnvelope, dsseEnvelopeSchema, dsseKeyId, isSignedBy } from "@runseal/log/entries/dsse"
 import type { ServiceKey, TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import { type Parsed, parseExact } from "../artifacts/parse-exact.ts"
@@ -13,9 +12,8 @@ import { isRefused, OUTCOMES, withMark } from "../vocabulary/outcomes.ts"
 import { clockSeconds } from "../vocabulary/scalars.ts"
 import { IN_TOTO_PAYLOAD_TYPE, RUN_STATEMENT_PREDICATE_TYPE } from "../vocabulary/versions.ts"
 import { brokenRules } from "./contradictions.ts"
-import { type EvidenceLine, line } from "./evidence-line.ts"
 import { collectFindings, conclude, type Findings } from "./examination.ts"
-import { kindOf } from "./kind.ts"
+import { type EvidenceLine, kindOf, line } from "./kind.ts"
 import { enforcementOf, type RecordFacts, runFacts } from "./record-facts.ts"
 import { limitation, type Report, VERDICTS } from "./report.ts"
 

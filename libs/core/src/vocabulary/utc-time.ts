@@ -23,3 +23,12 @@ export function utcMillis(text: string): number | undefined {
   const minutes = 60 * digitsAt(text, 11, 2) + digitsAt(text, 14, 2)
   return midnight + minutes * MILLIS_OF_MINUTE + 1000 * digitsAt(text, 17, 2)
 }
+
+/** The last second an ISO 8601 date with four year digits can name. */
+const LAST_SECOND = 253_402_300_799
+
+/** Unix seconds as RFC 3339 UTC; as the bare number where no such date exists. */
+export function unixTime(seconds: number): string {
+  if (!Number.isInteger(seconds) || seconds < 0 || seconds > LAST_SECOND) return `Unix second ${seconds}`
+  return new Date(seconds * 1000).toISOString().replace(".000Z", "Z")
+}

@@ -2,7 +2,7 @@ import { ml_dsa44 } from "@noble/post-quantum/ml-dsa.js"
 import { concatBytes, utf8Encode } from "@runseal/canonical"
 import { verifyEd25519 } from "#signatures"
 import { parseCheckpoint } from "./checkpoint.ts"
-import type { NoteKey } from "./signed-note.ts"
+import { isWitnessKey, type Note, type NoteKey, noteSignatureLine } from "./signed-note.ts"
 
 /** C2SP tlog-cosignature: a witness states that it saw the log consistent up to this checkpoint. */
 
@@ -83,4 +83,25 @@ function verifyMlDsa44(publicKey: Uint8Array, message: Uint8Array, signature: Ui
   } catch {
     return false
   }
+}
+
+/** A witness's valid cosignature under a note. */
+export interface Cosignature {
+  readonly witness: NoteKey
+  /** Unix seconds, by the witness's clock. */
+  readonly time: number
+  /** Its signature line, with the newline. */
+  readonly line: string
+}
+
+/** The latest valid cosignature of a witness under a note; undefined when there is none. Never throws. */
+export function cosignatureOf({ text, signatures }: Note, witness: NoteKey): Cosignature | undefined {
+  if (!isWitnessKey(witness)) return undefined
+  return signatures
+    .filter(({ name, keyId }) => name === witness.name && keyId === witness.keyId)
+    .reduce<Cosignature | undefined>((latest, signature) => {
+      const time = verifyCosignature(witness, text, signature.signature)
+      if (time === undefined || (latest !== undefined && latest.time >= time)) return latest
+      return { witness, time, line: noteSignatureLine(signature) }
+    }, undefined)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { newEd25519 } from "../../test/own-log.ts"
 import { cosignatureLine } from "../entries/log-signing.ts"
-import { cosignatureOf } from "./cosigned-note.ts"
+import { cosignatureOf } from "./cosignature.ts"
 import { formatNote, noteKey, noteSignatureLine, parseNote } from "./signed-note.ts"
 
 const TEXT = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"

@@ -1,10 +1,9 @@
 import type { FactsBlock } from "../block.ts"
-import type { Strip } from "../page/flow.ts"
+import type { Place, Strip } from "../page/flow.ts"
 import { type Cell, linesIn, rowStrips } from "../page/row-strips.ts"
 import type { Column } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
 import { longestWord, wrap } from "../text/wrap.ts"
-import type { Place } from "./bookmark-place.ts"
 import { columnsOf, rowStyles, wellSplit } from "./table-layout.ts"
 
 type Row = FactsBlock["rows"][number]

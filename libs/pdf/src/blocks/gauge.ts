@@ -1,12 +1,11 @@
 import type { GaugeBlock, Line } from "../block.ts"
-import type { Strip } from "../page/flow.ts"
+import type { Place, Strip } from "../page/flow.ts"
 import { fillRectangle, marked, type Pen, strokeLine } from "../page/pen.ts"
 import { heightOf } from "../page/row-strips.ts"
 import { setLine } from "../page/set-line.ts"
 import { type Colour, type Column, HAIRLINE, INK, type Style } from "../page/style.ts"
 import { addNode } from "../tags/structure.ts"
 import { firstLines, type TextLine } from "../text/wrap.ts"
-import type { Place } from "./bookmark-place.ts"
 import { boxOf } from "./timeline-block.ts"
 
 /** A label longer than this is cut, visibly: the gauge is one drawing. */

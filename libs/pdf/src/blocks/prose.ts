@@ -1,11 +1,10 @@
 import type { HeadingBlock, ListBlock, ParagraphBlock } from "../block.ts"
-import type { Strip } from "../page/flow.ts"
+import type { Place, Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
 import { marked } from "../page/pen.ts"
 import { setLine } from "../page/set-line.ts"
 import { addNode } from "../tags/structure.ts"
 import { wrap } from "../text/wrap.ts"
-import type { Place } from "./bookmark-place.ts"
 
 const HEADINGS = {
   1: { setting: "h1", type: "H1" },

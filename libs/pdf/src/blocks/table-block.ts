@@ -1,12 +1,11 @@
 import type { Line, TableBlock } from "../block.ts"
-import type { RepeatedHeader, Strip } from "../page/flow.ts"
+import type { Place, RepeatedHeader, Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
 import { type Cell, drawRow, heightOfCell, linesIn, type RowStyle, rowStrips } from "../page/row-strips.ts"
 import type { Column } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
 import type { Setting } from "../text/setting.ts"
 import { holdsWords, longestWord, wrap } from "../text/wrap.ts"
-import type { Place } from "./bookmark-place.ts"
 import { columnsOf, GUTTER, rowStyles, wellSplit } from "./table-layout.ts"
 
 export function tableStrips(block: TableBlock, place: Place): Strip[] {

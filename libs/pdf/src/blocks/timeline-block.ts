@@ -1,12 +1,11 @@
 import type { TimelineBlock, Tone } from "../block.ts"
-import type { Strip } from "../page/flow.ts"
+import type { Place, Strip } from "../page/flow.ts"
 import { circle, marked, type Pen, type Point, polygon, strokeLine } from "../page/pen.ts"
 import { heightOf } from "../page/row-strips.ts"
 import { setLine } from "../page/set-line.ts"
 import { type Column, HAIRLINE, INK, PAGE, RULE, type Style, WHITE } from "../page/style.ts"
 import { addNode } from "../tags/structure.ts"
 import { firstLines, type TextLine } from "../text/wrap.ts"
-import type { Place } from "./bookmark-place.ts"
 
 type Step = TimelineBlock["steps"][number]
 

@@ -8,9 +8,9 @@ import {
   withSignedRange,
 } from "@runseal/core/report-pdf/report-layout"
 import type { Report } from "../block.ts"
-import type { Bookmark } from "../blocks/bookmark-place.ts"
 import type { DocumentFonts } from "../fonts/document-fonts.ts"
 import { writeFont } from "../fonts/font-objects.ts"
+import type { Bookmark } from "../page/flow.ts"
 import type { Sheet } from "../page/pen.ts"
 import { PAGE } from "../page/style.ts"
 import type { StructureNode } from "../tags/structure.ts"

@@ -1,7 +1,7 @@
 /** One request to a witness, C2SP tlog-witness. */
 import { utf8Decode } from "@runseal/canonical"
 import type { WITNESS_FAULTS } from "@runseal/core/wire/log-answers"
-import { type Cosignature, cosignatureOf } from "@runseal/log/notes/cosigned-note"
+import { type Cosignature, cosignatureOf } from "@runseal/log/notes/cosignature"
 import { parseNote } from "@runseal/log/notes/signed-note"
 import {
   ADD_CHECKPOINT,

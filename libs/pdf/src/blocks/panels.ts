@@ -1,13 +1,55 @@
+/** Panels: boxes with a background and a bar in their tone. The cover of a report and its callouts are such. */
 import { encode } from "uqr"
-import type { CalloutBlock, Line } from "../block.ts"
+import type { CalloutBlock, CoverBlock, Line, Tone } from "../block.ts"
 import { wellFormed } from "../fonts/utf16.ts"
-import type { Strip } from "../page/flow.ts"
+import type { Place, Strip } from "../page/flow.ts"
 import { passageStrips } from "../page/passage.ts"
-import { at, colour, marked, number, type Pen, paint } from "../page/pen.ts"
-import { INK, PAGE, type Style } from "../page/style.ts"
+import { artifact, at, colour, fillRectangle, marked, number, type Pen, paint } from "../page/pen.ts"
+import { type Column, INK, PAGE, type Style, WASH } from "../page/style.ts"
 import { addNode, type StructureNode } from "../tags/structure.ts"
-import type { Place } from "./bookmark-place.ts"
-import { framed, ground, type Panel, panelIn, panelSpace, textIn } from "./panel.ts"
+import type { Setting } from "../text/setting.ts"
+import { factsStrips } from "./facts.ts"
+
+const PANEL_BAR = 3
+/** A panel up to this height is not split. */
+const WHOLE_PANEL: number = PAGE.height / 4
+
+/** A box with a background in its tone and a bar at its left edge. */
+type Panel = { readonly column: Column; readonly tone: Tone; readonly padding: number }
+
+function panelIn(style: Style, tone: Tone, column: Column = style.column): Panel {
+  return { column, tone, padding: style.panelPadding }
+}
+
+/** The column of text within a panel. */
+function textIn({ column, padding }: Panel): Column {
+  return { x: column.x + PANEL_BAR + padding, width: column.width - PANEL_BAR - 2 * padding }
+}
+
+/** Strips between the top and bottom of a panel, which begins `gap` points below the block before it. */
+function framed(panel: Panel, strips: readonly Strip[], gap: number): Strip[] {
+  const top = { ...panelSpace(panel, panel.padding - 3, true), gap }
+  const height = strips.reduce((sum, strip) => sum + strip.height, 0)
+  const whole = height <= WHOLE_PANEL
+  const body = strips.map((strip, index) =>
+    whole || index === strips.length - 1 ? { ...strip, keepWithNext: true } : strip,
+  )
+  return [top, ...body, panelSpace(panel, panel.padding - 2, false)]
+}
+
+/** Empty room in a panel. */
+function panelSpace(panel: Panel, height: number, keepWithNext: boolean): Strip {
+  return { height, gap: 0, keepWithNext, draw: (pen, top) => ground(panel)(pen, top, height) }
+}
+
+/** Draws the background of a panel behind one of its strips. */
+function ground({ column: { x, width }, tone }: Panel): (pen: Pen, top: number, height: number) => void {
+  return (pen, top, height) =>
+    artifact(pen, () => {
+      fillRectangle(pen, x, top, width, height, WASH[tone])
+      fillRectangle(pen, x, top, PANEL_BAR, height, INK[tone])
+    })
+}
 
 /** Between a panel and the code beside it: at least the quiet zone of four modules that a code needs (ISO/IEC 18004, 6.3.8). */
 const CODE_GUTTER = 16
@@ -109,4 +151,33 @@ function drawModules(
     }
   }
   paint(pen, `${colour(INK.plain)} rg ${rectangles.join(" ")} f`)
+}
+
+/** The outcome at a glance: a panel in the verdict's tone, then the facts that identify the run. */
+export function coverStrips(block: CoverBlock, place: Place): Strip[] {
+  const { tone } = block
+  const { verdict, cover_title, subtitle } = place.style.settings
+  const panel = panelIn(place.style, tone)
+  const title = { level: 1, title: block.title, page: 0, y: 0 } as const
+  const bookmark = { ...title }
+  place.outline.push(bookmark)
+  const set = (text: string, type: "H1" | "P", setting: Setting): Strip[] =>
+    passageStrips({
+      line: [{ text, ...(setting === verdict && { tone }) }],
+      setting,
+      node: addNode(place.node, type),
+      column: textIn(panel),
+      keepWithNext: true,
+      ground: ground(panel),
+    })
+  const strips = [
+    panelSpace(panel, 5, true),
+    ...set(block.title, "H1", cover_title),
+    panelSpace(panel, 2, true),
+    ...set(block.verdict, "P", verdict),
+    panelSpace(panel, 3, true),
+    ...set(block.subtitle, "P", subtitle),
+    panelSpace(panel, 3, true),
+  ]
+  return [...framed(panel, strips, 0), ...factsStrips({ rows: block.facts }, place)]
 }

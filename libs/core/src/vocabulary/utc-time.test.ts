@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { unixTime } from "./unix-time.ts"
+import { unixTime } from "./utc-time.ts"
 
 test("seconds are printed as RFC 3339 in UTC", () => {
   expect(unixTime(1_767_225_600)).toBe("2026-01-01T00:00:00Z")
