@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from .permit_tokens import PermitInvalid, VerifiedPermit, verify_permit
     from .sealed_call import sealed
+    from .shown_approvals import ExpectedApprovals, ProvenApprovals
     from .tools import seal_tools
 
 _PLACES = {
@@ -36,11 +37,13 @@ _PLACES = {
     "CloseUnconfirmed": "errors",
     "ConflictError": "errors",
     "ConnectionError": "errors",
+    "ExpectedApprovals": "permit_tokens",
     "NotFoundError": "errors",
     "PermissionDeniedError": "errors",
     "Permit": "client",
     "PermitInvalid": "permit_tokens",
     "PermitUsed": "errors",
+    "ProvenApprovals": "permit_tokens",
     "RateLimitError": "errors",
     "Runseal": "client",
     "RunsealError": "errors",
@@ -60,11 +63,13 @@ __all__ = [
     "CloseUnconfirmed",
     "ConflictError",
     "ConnectionError",
+    "ExpectedApprovals",
     "NotFoundError",
     "PermissionDeniedError",
     "Permit",
     "PermitInvalid",
     "PermitUsed",
+    "ProvenApprovals",
     "RateLimitError",
     "Runseal",
     "RunsealError",

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 try:
@@ -17,6 +17,8 @@ try:
     from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 except ImportError:
     raise ImportError("To check permits, install runseal-client with its extra: runseal-client[permit].") from None
+
+from .shown_approvals import ApprovedAct, ExpectedApprovals, ProvenApprovals, proven_approvals, read_shown
 
 MAX_PERMIT_CHARACTERS = 16_384
 MAX_LEEWAY_SECONDS = 30
@@ -38,6 +40,9 @@ REFUSALS = {
     "wrong_route": "The permit is for another route.",
     "wrong_program": "The permit is for another program.",
     "observed": "The permit is of a decision that was only observed: a refusal would have stopped nothing.",
+    "approvals_missing": "The act needs approvals that persons signed with passkeys: send them in the header Runseal-Approvals.",
+    "approvals_insufficient": "The approvals that were shown are too few or too old, hold a rejection, or are not signed for this act with keys that are known here.",
+    "approvals_used": "The approvals were used for another act: ask for new ones.",
     "redeem_required": "The permit must be redeemed, which is not done here.",
     "already_redeemed": "The permit was redeemed before.",
     "redeem_refused": "The service did not redeem the permit.",
@@ -55,7 +60,7 @@ class PermitInvalid(Exception):
 
 @dataclass(frozen=True)
 class VerifiedPermit:
-    """What a permit permits."""
+    """What a permit permits, and who approved, where that is demanded."""
 
     permit_id: str
     tenant_id: str
@@ -65,6 +70,7 @@ class VerifiedPermit:
     expires_at: int
     redeem_required: bool
     claims: dict[str, Any]
+    approved: ProvenApprovals | None = None
 
 
 def _decoded(part: str) -> bytes:
@@ -121,6 +127,8 @@ def verify_permit(
     accepts_observed: bool = False,
     leeway: float = 5,
     now: float | None = None,
+    approvals: ExpectedApprovals | None = None,
+    shown_approvals: str | None = None,
 ) -> VerifiedPermit:
     """Whether this act may be done now. What is expected is the knowledge of the party that acts, never what a request says.
 
@@ -129,7 +137,9 @@ def verify_permit(
     on. `tenant_id` says whose permits count; without it those of every key of the service. A permit that must be redeemed
     is refused unless `redeems` is true: then redeem it before the act. One whose decision was only observed, so that a
     refusal would have stopped nothing, is refused unless `accepts_observed` is true. `leeway` is by how many seconds the clocks may
-    differ, at most 30; `now` is in Unix seconds. Raises PermitInvalid, and ValueError for a leeway out of its bounds.
+    differ, at most 30; `now` is in Unix seconds. `approvals` says whose approvals the act needs besides, and `shown_approvals` is
+    the header `Runseal-Approvals` that came with the permit, which is read only then: use each approval once, by its
+    `request_hash`. Raises PermitInvalid, and ValueError for a leeway out of its bounds.
     """
     if not 0 <= leeway <= MAX_LEEWAY_SECONDS:
         raise ValueError(f"leeway is 0 to {MAX_LEEWAY_SECONDS} seconds")
@@ -164,7 +174,30 @@ def verify_permit(
         raise PermitInvalid("observed")
     if verified.redeem_required is not False and not redeems:
         raise PermitInvalid("redeem_required")
-    return verified
+    if approvals is None:
+        return verified
+    act = ApprovedAct(
+        log_origin=issuer,
+        tenant_id=verified.tenant_id,
+        audience=audience,
+        program_id=verified.program_id,
+        route_id=route_id,
+        payload_hash=payload_hash,
+        valid_for_seconds=verified.expires_at - not_before,
+    )
+    return replace(verified, approved=_approved(shown_approvals, approvals, act, now=at, leeway=leeway))
+
+
+def _approved(
+    header: str | None, expected: ExpectedApprovals, act: ApprovedAct, *, now: float, leeway: float
+) -> ProvenApprovals:
+    shown = read_shown(header)
+    if shown is None:
+        raise PermitInvalid("approvals_missing")
+    approved = proven_approvals(shown, expected, act, now=now, leeway=leeway, max_leeway=MAX_LEEWAY_SECONDS)
+    if approved is None:
+        raise PermitInvalid("approvals_insufficient")
+    return approved
 
 
 def _signed_claims(permit: str, jwks: bytes) -> dict[str, Any]:

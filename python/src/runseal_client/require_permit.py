@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
 
 import anyio
 import httpx
@@ -15,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from .permit_tokens import REFUSALS, PermitInvalid, VerifiedPermit, verify_permit
+from .shown_approvals import ExpectedApprovals
 
 PERMIT_HEADER = "runseal-permit"
+APPROVALS_HEADER = "runseal-approvals"
 REQUEST_SECONDS = 10
 MAX_ANSWER_BYTES = 1024 * 1024
 # A document of keys is used for so long: a revoked key is refused at the latest then.
@@ -27,8 +31,25 @@ COOLDOWN_SECONDS = 30
 _UNAVAILABLE = ("keys_unavailable", "redeem_unavailable")
 _FORBIDDEN = (
     *("wrong_audience", "wrong_tenant", "wrong_payload", "wrong_route", "wrong_program"),
-    *("observed", "redeem_required", "already_redeemed", "redeem_refused"),
+    *("observed", "approvals_missing", "approvals_insufficient", "approvals_used"),
+    *("redeem_required", "already_redeemed", "redeem_refused"),
 )
+
+
+@dataclass(frozen=True)
+class RequiredApprovals(ExpectedApprovals):
+    """Whose approvals each act needs, and how an approval is used up: without that, an operator could open two permits with one.
+
+    `use_once(request_hash, until)` stores the hash of the approved request under a unique index, and says whether it was new.
+    It is called after the redemption and before the act. The entry can be deleted after `until`, in Unix seconds.
+    """
+
+    use_once: Callable[[str, float], bool | Awaitable[bool]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.use_once):
+            raise ValueError("approvals.use_once is a function that stores each request once, under a unique index")
 
 
 class PermitRefused(HTTPException):  # type: ignore[misc]
@@ -107,6 +128,14 @@ async def _redeem(service: str, permit_id: str, permit: str) -> None:
     raise PermitRefused("redeem_refused" if 400 <= status < 500 else "redeem_unavailable")
 
 
+async def _is_unused(approvals: RequiredApprovals, found: VerifiedPermit) -> bool:
+    """Whether the approval is used up by this act, and was not before."""
+    if found.approved is None:
+        return False
+    is_new = approvals.use_once(found.approved.request_hash, found.approved.until)
+    return bool(await is_new if inspect.isawaitable(is_new) else is_new)
+
+
 def require_permit(
     *,
     issuer: str,
@@ -118,18 +147,24 @@ def require_permit(
     redeem: str | None = None,
     accepts_observed: bool = False,
     leeway: float = 5,
+    approvals: RequiredApprovals | None = None,
 ) -> Callable[[Request], Awaitable[VerifiedPermit]]:
     """A function of a request that gives the permit of the act which it asks for, or raises PermitRefused.
 
     The permit comes in the header `Runseal-Permit`, and its payload is the body of the request, byte by byte; bound the
     body before. `keys` is a JWKS document, or its address at the service. `redeem` is the address of the service, which
-    then uses each permit up before the act; without it a permit that must be redeemed is refused. The other options are
-    those of `verify_permit`: one's own knowledge, never what a request says. Raises ValueError for other `keys`.
+    then uses each permit up before the act; without it a permit that must be redeemed is refused. `approvals` are those that each
+    act needs besides, in the header `Runseal-Approvals`. The other options are those of `verify_permit`: one's own knowledge,
+    never what a request says. Raises ValueError for other `keys`.
     """
     known = _Keys(keys)
+    if approvals is not None and not isinstance(approvals, RequiredApprovals):
+        raise ValueError("approvals are RequiredApprovals: who acts says how an approval is used once")
 
     async def permitted(request: Request) -> VerifiedPermit:
         permit, payload = request.headers.get(PERMIT_HEADER, ""), await request.body()
+        # A header that is there twice is none of the one form.
+        shown = ", ".join(request.headers.getlist(APPROVALS_HEADER))
 
         async def verified(again: bool) -> VerifiedPermit:
             return verify_permit(
@@ -144,6 +179,8 @@ def require_permit(
                 redeems=redeem is not None,
                 accepts_observed=accepts_observed,
                 leeway=leeway,
+                approvals=approvals,
+                shown_approvals=shown,
             )
 
         try:
@@ -157,6 +194,8 @@ def require_permit(
             raise PermitRefused(invalid.code) from None
         if redeem is not None:
             await _redeem(redeem, found.permit_id, permit)
+        if approvals is not None and not await _is_unused(approvals, found):
+            raise PermitRefused("approvals_used")
         return found
 
     return permitted
