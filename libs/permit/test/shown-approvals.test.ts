@@ -3,9 +3,11 @@ import { canonicalize } from "@runseal/canonical"
 import type { ApproverKey } from "@runseal/core/artifacts/passkey"
 import { decisionDigest, type SignedDecision } from "@runseal/core/formulas/signed-decision"
 import { paymentService } from "@runseal/payment-executor/payment-service"
-import { beforeAll, describe, expect, test } from "vitest"
+import { Hono } from "hono"
+import { beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type AssertionChanges, assertion, type TestPasskey, testPasskey } from "../../core/test/fixtures/passkeys.ts"
 import { requirePermit } from "../src/express.ts"
+import { type PermitVariables, requirePermit as requirePermitInHono } from "../src/hono.ts"
 import { type ExpectedPermit, type PermitFacts, verifyPermit } from "../src/index.ts"
 import type { PermitOptions } from "../src/permitted-request.ts"
 import { ACT, newKey, PAYLOAD, permitNow } from "./signed-permits.ts"
@@ -247,13 +249,92 @@ describe("in the payment service of the example", () => {
     expect(await (await payments.request("/transfers")).json()).toMatchObject({ transfers: [{}] })
   })
 
-  test("a service with keys that count for nothing does not start, nor one that stores nothing", () => {
+  test("a service with keys that count for nothing does not start", () => {
     expect(() => paymentService(accepts, "{}")).toThrow(RangeError)
-    const approvals = { count: 2, keys }
-    expect(() => Reflect.apply(requirePermit, undefined, [{ ...accepts, approvals }])).toThrow(/use_once/)
   })
 
   test("without keys of approvers a large order needs its permit alone", async () => {
     expect(await send(paymentService(accepts), LARGE)).toMatchObject({ status: 201 })
+  })
+})
+
+describe("in every middleware", () => {
+  const later = { ...REQUEST, expires_at: new Date(Date.now() + 3_600_000).toISOString() }
+  const used = new Map<string, Date>()
+  const options = {
+    ...ACT,
+    tenant_id: "api-key-7",
+    keys: { keys: [service.jwk] },
+    approvals: {
+      count: 2,
+      keys,
+      use_once: async (request_hash: string, until: Date) => {
+        const isNew = !used.has(request_hash)
+        used.set(request_hash, until)
+        return isNew
+      },
+    },
+  } satisfies PermitOptions
+  beforeEach(() => used.clear())
+  const approvedBy = (persons: readonly TestPasskey[]): string =>
+    headerOf(
+      persons.map(person => decided(person, {}, { payload_hash, ...later })),
+      later,
+    )
+
+  type Answered = { readonly status: number; readonly body: unknown }
+  type Send = (headers: Readonly<Record<string, string>>) => Promise<Answered>
+
+  /** What Express gives a middleware, and does after it. */
+  const inExpress: Send = headers =>
+    new Promise((resolve, reject) => {
+      const given = new Headers(headers)
+      const request = { get: (name: string) => given.get(name) ?? undefined, body: Buffer.from(PAYLOAD) }
+      const locals: { approved?: unknown } = {}
+      const status = (code: number) => ({ json: (body: unknown) => resolve({ status: code, body }) })
+      requirePermit(options)(request, { locals, status }, error =>
+        error === undefined ? resolve({ status: 200, body: locals.approved }) : reject(error),
+      ).catch(reject)
+    })
+  const inHono: Send = async headers => {
+    const app = new Hono<{ Variables: PermitVariables }>()
+    app.post("/", requirePermitInHono(options), context => context.json(context.get("approved") ?? null))
+    const answer = await app.request("/", { method: "POST", headers, body: PAYLOAD })
+    return { status: answer.status, body: await answer.json() }
+  }
+
+  describe.each<[string, Send]>([
+    ["Express", inExpress],
+    ["Hono", inHono],
+  ])("%s", (_, send) => {
+    const sent = async (approvals?: string, change: Partial<PermitFacts> = {}) =>
+      send({ "Runseal-Permit": await permitNow(service, change), ...(approvals && { "Runseal-Approvals": approvals }) })
+    const refusal = (code: string) => ({ status: 403, body: { ok: false, code, error: expect.any(String) } })
+
+    test("no act is done without its approvals, and a handler finds who approved", async () => {
+      expect(await sent()).toEqual(refusal("approvals_missing"))
+      expect(await sent(approvedBy([anna]))).toEqual(refusal("approvals_insufficient"))
+      expect([...used]).toEqual([])
+      const { status, body } = await sent(approvedBy([anna, ben]))
+      expect(status).toBe(200)
+      const persons = [{ subject: "anna" }, { subject: "ben" }]
+      expect(body).toMatchObject({ request_hash: REQUEST.request_hash, persons })
+      expect([...used.keys()]).toEqual([REQUEST.request_hash])
+    })
+
+    test("one approval is one act, also under a second permit", async () => {
+      const approvals = approvedBy([anna, ben])
+      expect(await sent(approvals)).toMatchObject({ status: 200 })
+      expect(await sent(approvals, { permit_id: `pmt-${"1".repeat(32)}` })).toEqual(refusal("approvals_used"))
+    })
+  })
+
+  test.each([
+    ["Express", requirePermit],
+    ["Hono", requirePermitInHono],
+  ])("%s does not start with approvals that nobody can give, nor without storing each", (_, start) => {
+    const { use_once } = options.approvals
+    expect(() => start({ ...options, approvals: { count: 9, keys, use_once } })).toThrow(/1 to 8/)
+    expect(() => Reflect.apply(start, undefined, [{ ...options, approvals: { count: 2, keys } }])).toThrow(/use_once/)
   })
 })
