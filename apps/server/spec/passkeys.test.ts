@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { enrol, enrolment, PASSKEY_POLICY, passkeyIdOf, passkeyOf, signedIn } from "./harness/people-with-passkeys.ts"
-import { expectRefused, listAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { expectRefused, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { signInConfig, standingProvider } from "./harness/sign-in-browser.ts"
 import { openService, standingService } from "./harness/test-service.ts"
 
@@ -186,6 +186,41 @@ eachDatabase("passkeys", open => {
       { action: "passkey.revoke", who: { subject: "ivan" }, after: { subject: "ivan", revoked: true } },
       { action: "passkey.enrol" },
     ])
+  })
+
+  test("a list has as many as are asked for, of one state, and says how many there are", async () => {
+    const [vera, wanda] = [await person("vera"), await person("wanda")]
+    const listed = async (holder: Holder, query: string) => {
+      const { body } = await holder.get(`/passkeys?${query}`)
+      const passkeys = listAt(body, "passkeys").map(each => objectAt(each))
+      return {
+        total: numberAt(body, "total"),
+        listed: passkeys.length,
+        states: [...new Set(passkeys.map(({ state }) => state))],
+      }
+    }
+    const waiting = await listed(admin, "state=pending")
+    const keys = ["one", "two", "three"].map(which => keyOf("vera", which))
+    for (const key of keys) expect((await enrol(vera, key)).status).toBe(201)
+    expect((await enrol(wanda, keyOf("wanda"))).status).toBe(201)
+    await vera.send("DELETE", `/passkeys/${passkeyIdOf(keys[0]!)}`)
+    expect(await listed(vera, "state=pending")).toEqual({ total: 2, listed: 2, states: ["pending"] })
+    expect(await listed(vera, "state=pending&limit=1")).toEqual({ total: 2, listed: 1, states: ["pending"] })
+    expect(await listed(vera, "state=revoked")).toEqual({ total: 1, listed: 1, states: ["revoked"] })
+    expect(await listed(vera, "state=counts")).toEqual({ total: 0, listed: 0, states: [] })
+    expect(await listed(admin, "state=pending&limit=1")).toEqual({
+      total: waiting.total + 3,
+      listed: 1,
+      states: ["pending"],
+    })
+    service().clock.advance(PASSKEY_WAIT_MS)
+    expect(await listed(await person("vera"), "state=counts&limit=1")).toEqual({
+      total: 2,
+      listed: 1,
+      states: ["counts"],
+    })
+    for (const query of ["limit=0", "limit=1001", "state=lost"])
+      expectRefused(await admin.get(`/passkeys?${query}`), 400, "invalid_parameter")
   })
 })
 

@@ -12,6 +12,7 @@ import {
 import { APPROVAL_STATES, APPROVALS_LIMIT_MAX } from "@runseal/core/wire/approval-answers"
 import { EVENT_FORMATS, EVENTS_LIMIT_DEFAULT, EVENTS_LIMIT_MAX } from "@runseal/core/wire/event-messages"
 import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES } from "@runseal/core/wire/overview-answer"
+import { PASSKEY_STATES, PASSKEYS_LISTED_MAX } from "@runseal/core/wire/passkey-messages"
 import { PERMIT_STATES } from "@runseal/core/wire/permit-requests"
 import {
   BUNDLE_ADDITIONS,
@@ -184,6 +185,12 @@ export const permitsQuerySchema = v.object({
   ...page,
   before: opt(placeBefore(PERMIT_PLACE, "`next` of the page before, as it is, in place of `offset`.")),
   state: permitState,
+})
+
+/** `GET /passkeys`. */
+export const passkeysQuerySchema = v.object({
+  limit: opt(integerText(1, PASSKEYS_LISTED_MAX, PASSKEYS_LISTED_MAX)),
+  state: opt(v.picklist(PASSKEY_STATES, `must be one of ${PASSKEY_STATES.join(", ")}`)),
 })
 
 /** `GET /approvals`. */

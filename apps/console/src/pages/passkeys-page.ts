@@ -9,7 +9,7 @@ import {
   passkeyAnswerSchema,
   passkeyListSchema,
 } from "@runseal/core/wire/passkey-messages"
-import { ApiRefusal, isRefusal } from "../api.ts"
+import { ApiRefusal, isRefusal, type Refusal } from "../api.ts"
 import type { News } from "../news.ts"
 import { everyCharacter } from "../parts/characters.ts"
 import { number, plural, time } from "../parts/format.ts"
@@ -23,22 +23,26 @@ type Person = Pick<PasskeySummary, "issuer" | "subject">
 const isOf = ({ issuer, subject }: Person, person: Person | undefined): boolean =>
   issuer === person?.issuer && subject === person.subject
 
+/** Passkeys of a state, the visitor's own first: so many that these are all there. */
+const ofState = ({ api }: Visit, state: PasskeyState): Promise<PasskeyList | Refusal> =>
+  api.ask(`/passkeys?${new URLSearchParams({ state, limit: `${PASSKEYS_OF_PERSON_MAX}` })}`, passkeyListSchema)
+
 /** The passkeys with which the person who visits can sign a decision on this console; none where the service refuses to say. */
-export async function countingPasskeys({ api, session: { person } }: Visit): Promise<readonly PasskeySummary[]> {
-  const list = await api.ask("/passkeys", passkeyListSchema)
+export async function countingPasskeys(visit: Visit): Promise<readonly PasskeySummary[]> {
+  const list = await ofState(visit, "counts")
   if (isRefusal(list)) return []
   const { enrolment, passkeys } = list
-  return passkeys.filter(one => isOf(one, person) && one.state === "counts" && one.origin === enrolment?.origin)
+  return passkeys.filter(one => isOf(one, visit.session.person) && one.origin === enrolment?.origin)
 }
 
 /** Says to an administrator who can confirm passkeys that some wait for it. */
 export async function waitingPasskeys(visit: Visit): Promise<Markup | ""> {
   const { person } = visit.session
   if (!administers(visit) || person === undefined) return ""
-  const list = await visit.api.ask("/passkeys", passkeyListSchema)
-  const waiting = isRefusal(list) ? [] : list.passkeys.filter(one => one.state === "pending" && !isOf(one, person))
-  if (waiting.length === 0) return ""
-  const text = plural(waiting.length, "passkey waits", "passkeys wait")
+  const list = await ofState(visit, "pending")
+  const waiting = isRefusal(list) ? 0 : list.total - list.passkeys.filter(one => isOf(one, person)).length
+  if (waiting === 0) return ""
+  const text = plural(waiting, "passkey waits", "passkeys wait")
   return notice("warn", html`<p><a href="${PASSKEYS_PATH}">${text} to be confirmed</a></p>`)
 }
 

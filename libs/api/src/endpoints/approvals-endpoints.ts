@@ -3,7 +3,7 @@ import { approvalRecordSchema, approvalsPageSchema, decidedApprovalSchema } from
 import { decideApprovalRequestSchema } from "@runseal/core/wire/approval-requests"
 import { enrolPasskeyRequestSchema, passkeyAnswerSchema, passkeyListSchema } from "@runseal/core/wire/passkey-messages"
 import { described, type PathParameter, type Routes, SMALL_BODY_MAX_BYTES, shape } from "../endpoint.ts"
-import { approvalsQuerySchema } from "../queries.ts"
+import { approvalsQuerySchema, passkeysQuerySchema } from "../queries.ts"
 import { APPROVAL_ID } from "./permits-endpoints.ts"
 
 const ONE = { access: "key", limit: "shared", persons: true, path_parameters: { id: APPROVAL_ID } } as const
@@ -53,7 +53,13 @@ export const APPROVAL_ROUTES = {
     repeatable: true,
     answers: { 200: shape(decidedApprovalSchema) },
   },
-  passkeys: { ...PERSONS, method: "get", path: "/passkeys", answers: { 200: shape(passkeyListSchema) } },
+  passkeys: {
+    ...PERSONS,
+    method: "get",
+    path: "/passkeys",
+    query: shape(passkeysQuerySchema),
+    answers: { 200: shape(passkeyListSchema) },
+  },
   enrol_passkey: {
     ...PERSONS,
     method: "post",

@@ -75,7 +75,7 @@ export const passkeyListSchema = v.strictObject({
   ...ok,
   /** Where people enrol passkeys, and as what relying party. Absent where they cannot. */
   enrolment: opt(v.strictObject({ origin, rp_id })),
-  /** All that the caller may see, of which so many are listed as one answer has. */
+  /** All that the caller may see, of the state that was asked for, of which so many are listed as one answer has. */
   total: countSchema,
   passkeys: v.pipe(v.array(passkeySummarySchema), v.maxLength(PASSKEYS_LISTED_MAX)),
 })

@@ -130,9 +130,13 @@ def delete_comments(approval_id: str) -> Call[a.DecidedApproval]:
     return Call("DELETE", f"/approvals/{segment(approval_id)}/comments", a.DecidedApproval, again=True)
 
 
-def passkeys() -> Call[a.PasskeyList]:
+def passkeys(
+    *,
+    limit: int | None = None,
+    state: Literal["pending", "counts", "revoked"] | None = None,
+) -> Call[a.PasskeyList]:
     """Passkeys, newest first. To a person its own; to administrators and auditors those of all people, their own before others."""
-    return Call("GET", "/passkeys", a.PasskeyList)
+    return Call("GET", "/passkeys", a.PasskeyList, query=given({"limit": limit, "state": state}))
 
 
 def revoke_passkey(id: str) -> Call[a.PasskeyAnswer]:

@@ -159,9 +159,15 @@ class Operations(Sender):
         """Delete what people wrote beside their decisions. Who decided deletes its own comment, an administrator those of all. The decisions stay as they are sealed, with the hashes of the comments, whose salts are deleted too."""
         return self.send(c.delete_comments(approval_id), timeout=timeout)
 
-    def passkeys(self, *, timeout: float | None = None) -> a.PasskeyList:
+    def passkeys(
+        self,
+        *,
+        limit: int | None = None,
+        state: Literal["pending", "counts", "revoked"] | None = None,
+        timeout: float | None = None,
+    ) -> a.PasskeyList:
         """Passkeys, newest first. To a person its own; to administrators and auditors those of all people, their own before others."""
-        return self.send(c.passkeys(), timeout=timeout)
+        return self.send(c.passkeys(limit=limit, state=state), timeout=timeout)
 
     def revoke_passkey(self, id: str, *, timeout: float | None = None) -> a.PasskeyAnswer:
         """Revoke a passkey. By its person, or by an administrator. It signs no later decision; what it signed before counts."""
@@ -1154,9 +1160,15 @@ class AsyncOperations(AsyncSender):
         """Delete what people wrote beside their decisions. Who decided deletes its own comment, an administrator those of all. The decisions stay as they are sealed, with the hashes of the comments, whose salts are deleted too."""
         return await self.send(c.delete_comments(approval_id), timeout=timeout)
 
-    async def passkeys(self, *, timeout: float | None = None) -> a.PasskeyList:
+    async def passkeys(
+        self,
+        *,
+        limit: int | None = None,
+        state: Literal["pending", "counts", "revoked"] | None = None,
+        timeout: float | None = None,
+    ) -> a.PasskeyList:
         """Passkeys, newest first. To a person its own; to administrators and auditors those of all people, their own before others."""
-        return await self.send(c.passkeys(), timeout=timeout)
+        return await self.send(c.passkeys(limit=limit, state=state), timeout=timeout)
 
     async def revoke_passkey(self, id: str, *, timeout: float | None = None) -> a.PasskeyAnswer:
         """Revoke a passkey. By its person, or by an administrator. It signs no later decision; what it signed before counts."""

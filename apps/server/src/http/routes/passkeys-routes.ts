@@ -5,6 +5,7 @@ import {
   type EnrolPasskeyRequest,
   PASSKEY_SIGN_IN_MAX_MS,
   PASSKEY_WAIT_MS,
+  PASSKEYS_LISTED_MAX,
   type PasskeyAnswer,
   type PasskeyList,
   type PasskeyState,
@@ -123,9 +124,15 @@ export function passkeyRoutes({ acts, baseUrl, db, nowMs, signIns }: Deps): Hand
     return { ok: true, ...summaryOf(row, nowMs()) }
   }
   return {
-    passkeys: async c => {
-      const { total, rows } = await listPasskeys(db, seenOf(c), callerOf(c).person)
+    passkeys: async (c, { query }) => {
+      const { state, limit = PASSKEYS_LISTED_MAX } = query()
       const now = nowMs()
+      const { total, rows } = await listPasskeys(db, {
+        person: seenOf(c),
+        first: callerOf(c).person,
+        state: state && { name: state, at: now },
+        limit,
+      })
       const enrolment = place === undefined ? {} : { enrolment: place }
       const passkeys = rows.map(row => summaryOf(row, now))
       return c.json({ ok: true, ...enrolment, total, passkeys } satisfies PasskeyList)

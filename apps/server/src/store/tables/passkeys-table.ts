@@ -4,8 +4,8 @@
  */
 import type { AdminAction } from "@runseal/core/artifacts/admin-event"
 import type { ApproverKey } from "@runseal/core/artifacts/passkey"
-import { PASSKEYS_A_DAY_MAX, PASSKEYS_LISTED_MAX, PASSKEYS_OF_PERSON_MAX } from "@runseal/core/wire/passkey-messages"
-import { and, count, desc, eq, sql as fragment, gt, type SQL } from "drizzle-orm"
+import { PASSKEYS_A_DAY_MAX, PASSKEYS_OF_PERSON_MAX, type PasskeyState } from "@runseal/core/wire/passkey-messages"
+import { and, count, desc, eq, sql as fragment, gt, lte, ne, type SQL } from "drizzle-orm"
 import { index, pgTable, text } from "drizzle-orm/pg-core"
 import type { Source, Tx } from "../driver/session.ts"
 import { type Acts, type NewAdminEvent, recordAdminEvent } from "./admin-events.ts"
@@ -68,13 +68,28 @@ export const countsFor = (row: PasskeyRow, { issuer, subject }: PasskeyPerson, a
 const isOf = ({ issuer, subject }: PasskeyPerson): SQL | undefined =>
   and(eq(passkey.issuer, issuer), eq(passkey.subject, subject))
 
-/** The newest passkeys, and how many there are. @param person absent: of all people, and of these `first`'s before others */
+/** Passkeys of a state at a time, in milliseconds since the epoch. */
+const isIn = ({ name, at }: { readonly name: PasskeyState; readonly at: number }): SQL | undefined => {
+  if (name === "revoked") return ne(passkey.revoked_at, 0)
+  return and(eq(passkey.revoked_at, 0), name === "counts" ? lte(passkey.counts_from, at) : gt(passkey.counts_from, at))
+}
+
+/** Which passkeys are listed. */
+type Listed = {
+  /** Undefined: those of all people, and of these `first`'s before others. */
+  readonly person: PasskeyPerson | undefined
+  readonly first: PasskeyPerson | undefined
+  /** Undefined: those of every state. */
+  readonly state: Parameters<typeof isIn>[0] | undefined
+  readonly limit: number
+}
+
+/** The newest passkeys, and how many there are. */
 export function listPasskeys(
   source: Source,
-  person: PasskeyPerson | undefined,
-  first: PasskeyPerson | undefined,
+  { person, first, state, limit }: Listed,
 ): Promise<{ readonly total: number; readonly rows: readonly PasskeyRow[] }> {
-  const wanted = person && isOf(person)
+  const wanted = and(person && isOf(person), state && isIn(state))
   return source.read(async ({ orm }) => {
     const [{ total } = { total: 0 }] = await orm.select({ total: count() }).from(passkey).where(wanted)
     const rows = await orm
@@ -86,7 +101,7 @@ export function listPasskeys(
         desc(passkey.enrolled_at),
         desc(passkey.passkey_id),
       )
-      .limit(PASSKEYS_LISTED_MAX)
+      .limit(limit)
     return { total, rows }
   })
 }
