@@ -100,6 +100,15 @@ async function decided(browser: SignInBrowser, page: Gone, decision: string, com
   return location === undefined ? answer : browser.go(location)
 }
 
+/** Sends the form that deletes comments. */
+async function deleted(browser: SignInBrowser, page: Gone): Promise<Gone> {
+  const { location, ...answer } = await browser.step(page.url, {
+    ...hiddenFields(page.text),
+    action: "delete_comments",
+  })
+  return location === undefined ? answer : browser.go(location)
+}
+
 test("the list shows a person what waits: route, act, who asks, how many approved", async () => {
   const payload = transfer()
   const id = await asked(payload)
@@ -252,6 +261,53 @@ test("a rejection ends it, and is shown with the next request for the same act",
   expect(textOf((await (await signedIn("ben")).go(pageOf(again))).text)).toMatch(
     /The same act was rejected before ✗ rejected by anna .*Not this account\./,
   )
+})
+
+test("who commented deletes the own comment, an administrator those of all; nobody else has the button", async () => {
+  const id = await asked(transfer())
+  const commented = async (account: string, comment: string): Promise<SignInBrowser> => {
+    const browser = await signedIn(account)
+    await decided(browser, await browser.go(pageOf(id)), "approve", comment)
+    return browser
+  }
+  const [anna, ben] = [await commented("anna", "Invoice 4711."), await commented("ben", "Seen by Ben.")]
+  const page = await anna.go(pageOf(id))
+  expect(page.text.match(/value="delete_comments"/g)).toHaveLength(1)
+  expect(textOf(page.text)).toMatch(/Invoice 4711\. Delete my comment .* Seen by Ben\. Your decision/)
+  expect(textOf((await deleted(anna, page)).text)).toContain("The comment is deleted.")
+  const shown = textOf((await ben.go(pageOf(id))).text)
+  expect(shown).not.toContain("Invoice 4711.")
+  expect(shown).toContain("Seen by Ben.")
+  expect((await anna.go(pageOf(id))).text).not.toContain("delete_comments")
+
+  const grace = await signedIn("grace")
+  const all = await grace.go(pageOf(id))
+  expect(textOf(all.text)).toContain("Delete all comments")
+  expect(textOf((await deleted(grace, all)).text)).toContain("The comments are deleted.")
+  expect((await grace.go(pageOf(id))).text).not.toMatch(/Seen by Ben|delete_comments/)
+
+  const other = await asked(transfer())
+  const anna2 = await signedIn("anna")
+  await decided(anna2, await anna2.go(pageOf(other)), "approve", "Only mine.")
+  const bens = await ben.go(pageOf(other))
+  expect(bens.text).toContain("Only mine.")
+  expect(bens.text).not.toContain("delete_comments")
+  // Who makes up the form deletes nothing of others.
+  await deleted(ben, bens)
+  expect((await ben.go(pageOf(other))).text).toContain("Only mine.")
+})
+
+test("what the caller declared is on the page with every character, as the caller's word", async () => {
+  const authorization_chain = { approvers: [{ actor_id: "boss\u202e" }], ticket: "T-1" }
+  const answer = await agent.post(
+    "/permits",
+    asking({ route_id: "payments/transfer", payload: transfer(), authorization_chain }),
+  )
+  const { text } = await (await signedIn("anna")).go(pageOf(textAt(answer.body, "approval_id")))
+  expect(textOf(text)).toMatch(/Declared by the caller .* authorization chain .*ticket: "?T-1/)
+  expect(text).toContain('boss<b class="char">U+202E</b>')
+  const plain = await (await signedIn("anna")).go(pageOf(await asked(transfer())))
+  expect(textOf(plain.text)).toContain("Declared by the caller The caller declared nothing beside the payload.")
 })
 
 test("a decision names the document that was shown", async () => {
