@@ -7,7 +7,7 @@ import { bodyLimit } from "hono/body-limit"
 import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from "./api.ts"
 import { sendAsset } from "./assets/assets.ts"
 import { takeNews } from "./news.ts"
-import { APPROVAL_PATH, decisionForm, requestPage } from "./pages/approval-page.ts"
+import { APPROVAL_PATH, approvalForm, requestPage } from "./pages/approval-page.ts"
 import { APPROVALS_PATH, approvalsPage } from "./pages/approvals-page.ts"
 import { auditPage } from "./pages/audit-page.ts"
 import { budgetsPage } from "./pages/budgets-page.ts"
@@ -69,7 +69,7 @@ const FORMS: Readonly<Record<string, Page>> = {
   "/console/keys/:id{\\d{1,16}}": keyAction,
   "/console/deliveries": newDestination,
   "/console/deliveries/:id{\\d{1,16}}": deliveryAction,
-  [APPROVAL_PATH]: decisionForm,
+  [APPROVAL_PATH]: approvalForm,
   [PASSKEYS_PATH]: passkeyForm,
 }
 

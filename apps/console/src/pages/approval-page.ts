@@ -1,4 +1,5 @@
 /** One request for an approval: all that a person needs to decide on it, and the decision itself. */
+import { canonicalize } from "@runseal/canonical"
 import { shownAct } from "@runseal/core/artifacts/act-section"
 import {
   type ApprovalRecord,
@@ -14,17 +15,19 @@ import {
   approvalsFor,
   decisionItem,
   isOpen,
+  ownDecision,
   personName,
   progress,
   ruleText,
   timeLeft,
 } from "../parts/approval-pieces.ts"
 import { everyCharacter, everyLine } from "../parts/characters.ts"
+import { declaredSections, NOTHING_DECLARED, WITHHELD_DECLARED } from "../parts/declared-sections.ts"
 import { number, plural, seconds, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { payloadTree } from "../parts/payload-tree.ts"
-import { facts, heading, named, refused } from "../parts/pieces.ts"
-import { answerForm, type Field, formOf, show, statusOf, type Visit } from "../visit.ts"
+import { facts, formTokens, heading, named, refused } from "../parts/pieces.ts"
+import { administers, answerForm, type Field, formOf, show, statusOf, type Visit } from "../visit.ts"
 import { decideCard } from "./decide-card.ts"
 
 export const APPROVAL_PATH = "/console/approval"
@@ -38,13 +41,13 @@ function idOf({ c }: Visit): string {
 
 export async function requestPage(visit: Visit): Promise<Response> {
   const record = await visit.api.get(`/approvals/${idOf(visit)}`, approvalRecordSchema)
-  const { decisions, rejections, route_id } = record
+  const { rejections, route_id } = record
   const body = html`<p class="back"><a href="/console/approvals">Approvals</a></p>
 ${heading(route_id, html`${approvalLabel(record)} ${progress(record)}${isOpen(record) ? html`, ${timeLeft(record)}` : ""}`)}
 ${visit.news ?? ""}
-${actCard(record)}${rulesCard(record)}${askedCard(record)}${payloadCard(record)}
+${actCard(record)}${rulesCard(record)}${askedCard(record)}${declaredCard(record)}${payloadCard(record)}
 ${rejections.length === 0 ? "" : html`<section class="card"><h2>The same act was rejected before</h2><ul class="decisions">${rejections.map(one => decisionItem(one, html`<a href="${addressOf(one.approval_id)}">that request</a>`))}</ul></section>`}
-<section class="card"><h2>Decisions so far</h2>${decisions.length === 0 ? html`<p class="quiet">Nobody has decided yet.</p>` : html`<ul class="decisions">${decisions.map(one => decisionItem(one))}</ul>`}</section>
+${decisionsCard(visit, record)}
 ${await decideCard(visit, record)}`
   return show(visit, { title: `Approval of ${route_id}`, body, islands: ["approval.js"] })
 }
@@ -101,6 +104,46 @@ function askedCard(record: ApprovalRecord): Markup {
   ])}</section>`
 }
 
+/** What the caller said besides the payload. Approvers that it names are no approvals. */
+function declaredCard({ request: { sections } }: ApprovalRecord): Markup {
+  const present = declaredSections(sections)
+  const shown = present.map(({ name, declared }) => {
+    const text = declared === undefined ? undefined : canonicalize(declared)
+    const content =
+      text === undefined
+        ? WITHHELD_DECLARED
+        : (payloadTree(text, [])?.markup ?? html`<p class="payload-text">${everyLine(text)}</p>`)
+    return html`<details open><summary>${name}</summary><div class="payload">${content}</div></details>`
+  })
+  const inner =
+    present.length === 0
+      ? NOTHING_DECLARED
+      : html`<p class="quiet">Sealed as the caller declared it. Nobody checked whether it is true.</p>${shown}`
+  return html`<section class="card"><h2>Declared by the caller</h2>${inner}</section>`
+}
+
+/** What people decided, with the buttons that delete comments: an administrator deletes those of all, everybody else the own. */
+function decisionsCard(visit: Visit, record: ApprovalRecord): Markup {
+  const { decisions } = record
+  const { session } = visit
+  const own = administers(visit) ? undefined : ownDecision(record, session)
+  const items = decisions.map(one =>
+    decisionItem(
+      one,
+      "",
+      one === own && one.comment !== undefined ? deleteForm(visit, record, "Delete my comment") : "",
+    ),
+  )
+  const isCommented = decisions.some(({ comment }) => comment !== undefined)
+  const all = administers(visit) && isCommented ? deleteForm(visit, record, "Delete all comments") : ""
+  return html`<section class="card"><h2>Decisions so far</h2>${decisions.length === 0 ? html`<p class="quiet">Nobody has decided yet.</p>` : html`<ul class="decisions">${items}</ul>`}${all}</section>`
+}
+
+const deleteForm = ({ session }: Visit, { approval_id }: ApprovalRecord, text: string): Markup =>
+  html`<details><summary>${text}</summary><form method="post" action="${addressOf(approval_id)}">${formTokens(session.csrf_token)}
+<p>The decision stays as it is sealed, with the hash of the comment. Nobody can read the comment here any more.</p>
+<p class="buttons"><button name="action" value="delete_comments" class="danger">${text}</button></p></form></details>`
+
 /** Its last line is what has to be seen before *Approve* is active. */
 function payloadCard({ payload, request, state }: ApprovalRecord): Markup {
   const { payload_bytes, payload_hash } = request.sections.payload
@@ -122,11 +165,27 @@ function payloadCard({ payload, request, state }: ApprovalRecord): Markup {
 <p id="payload-end" class="quiet">End of the payload, ${plural(payload_bytes, "byte")}. <span class="nowrap"><b class="char">U+…</b> is a character</span> that would not be seen, or not as what it is.</p></section>`
 }
 
-/** The form: the decision is on the document that the page showed, and on no other. */
-export async function decisionForm(visit: Visit): Promise<Response> {
+/** What a form of the page asks for. */
+export async function approvalForm(visit: Visit): Promise<Response> {
+  const field = await formOf(visit.c)
+  return field("action") === "delete_comments" ? commentsForm(visit) : decisionForm(visit, field)
+}
+
+async function commentsForm(visit: Visit): Promise<Response> {
+  const id = idOf(visit)
+  const done = await visit.api.change("DELETE", `/approvals/${id}/comments`, decidedApprovalSchema)
+  const text = administers(visit) ? "The comments are deleted." : "The comment is deleted."
+  return answerForm<DecidedApproval>(visit, done, {
+    path: addressOf(id),
+    news: () => ({ tone: "good", text }),
+    page: requestPage,
+  })
+}
+
+/** The decision is on the document that the page showed, and on no other. */
+async function decisionForm(visit: Visit, field: Field): Promise<Response> {
   const { c, api } = visit
   const id = idOf(visit)
-  const field = await formOf(c)
   const comment = field("comment").replaceAll("\r\n", "\n")
   const withPasskey = field("decision") === "passkey"
   const decided = await api.change("POST", `/approvals/${id}/decision`, decidedApprovalSchema, {

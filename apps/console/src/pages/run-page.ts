@@ -2,7 +2,6 @@
 
 import { type ApprovalsSection, decisionText, shownApprovals } from "@runseal/core/artifacts/approvals"
 import { type Bundle, bundleSchema, durationMs, receiptOf } from "@runseal/core/artifacts/bundle-schema"
-import { DECLARED_NAMES, isShown } from "@runseal/core/artifacts/declared-sections"
 import { endUserText } from "@runseal/core/artifacts/end-user"
 import type { Explanation } from "@runseal/core/artifacts/explanation"
 import { endingOf } from "@runseal/core/presentation/account"
@@ -17,6 +16,7 @@ import { publishedRunSchema } from "@runseal/core/wire/key-requests"
 import type { WitnessesAnswer } from "@runseal/core/wire/log-answers"
 import { REPORT_FORMATS, runRecordSchema } from "@runseal/core/wire/run-summaries"
 import { madeShareSchema, type Share, sharesPageSchema } from "@runseal/core/wire/share-messages"
+import { declaredSections, NOTHING_DECLARED, WITHHELD_DECLARED } from "../parts/declared-sections.ts"
 import { address, number, plural, shortHash, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { facts, formTokens, meter, named, readable } from "../parts/pieces.ts"
@@ -164,16 +164,11 @@ function budgets(visit: Visit, bundle: Bundle): Markup | string {
 
 /** Declared sections that hold something. */
 function declared({ sections }: Bundle): Markup {
-  const present = DECLARED_NAMES.flatMap(name => {
-    const section = sections[name]
-    if (!isShown(section))
-      return [{ name, content: html`<p class="quiet">Withheld: the record has its hash alone.</p>` }]
-    return section.declared === undefined ? [] : [{ name, content: readable(section.declared) }]
-  })
-  if (present.length === 0) return html`<p class="quiet">The caller declared nothing beside the payload.</p>`
+  const present = declaredSections(sections)
+  if (present.length === 0) return NOTHING_DECLARED
   return html`<p class="quiet">Sealed as the caller declared it. Whether it is true, the record does not show.</p>${present.map(
-    ({ name, content }, i) =>
-      html`<details ${i < SHOWN_SECTIONS ? html`open` : ""}><summary>${name.replaceAll("_", " ")}</summary>${content}</details>`,
+    ({ name, declared: content }, i) =>
+      html`<details ${i < SHOWN_SECTIONS ? html`open` : ""}><summary>${name}</summary>${content === undefined ? WITHHELD_DECLARED : readable(content)}</details>`,
   )}`
 }
 /** Sections that are open when the page is loaded. */

@@ -61,8 +61,8 @@ export const ownDecision = (
 const APPROVED = label("good", "✓", "approved")
 const REJECTED = label("bad", "✗", "rejected")
 
-/** What one person decided, when, and with which words. */
-export const decisionItem = (one: Decided, link: Markup | string = ""): Markup =>
+/** What one person decided, when, and with which words. @param below what stands below its words */
+export const decisionItem = (one: Decided, link: Markup | string = "", below: Markup | string = ""): Markup =>
   html`<li><p>${isApproval(one) ? APPROVED : REJECTED} by ${personName(one)} ${time(one.decided_at)} ${link}</p>
 <p class="quiet">${one.groups.length === 0 ? "" : html`As one of ${one.groups.map((group, index) => html`${index === 0 ? "" : ", "}${everyCharacter(group)}`)}; `}${
     one.proof === "key"
@@ -70,7 +70,7 @@ export const decisionItem = (one: Decided, link: Markup | string = ""): Markup =
       : one.proof === "idp"
         ? "with a sign-in"
         : "with a passkey"
-  }</p>${one.comment === undefined ? "" : html`<blockquote>${one.comment.split("\n").map(line => html`${everyCharacter(line.replace(/\r$/, ""))}<br>`)}</blockquote>`}</li>`
+  }</p>${one.comment === undefined ? "" : html`<blockquote>${one.comment.split("\n").map(line => html`${everyCharacter(line.replace(/\r$/, ""))}<br>`)}</blockquote>`}${below}</li>`
 
 type ActValue = ShownAct["values"][number]
 
