@@ -22,7 +22,7 @@ import {
   timeLeft,
 } from "../parts/approval-pieces.ts"
 import { everyCharacter, everyLine } from "../parts/characters.ts"
-import { declaredSections, NOTHING_DECLARED, WITHHELD_DECLARED } from "../parts/declared-sections.ts"
+import { declaredSections, NOTHING_DECLARED, WITHHELD_DECLARED } from "../parts/declared-pieces.ts"
 import { number, plural, seconds, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { payloadTree } from "../parts/payload-tree.ts"
@@ -104,7 +104,7 @@ function askedCard(record: ApprovalRecord): Markup {
   ])}</section>`
 }
 
-/** What the caller said besides the payload. Approvers that it names are no approvals. */
+/** What the caller declared besides the payload. Approvers that it names have approved nothing. */
 function declaredCard({ request: { sections } }: ApprovalRecord): Markup {
   const present = declaredSections(sections)
   const shown = present.map(({ name, declared }) => {

@@ -61,7 +61,7 @@ export const ownDecision = (
 const APPROVED = label("good", "✓", "approved")
 const REJECTED = label("bad", "✗", "rejected")
 
-/** What one person decided, when, and with which words. @param below what stands below its words */
+/** What one person decided, when, and with which words. @param below what follows its words */
 export const decisionItem = (one: Decided, link: Markup | string = "", below: Markup | string = ""): Markup =>
   html`<li><p>${isApproval(one) ? APPROVED : REJECTED} by ${personName(one)} ${time(one.decided_at)} ${link}</p>
 <p class="quiet">${one.groups.length === 0 ? "" : html`As one of ${one.groups.map((group, index) => html`${index === 0 ? "" : ", "}${everyCharacter(group)}`)}; `}${
