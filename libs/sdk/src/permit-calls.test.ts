@@ -1,6 +1,6 @@
 /** Permits call by call. docs/api.md, "Permits". */
 import { canonicalize } from "@runseal/canonical"
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
 import { API_KEY, executeAnswer, type Service, startService } from "../test/scripted-service.ts"
 import {
   type Client,
@@ -116,6 +116,37 @@ describe("redeem", () => {
     const { permit, permit_id } = await opened()
     service.faults.push(response => response.writeHead(503).end("{}"))
     await expect(client.permits.redeem(permit_id, permit)).rejects.toMatchObject({ status: 503 })
+  })
+})
+
+describe("closes without an answer", () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  test("are sent again one after the other, also those that come meanwhile", async () => {
+    const asked: string[] = []
+    const busy = (url: string): Response => {
+      asked.push(url.slice(-7, -6))
+      return Response.json({ ok: false, error: "Busy.", code: "unavailable" }, { status: 503 })
+    }
+    let answer: (url: string) => Response | Promise<Response> = busy
+    const away = createClient({
+      baseUrl: "http://service.test",
+      retries: 0,
+      fetch: async url => await answer(`${url}`),
+    })
+    const close = async (digit: string): Promise<void> => {
+      const closed = away.permits.close(`pmt-${digit.repeat(32)}`, { outcome: "completed" }, { resend: true })
+      await expect(closed).rejects.toThrow("Busy.")
+    }
+    await close("1")
+    // The service takes the request, and does not answer.
+    answer = async url => await new Promise(() => asked.push(url.slice(-7, -6)))
+    await vi.advanceTimersByTimeAsync(5_000)
+    answer = busy
+    await close("2")
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect(asked).toEqual(["1", "1", "2"])
   })
 })
 

@@ -174,23 +174,25 @@ type LateCloses = (call: Call) => void
 function lateCloses(send: Send): LateCloses {
   const waiting = new Set<Call>()
   let characters = 0
-  let isTimed = false
+  /** A round is to come, or under way: there is one at a time, which has the closes that come meanwhile as well. */
+  let isRound = false
   const sizeOf = ({ body = "" }: Call): number => body.length
   const sendAll = async (): Promise<void> => {
-    isTimed = false
     for (const call of waiting) {
       const failure = await send(call, readExecuteResult, { timeoutMs: CLOSE_MS, deadlineMs: CLOSE_MS }).catch(
         (error: unknown) => error,
       )
-      if (isLate(failure)) return wait()
+      if (isLate(failure)) break
       // Sealed, or refused for ever, as one that comes too late.
       waiting.delete(call)
       characters -= sizeOf(call)
     }
+    isRound = false
+    if (waiting.size > 0) wait()
   }
   const wait = (): void => {
-    if (isTimed) return
-    isTimed = true
+    if (isRound) return
+    isRound = true
     whileIdle(EVERY_MS, () => void sendAll())
   }
   return call => {
