@@ -13,7 +13,7 @@ import { reduce, withholdSections } from "../src/derivation/derive.ts"
 import { cedarRequest, contextHash } from "../src/formulas/policy-context.ts"
 import { readForms } from "../src/verify/bundle-forms.ts"
 import { foldExport } from "../src/verify/completeness.ts"
-import { isUnreadable, verifyText } from "../src/verify/document.ts"
+import { isUnreadable, KINDS, verifyText } from "../src/verify/document.ts"
 import { CHECK_IDS } from "../src/verify/report.ts"
 import { OUTCOME_KINDS } from "../src/vocabulary/outcomes.ts"
 import { trusted } from "./fixtures/deployment.ts"
@@ -96,6 +96,15 @@ describe.each(FOLDERS)("the vectors in %s", folder => {
     const needsKey = /VERIFIED|SIGNED/.test(promised.get(path)?.verdict ?? "")
     expect(report).toMatchObject({ verdict: needsKey ? "FAILED" : promised.get(path)?.verdict })
   })
+})
+
+test("every kind of document has a vector that is one", () => {
+  const lines = [...FOLDERS, "exports"]
+    .flatMap(folder => inFolder(`${folder}/valid`))
+    .map(path => read(path).split("\n", 1)[0])
+  const values = lines.map(line => JSON.parse(line ?? ""))
+  const without = KINDS.filter(({ recognizes }) => !values.some(value => recognizes(value)))
+  expect(without.map(({ document }) => document)).toEqual([])
 })
 
 describe("acts.json", () => {

@@ -5,6 +5,7 @@ import { ENDPOINTS } from "@runseal/api/endpoints"
 import { FINDING_CODES } from "@runseal/core/vocabulary/kernel-findings"
 import { GATES, OUTCOME_KINDS, OUTCOMES, STAGES } from "@runseal/core/vocabulary/outcomes"
 import { PIPELINE_PATH } from "@runseal/core/vocabulary/pipeline-path"
+import { EVENT_TYPES } from "@runseal/core/wire/event-messages"
 import { describe, expect, test } from "vitest"
 import { repositoryPaths } from "../rooms/repository-files.ts"
 import { API, withApiTables, withoutApiTables } from "./api-tables.ts"
@@ -51,6 +52,11 @@ test.each(["README.md", ...pages.filter(page => /^docs\/(?!concepts\.md)[^/]+$/.
     expect(unlinkedTerms(read(page), home)).toEqual([])
   },
 )
+
+test("docs/events.md says what each type of event is of", () => {
+  const rows = [...read("docs/events.md").matchAll(/^\| `([\w.]+)` \| /gm)].map(([, type]) => type)
+  expect(EVENT_TYPES.filter(type => !rows.includes(type))).toEqual([])
+})
 
 describe("docs/operations.md", () => {
   test("has the table of the options (node tools/src/docs/options-table.ts renews it)", () => {

@@ -11,6 +11,7 @@ import { checkBudgets } from "./check-budgets.ts"
 import { checkEvents, judgeEvents } from "./check-events.ts"
 import { checkExports } from "./check-exports.ts"
 import { checkLog } from "./check-log.ts"
+import { judgeOthers } from "./check-others.ts"
 import { checkPermits, judgePermits } from "./check-permits.ts"
 import { anchorsOf, checkRecords, judgeRecords } from "./check-records.ts"
 import { type NewRows, readNewRows, readTables, type Seen } from "./read-tables.ts"
@@ -49,6 +50,7 @@ async function judgeNew(service: TestService, rows: NewRows, exported: readonly 
     ...events,
     ...attestations,
     ...statements,
+    ...judgeOthers(auditor, rows),
   ]
   checkEveryEntryExplained(anchors, rows.entries)
 }
@@ -74,6 +76,7 @@ export async function checkHouse(service: TestService): Promise<void> {
     ...events,
     ...attestations,
     ...statements,
+    ...judgeOthers(auditor, tables),
   ]
   checkEveryEntryExplained(anchors, tables.entries)
   checkBudgets(tables, bundles, permits)

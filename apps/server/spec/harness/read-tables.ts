@@ -29,9 +29,9 @@ export type StoredEnd = Place &
 export type StoredEvent = AdminEventRow & Pick<Place, "leaf_digest"> & { readonly document: string }
 export type StoredAttestation = AttestationRow & { readonly document: string }
 
-type Documented = Pick<Tables, "runs" | "permits" | "requests" | "ends" | "events" | "attestations">
+type Documented = Pick<Tables, "runs" | "permits" | "requests" | "ends" | "others" | "events" | "attestations">
 
-/** What the tables of lists hold, and all documents: each is of one row, or is the end of permits. @throws Error for one that is of no row */
+/** What the tables of lists hold, and all documents: each is of one row, is the end of permits, or is of a kind that no list shows. */
 function documented(
   documents: readonly DocumentRow[],
   rows: {
@@ -74,12 +74,11 @@ function documented(
       return { ...row, document: text }
     }),
   }
-  const others = [...left.values()]
-  if (others.some(({ kind }) => kind !== "permit_end")) throw new Error("a document is of no row")
-  const ends = others
+  const ends = [...left.values()]
+    .filter(({ kind }) => kind === "permit_end")
     .map(({ packed, kind: _, instant: ended_at, ...row }) => ({ ...row, ended_at, document: packed }))
     .toSorted((one, other) => one.owner - other.owner || one.chain_ordinal - other.chain_ordinal)
-  return { ...made, ends }
+  return { ...made, ends, others: [...left.values()].filter(({ kind }) => kind !== "permit_end") }
 }
 
 export type Tables = {
@@ -96,6 +95,8 @@ export type Tables = {
   readonly requests: readonly StoredRequest[]
   readonly redeemed: readonly PermitRedemption[]
   readonly ends: readonly StoredEnd[]
+  /** Documents of kinds that no table of lists shows. */
+  readonly others: readonly DocumentRow[]
   readonly events: readonly StoredEvent[]
   /** By owner, oldest first. */
   readonly attestations: readonly StoredAttestation[]
@@ -145,7 +146,7 @@ export type Seen = { readonly logSize: number; readonly nextRunId: number }
 
 export type NewRows = Pick<
   Tables,
-  "head" | "entries" | "runs" | "permits" | "requests" | "redeemed" | "ends" | "events" | "attestations"
+  "head" | "entries" | "runs" | "permits" | "requests" | "redeemed" | "ends" | "others" | "events" | "attestations"
 >
 
 /** What came after that, in one consistent view. */
