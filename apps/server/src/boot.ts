@@ -263,26 +263,21 @@ const openDeliveriesOf = (
     secret: keys.originSecret,
   })
 
-async function bootOver(parts: OverHeads): Promise<Service> {
-  const { config, prepared, db, nowMs, clock, telemetry, heads, reads, guarded } = parts
-  const stop = new AbortController()
-  const endUsers = await openEndUsers(parts, stop.signal)
-  // Before the start tidies away files of processes that ended.
-  const left = heads.read().map(({ size }) => size)
-  const deployment = await openDeployment(db, config, heads, clock)
-  refuseOwnLog(config.witnesses, deployment)
+/** The log, and everything that a commit moves, wakes or rests on. */
+async function openLog(parts: OverHeads, deployment: Deployment) {
+  const { config, prepared, db, nowMs, clock, telemetry, heads } = parts
   const { keys, origin, epoch } = deployment
-  if (deployment.isAnotherLog) telemetry.anotherLog(origin)
-  const [revision, trialDue] = [sourceRevision(), createTrialDue()]
-  const policies = await openPolicies(parts)
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
   const document = trustDocument(deployment, config.logOrigin, outside.listed)
-  const [trust, shownHead] = [trustedKeysOf(document), openShownHead(db, heads.own)]
+  const trust = trustedKeysOf(document)
+  const shownHead = openShownHead(db, heads.own)
   const access = openAccess({ ...parts, keys })
-  const [ledger, verification] = [createBudgetLedger(db), openVerificationOf(deployment, document, parts)]
-  verification.takeOver(left)
-  const [cosigner, deliveries] = [openCosigner({ ...parts, shownHead }), openDeliveriesOf(deployment, parts)]
+  const ledger = createBudgetLedger(db)
+  const verification = openVerificationOf(deployment, document, parts)
+  const cosigner = openCosigner({ ...parts, shownHead })
+  const deliveries = openDeliveriesOf(deployment, parts)
   const payloadKeys = openPayloadKeys(config.keysDir, nowMs(), config.approvals)
+  const trialDue = createTrialDue()
   const sealer = openSealer({
     ...{ db, epoch, nowMs, clock, payloadKeys, watch: WATCH },
     upstream: [access.keys, access.idempotencyKeys, access.trialQuota, ledger],
@@ -294,7 +289,39 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     heads,
     reportCommitted: afterCommit(telemetry, [trialDue.settle, cosigner.wake, outside.wake, deliveries.wake]),
   })
-  const [renderer, documents] = [openReports(deployment, db), openDocumentCheck(document)]
+  const known = { document, trust, shownHead, access, payloadKeys, trialDue }
+  return { ...known, outside, ledger, verification, cosigner, deliveries, sealer }
+}
+
+async function bootOver(parts: OverHeads): Promise<Service> {
+  const { config, prepared, db, nowMs, clock, telemetry, heads, reads, guarded } = parts
+  const stop = new AbortController()
+  const endUsers = await openEndUsers(parts, stop.signal)
+  // Before the start tidies away files of processes that ended.
+  const left = heads.read().map(({ size }) => size)
+  const deployment = await openDeployment(db, config, heads, clock)
+  refuseOwnLog(config.witnesses, deployment)
+  const { keys, origin, epoch } = deployment
+  if (deployment.isAnotherLog) telemetry.anotherLog(origin)
+  const policies = await openPolicies(parts)
+  const log = await openLog(parts, deployment)
+  const {
+    document,
+    trust,
+    access,
+    payloadKeys,
+    trialDue,
+    outside,
+    ledger,
+    verification,
+    cosigner,
+    deliveries,
+    sealer,
+  } = log
+  verification.takeOver(left)
+  const revision = sourceRevision()
+  const renderer = openReports(deployment, db)
+  const documents = openDocumentCheck(document)
   const execution = openExecution({
     ...{ db, sealer, ledger, nowMs, policies, trust, reviewer: prepared.reviewer, signal: stop.signal },
     ...issuerOf(config, deployment),
@@ -305,7 +332,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const sweepers = openSweepers({ ...parts, ...execution, sealer, payloadKeys })
   const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, trialDue, telemetry }))
   const deps: Deps = {
-    ...{ db, reads, guarded, shownHead, nowMs, endUsers },
+    ...{ db, reads, guarded, shownHead: log.shownHead, nowMs, endUsers },
     ...access,
     rememberStored: () => heads.rememberStored(db),
     ...openSessionsOf(parts, keys, policies),
