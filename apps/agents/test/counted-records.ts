@@ -30,6 +30,10 @@ export type Counted = {
   ) => Promise<{ readonly output: string; readonly failed: boolean; readonly asked: number }>
 }
 
+/** The service shares a machine with many tests: a decision may take longer than a call waits for it by default. */
+const DECISION_MS = 60_000
+const RUNSEAL_TIMEOUT = `${DECISION_MS / 1000}`
+
 /** Starts a service before the tests of a file, with a policy that refuses the tool `alarm`. */
 export function countedRecords(framework: string): Counted {
   const routes = `agents/${framework}/`
@@ -60,7 +64,7 @@ export function countedRecords(framework: string): Counted {
   const clients: Client[] = []
   return {
     client: options => {
-      const made = createClient({ baseUrl: listening.url, ...options })
+      const made = createClient({ baseUrl: listening.url, decisionMs: DECISION_MS, ...options })
       clients.push(made)
       return made
     },
@@ -90,7 +94,13 @@ export function countedRecords(framework: string): Counted {
     example: async (name, script) => {
       const model = await scriptedOpenAi(script)
       const path = fileURLToPath(new URL(`../../../examples/${name}/main.ts`, import.meta.url))
-      const env = { PATH: process.env.PATH, RUNSEAL_URL: listening.url, MODEL_URL: model.url, MODEL: "scripted" }
+      const env = {
+        PATH: process.env.PATH,
+        RUNSEAL_URL: listening.url,
+        RUNSEAL_TIMEOUT,
+        MODEL_URL: model.url,
+        MODEL: "scripted",
+      }
       try {
         const { stdout } = await promisify(execFile)(process.execPath, [path], { env })
         return { output: stdout, failed: false, asked: model.asked() }

@@ -174,7 +174,10 @@ test("a close without an answer is sent again when the service is back", async (
     if (gone && address.endsWith("/close")) throw new Error("gone")
     return fetch(address, init)
   }
-  const { call } = sealed({ baseUrl: url(), fetch: lost, retries: 0 }, { agent: "a", fail: "open" })
+  const { call } = sealed(
+    { baseUrl: url(), fetch: lost, retries: 0, decisionMs: DECISION_MS },
+    { agent: "a", fail: "open" },
+  )
   expect(await call("late")).toBe("late")
   expect(await records()).toEqual([])
   gone = false

@@ -2,7 +2,16 @@
 import { readFileSync, rmSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
-import { type Agent, type Folder, newFolder, type Service, startAgent, startService, until } from "./gateway-fixture.ts"
+import {
+  type Agent,
+  type Folder,
+  newFolder,
+  type Service,
+  startAgent,
+  startService,
+  until,
+  WAITING,
+} from "./gateway-fixture.ts"
 
 const SERVER = fileURLToPath(new URL("changing-server.mjs", import.meta.url))
 const POISON =
@@ -34,6 +43,7 @@ async function agentOf(options: readonly string[] = [], url = service.url): Prom
   const server = [process.execPath, SERVER, `${folder.path}/definition`, calls, "two"]
   const agent = await startAgent(["--data-dir", folder.path, "--name", "changing", ...options, "--", ...server], {
     RUNSEAL_URL: url,
+    ...(url === service.url ? WAITING : {}),
   })
   agents.push(agent)
   return agent

@@ -23,6 +23,7 @@ import {
   startAgent,
   startService,
   until,
+  WAITING,
 } from "./gateway-fixture.ts"
 
 const SERVER = fileURLToPath(new URL("changing-server.mjs", import.meta.url))
@@ -37,7 +38,7 @@ const agents: Agent[] = []
 async function agentOf(...options: readonly string[]): Promise<Agent> {
   const server = ["--", process.execPath, SERVER, `${folder.path}/definition`, calls]
   const words = ["--data-dir", folder.path, "--name", "bank", ...options, ...server]
-  const agent = await startAgent(words, { RUNSEAL_URL: service.url, RUNSEAL_API_KEY: apiKey })
+  const agent = await startAgent(words, { RUNSEAL_URL: service.url, RUNSEAL_API_KEY: apiKey, ...WAITING })
   agents.push(agent)
   return agent
 }

@@ -14,6 +14,7 @@ import {
   type Service,
   startService,
   until,
+  WAITING,
 } from "./gateway-fixture.ts"
 
 let folder: Folder
@@ -43,6 +44,7 @@ beforeAll(async () => {
   gateway = run(gatewayWords(...words, "--end-user-from", "authorization"), {
     ...process.env,
     RUNSEAL_URL: service.url,
+    ...WAITING,
   })
   url = await until(() => /listening on (http:\/\/127\.0\.0\.1:\d+)$/m.exec(gateway.output())?.[1])
 }, 120_000)

@@ -17,6 +17,7 @@ import {
   startAgent,
   startService,
   until,
+  WAITING,
 } from "./gateway-fixture.ts"
 
 const SERVER = fileURLToPath(new URL("changing-server.mjs", import.meta.url))
@@ -30,7 +31,7 @@ const words = (...options: readonly string[]): readonly string[] => [
   ...["--", process.execPath, SERVER, `${folder.path}/definition`, calls],
 ]
 async function agentOf(...options: readonly string[]): Promise<Agent> {
-  const agent = await startAgent(words(...options), { RUNSEAL_URL: service.url })
+  const agent = await startAgent(words(...options), { RUNSEAL_URL: service.url, ...WAITING })
   agents.push(agent)
   return agent
 }

@@ -92,6 +92,9 @@ export type Agent = {
   readonly close: () => Promise<void>
 }
 
+/** For a gateway whose service is there: on a slow machine a decision takes longer than a call waits for it by default. */
+export const WAITING = { RUNSEAL_TIMEOUT: "60" } as const
+
 /** The official client with a gateway as its server. */
 export async function startAgent(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Agent> {
   const plain = Object.fromEntries(

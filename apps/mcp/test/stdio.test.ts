@@ -13,6 +13,7 @@ import {
   startAgent,
   startService,
   until,
+  WAITING,
 } from "./gateway-fixture.ts"
 
 const POISON =
@@ -28,6 +29,7 @@ let count = 0
 async function agentOf(words: readonly string[], env: Record<string, string> = {}): Promise<Agent> {
   const agent = await startAgent(["--data-dir", `${data.path}/agent-${count++}`, ...words], {
     RUNSEAL_URL: service.url,
+    ...WAITING,
     ...env,
   })
   agents.push(agent)
