@@ -4,6 +4,7 @@ import type { AttestationAnswer } from "@runseal/core/artifacts/attestation-answ
 import { describe, expect, test } from "vitest"
 import { lockHead } from "../src/store/tables/log-store.ts"
 import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
+import { insist } from "./harness/keyed.ts"
 import { type Answer, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { readTables } from "./harness/read-tables.ts"
 import { request, spending } from "./harness/sample-requests.ts"
@@ -24,7 +25,7 @@ async function mixAll(services: readonly TestService[]): Promise<Answers> {
   const pairs = await Promise.all(
     Array.from({ length: EACH }, (_, i) => {
       const service = services[i % services.length]!
-      return Promise.all([service.post("/attest", attesting(i)), service.execute(running(i))])
+      return Promise.all([insist(service, "/attest", attesting(i)), insist(service, "/execute", running(i))])
     }),
   )
   return { attested: pairs.map(([attested]) => attested), executed: pairs.map(([, executed]) => executed) }

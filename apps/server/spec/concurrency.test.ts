@@ -6,6 +6,7 @@ import { setTimeout } from "node:timers/promises"
 import type { JsonObject } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
 import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
+import { insist } from "./harness/keyed.ts"
 import { sealAs } from "./harness/other-tenant.ts"
 import { type Answer, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { readTables, type Tables } from "./harness/read-tables.ts"
@@ -38,10 +39,8 @@ const transactionsOf = ({ runs }: Tables): number =>
 const lastEntry = (bundle: string): JsonObject =>
   objectAt(JSON.parse(bundle) as JsonObject, "anchors", "complete_record", "entry")
 
-async function executeAll(services: readonly TestService[]): Promise<readonly Answer[]> {
-  const all = Array.from({ length: RUNS }, (_, i) => services[i % services.length]!.execute(mixed(i)))
-  return Promise.all(all)
-}
+const executeAll = (services: readonly TestService[]): Promise<readonly Answer[]> =>
+  Promise.all(Array.from({ length: RUNS }, (_, i) => insist(services[i % services.length]!, "/execute", mixed(i))))
 
 /** Begins so late that it is out of step with those that began before. */
 async function executeRepeatedly(service: TestService, rounds: number, caller: number): Promise<void> {
@@ -149,7 +148,9 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
     const twins = standingTwins({ windowTokenBudget: 100 })
 
     test("50 runs of 10 tokens at once over both under a cap of 100: exactly 9 pass, every total distinct", async () => {
-      const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => twins()[i % 2]!.execute(spending(10))))
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, i) => insist(twins()[i % 2]!, "/execute", spending(10))),
+      )
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(9)
       const totals = answers.flatMap(({ body }) =>
         body.error_stage === "MACC" ? [numberAt(body, "macc_halt_receipt", "cumulative_at_halt")] : [],

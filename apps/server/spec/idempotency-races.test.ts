@@ -1,8 +1,7 @@
 /** One idempotency key at two processes of one PostgreSQL: one record and one charge, whatever process is asked, and when. */
-import type { JsonObject } from "@runseal/canonical"
 import { afterAll, describe, expect, test } from "vitest"
 import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
-import { expectReplayed, isReplay, newKey, sendKeyed } from "./harness/keyed.ts"
+import { expectReplayed, insist, isReplay, newKey, sendKeyed } from "./harness/keyed.ts"
 import { type Answer, expectRefused, numberAt } from "./harness/read-answer.ts"
 import { readTables } from "./harness/read-tables.ts"
 import { startReviewStub } from "./harness/review-stub.ts"
@@ -22,15 +21,6 @@ async function counted({ db }: TestService): Promise<{ tokens: number; runs: num
   const tokens = windows.reduce((sum, { total }) => sum + total, 0)
   return { tokens, runs: runs.length, attestations: attestations.length }
 }
-
-/** Asks until there is an answer, as a client would. */
-const insist = (service: TestService, path: string, key: string, body: JsonObject): Promise<Answer> =>
-  until(`the request under ${key} is answered`, async () => {
-    const answer = await sendKeyed(service, path, key, body)
-    if (answer.status !== 409 && answer.status !== 503) return answer
-    expect(answer.headers.get("retry-after"), "it is worth while to come again").toMatch(/^[1-9]\d*$/)
-    return undefined
-  })
 
 /** All answers are the first one; all but one say that they are given again. */
 function expectOneAnswer(answers: readonly Answer[]): void {
@@ -68,7 +58,7 @@ describe.skipIf(postgresStart.kind === "absent")(`one key at two services ${post
     const keys = Array.from({ length: 16 }, newKey)
     const work = keys.map(async (key, i) => {
       const [path, body] = i % 4 === 0 ? ["/attest", attesting] : ["/execute", spending(3)]
-      const both = [...twins(), ...twins()].map(service => insist(service, path, key, body))
+      const both = [...twins(), ...twins()].map(service => insist(service, path, body, key))
       const plain = twins()[i % 2]!.execute(request({ payload: `${i}` }))
       return { answers: await Promise.all(both), plain: await plain }
     })
@@ -111,7 +101,7 @@ describe.skipIf(postgresStart.kind === "absent")(`one key at two services ${post
     expect(answers[1]).toMatchObject({ status: 500, body: { error_stage: "AIVP_T4" } })
     if (answers[0].status === 503) expectRefused(answers[0], 503)
     else expectReplayed(answers[0], answers[1])
-    expectReplayed(await insist(one, "/execute", key, body), answers[1])
+    expectReplayed(await insist(one, "/execute", body, key), answers[1])
     expect(await counted(one)).toEqual({ ...before, tokens: before.tokens + 11, runs: before.runs + 1 })
     expect(numberAt(answers[1].body, "run_id")).toBeGreaterThan(0)
   })

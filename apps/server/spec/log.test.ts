@@ -200,7 +200,7 @@ eachDatabase("the log", open => {
     }
   })
 
-  test.each([`${SIZE}`, "-1", "01", "1.0", "abc", "99999999999999999999", "1e1"])(
+  test.each([`${SIZE}`, "-1", "01", "1.0", "abc", "99999999999999999999", "9007199254740992", "0x10", "1e1"])(
     "no entry: %s is a 404",
     async index => {
       expectRefused(await service().get(`/log/entry/${index}`), 404)

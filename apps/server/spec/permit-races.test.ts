@@ -9,7 +9,7 @@ import { HttpError, permitNotOpen } from "../src/http-error.ts"
 import { lockKeys, updateKeys } from "../src/store/tables/idempotency-keys.ts"
 import { bothDatabases, postgresStart, postgresTitle } from "./database/databases.ts"
 import { ADMIN, CUSTOMER, mint } from "./harness/key-holders.ts"
-import { newKey, sendKeyed } from "./harness/keyed.ts"
+import { insist, newKey, sendKeyed } from "./harness/keyed.ts"
 import { type Answer, expectRefused, textAt } from "./harness/read-answer.ts"
 import { readTables, runSql } from "./harness/read-tables.ts"
 import { request, spending } from "./harness/sample-requests.ts"
@@ -224,10 +224,9 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
     )
     twin(0).clock.advance(122_000)
     const answers = await Promise.all([
-      ...ids.map((id, i) => close(twin(i), id, 90 + i)),
-      ...Array.from({ length: 30 }, (_, i) => twin(i).execute(spending(i))),
-      ...Array.from({ length: 30 }, (_, i) => sendKeyed(twin(i), "/execute", newKey(), spending(i))),
-      ...Array.from({ length: 30 }, (_, i) => twin(i).post("/permits", asking({ reserve_tokens: i }))),
+      ...ids.map((id, i) => insist(twin(i), `/permits/${id}/close`, closing(90 + i))),
+      ...Array.from({ length: 60 }, (_, i) => insist(twin(i), "/execute", spending(i % 30))),
+      ...Array.from({ length: 30 }, (_, i) => insist(twin(i), "/permits", asking({ reserve_tokens: i }))),
       ...[0, 1].map(async i => {
         await twin(i).deps.permitEnds.sweep()
         return lapsing[i]!

@@ -52,7 +52,21 @@ const PATHS = [
   ...["", "/verify", "/artifacts", "/allow-token", "/deny-receipt", "/ccv-halt-receipt", "/macc-halt-receipt"],
   ...["/aivp-t4-halt-receipt", "/attestation-gap-receipt"],
 ]
-const NO_RUN = ["999999", "0", "-1", "1.0", "01", "1e0", "abc", "9007199254740993", "%31%00", "99999999999999999999"]
+const NO_RUN = [
+  "999999",
+  "0",
+  "-1",
+  "1.0",
+  "01",
+  "1e0",
+  "abc",
+  "9007199254740993",
+  "9007199254740991",
+  "1.5",
+  "0x10",
+  "%31%00",
+  "99999999999999999999",
+]
 
 describe("a run that does not exist", () => {
   test.each(NO_RUN)("is a 404 everywhere: %s", async id => {

@@ -71,6 +71,9 @@ describe("no spelling of an administrative path is answered to a customer, or to
     "/%2561dmin/keys",
     "/ADMIN/keys",
     "/Admin/Keys",
+    "/admin/./keys",
+    "/runs/../admin/keys",
+    "/health/..%2fadmin/keys",
     "/admin/keys?",
     "/admin/keys?a=/health",
     "/admin/keys#/health",
@@ -154,14 +157,6 @@ describe("a method is what the request line says", () => {
       expect(statusesIn(await ask("GET", "/admin/keys", `${name}: /health\r\n`))).toEqual([401])
     },
   )
-
-  test("HEAD answers as GET, without a body, and needs the same key", async () => {
-    const answer = await ask("HEAD", `/runs/${run}/artifacts`, keyOf(admin))
-    expect(statusesIn(answer)).toEqual([200])
-    expect(bodyOf(answer)).toBe("")
-    expect(statusesIn(await ask("HEAD", `/runs/${run}/artifacts`, keyOf(customer)))).toEqual([404])
-    expect(statusesIn(await ask("HEAD", `/runs/${run}/artifacts`))).toEqual([401])
-  })
 
   test("TRACE echoes nothing of what was sent, OPTIONS allows no other origin, CONNECT opens no tunnel", async () => {
     const canary = "X-Canary: canary-5d0e\r\n"

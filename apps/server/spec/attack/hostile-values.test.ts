@@ -79,47 +79,14 @@ describe("names of prototypes are names", () => {
   })
 })
 
-describe("a number is within its bounds or refused", () => {
-  const MAX = Number.MAX_SAFE_INTEGER
-  const BEYOND = [
-    "9007199254740992",
-    "9007199254740993",
-    "18446744073709551616",
-    "1e3",
-    "-1",
-    "1.5",
-    "0x10",
-    "NaN",
-    "Infinity",
-  ]
-
-  test.each(["/runs/N", "/runs/N/artifacts", "/admin/keys/N", "/admin/runs/N/publish"])(
-    "an ordinal in %s",
-    async path => {
-      const method = path.startsWith("/admin/keys") ? "DELETE" : path.startsWith("/admin") ? "POST" : "GET"
-      for (const value of [...BEYOND, "0", "01", `${MAX}`, "9".repeat(1000)])
-        expectRefused(await admin.send(method, path.replace("N", encodeURIComponent(value))), 404)
-    },
-  )
-
-  test("an index and a size of the log", async () => {
-    for (const value of [...BEYOND.filter(one => one !== "1e3"), `${MAX}`]) {
-      expectRefused(await customer.get(`/log/entry/${value}`), 404)
-      expectRefused(await customer.get(`/log/consistency?first=1&second=${value}`), 400)
-      expectRefused(await customer.get(`/log/tile/0/${value}`), 404)
-      expectRefused(await customer.get(`/log/tile/${value}/000`), 404)
-    }
-  })
-
-  test("tens of thousands of items are judged like one, and the next caller is served", async () => {
-    const many = `[${Array(65_000).fill("{}").join()}]`
-    const text = JSON.stringify(request()).replace(/}$/, `,"causal_graph":{"effect_log":${many}}}`)
-    const run = await send("/execute", text)
-    expect(run.status).toBe(200)
-    expect((await other.get("/runs")).status).toBe(200)
-    expectRefused(await send("/execute", text.replace("{}", "1")), 400)
-    expectRefused(await send("/execute", `{"a":${"[".repeat(100)}${"]".repeat(100)}}`), 400)
-  })
+test("tens of thousands of items are judged like one, and the next caller is served", async () => {
+  const many = `[${Array(65_000).fill("{}").join()}]`
+  const text = JSON.stringify(request()).replace(/}$/, `,"causal_graph":{"effect_log":${many}}}`)
+  const run = await send("/execute", text)
+  expect(run.status).toBe(200)
+  expect((await other.get("/runs")).status).toBe(200)
+  expectRefused(await send("/execute", text.replace("{}", "1")), 400)
+  expectRefused(await send("/execute", `{"a":${"[".repeat(100)}${"]".repeat(100)}}`), 400)
 })
 
 describe("characters that act", () => {

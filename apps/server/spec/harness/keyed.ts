@@ -4,6 +4,7 @@ import type { JsonValue } from "@runseal/canonical"
 import { expect } from "vitest"
 import type { RequestTarget } from "./key-holders.ts"
 import { type Answer, readAnswer } from "./read-answer.ts"
+import { until } from "./until.ts"
 
 /** A field that names a key nobody has used. */
 export const newKey = (): string => `"${randomUUID()}"`
@@ -21,6 +22,15 @@ export async function sendKeyed(
   const text = typeof body === "string" ? body : JSON.stringify(body)
   return readAnswer(await service.request(path, { method: "POST", headers, body: text }))
 }
+
+/** Sends a body under a key until there is an answer, as a client does: on a slow machine a request of many may wait longer than it can. */
+export const insist = (service: RequestTarget, path: string, body: JsonValue, key = newKey()): Promise<Answer> =>
+  until(`the request under ${key} is answered`, async () => {
+    const answer = await sendKeyed(service, path, key, body)
+    if (answer.status !== 409 && answer.status !== 503) return answer
+    expect(answer.headers.get("retry-after"), "it is worth while to come again").toMatch(/^[1-9]\d*$/)
+    return undefined
+  })
 
 export const isReplay = ({ headers }: Answer): boolean => headers.get("idempotency-replayed") === "true"
 
