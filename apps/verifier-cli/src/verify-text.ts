@@ -1,11 +1,10 @@
-/** One verification as a pure function of the document's bytes, the user's trusted keys and the flags. */
+/** What is printed of one verification, as a pure function of its report and the flags. */
 import type { JsonObject } from "@runseal/canonical"
 import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
-import { evidenceOf, isUnreadable, verifyText } from "@runseal/core/verify/document"
+import { evidenceOf, isUnreadable } from "@runseal/core/verify/document"
 import type { Unreadable } from "@runseal/core/verify/parsed-text"
 import { heldToClock } from "@runseal/core/verify/reader-clock"
 import { isUntrusted, type Report, VERDICTS } from "@runseal/core/verify/report"
-import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 
 import type { Answer } from "./exit-answer.ts"
 import { printed, refused } from "./exit-answer.ts"
@@ -29,20 +28,6 @@ export type VerifyFlags = JudgeFlags & {
   readonly decide?: Decider
   /** Holds the approvals of an export to passkeys. */
   readonly prove?: Decider
-}
-
-/**
- * Verifies a document.
- * @param input JSON text as UTF-8; any other bytes give exit 2
- * @param trusts keys from outside the document; those of the public Rekor log are built in
- */
-export function verifyInput(
-  input: Uint8Array,
-  trusts: readonly TrustedKeys[],
-  flags: VerifyFlags,
-  style: Style,
-): Answer {
-  return answerOf(verifyText(input, trusts), input, flags, style)
 }
 
 /** Prints a report. @param input the bytes of the record it is about */

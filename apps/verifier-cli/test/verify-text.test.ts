@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { verifyText } from "../../../libs/core/src/verify/document.ts"
 import { VERDICTS } from "../../../libs/core/src/verify/report.ts"
 import { testFolder } from "../../../libs/core/test/fixtures/test-folder.ts"
 import { parseTrustFile } from "../src/trust-store.ts"
-import { verifyInput } from "../src/verify-text.ts"
+import { answerOf, type VerifyFlags } from "../src/verify-text.ts"
 import { writeDocuments } from "./sample-documents.ts"
 
 const folder = testFolder("runseal-documents")
@@ -21,6 +23,8 @@ const NO_FLAGS = {
   json: false,
   readAtMs: Date.now(),
 }
+const answerOn = (input: Uint8Array, keys: readonly TrustedKeys[], chosen: VerifyFlags) =>
+  answerOf(verifyText(input, keys), input, chosen, style)
 const flags = fc.record({ allowUnanchored: fc.boolean(), showEvidenceSummary: fc.boolean(), strict: fc.boolean() })
 const verdicts: readonly string[] = Object.values(VERDICTS)
 
@@ -28,7 +32,7 @@ describe.each(documents)("$name", ({ bytes }) => {
   test("under any flags the last line is the verdict, or there is no line and one on standard error", () => {
     fc.assert(
       fc.property(flags, chosen => {
-        const { stdout, stderr, exit } = verifyInput(bytes, trusts, { ...NO_FLAGS, ...chosen }, style)
+        const { stdout, stderr, exit } = answerOn(bytes, trusts, { ...NO_FLAGS, ...chosen })
         if (exit === 2) {
           expect(stdout).toBe("")
           expect(stderr).toMatch(/^verifier: [^\n]+\n$/)
@@ -43,8 +47,8 @@ describe.each(documents)("$name", ({ bytes }) => {
   })
 
   test("text and JSON give the same verdict and exit code", () => {
-    const text = verifyInput(bytes, trusts, NO_FLAGS, style)
-    const json = verifyInput(bytes, trusts, { ...NO_FLAGS, json: true }, style)
+    const text = answerOn(bytes, trusts, NO_FLAGS)
+    const json = answerOn(bytes, trusts, { ...NO_FLAGS, json: true })
     expect(json.exit).toBe(text.exit)
     const { verdict, exit_code } = text.exit === 2 ? {} : JSON.parse(json.stdout)
     expect(verdict).toBe(text.exit === 2 ? undefined : text.stdout.split("\n").at(-2))
@@ -52,7 +56,7 @@ describe.each(documents)("$name", ({ bytes }) => {
   })
 
   test("without trust in anybody nothing that is anchored verifies", () => {
-    const { stdout, exit } = verifyInput(bytes, [], { ...NO_FLAGS, allowUnanchored: true }, style)
+    const { stdout, exit } = answerOn(bytes, [], { ...NO_FLAGS, allowUnanchored: true })
     expect(exit === 0 && !stdout.includes("NOT ANCHORED")).toBe(false)
   })
 })
@@ -60,7 +64,7 @@ describe.each(documents)("$name", ({ bytes }) => {
 test("bytes that are no document end in 2", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
-      expect(verifyInput(bytes, trusts, NO_FLAGS, style).exit).toBe(2)
+      expect(answerOn(bytes, trusts, NO_FLAGS).exit).toBe(2)
     }),
   )
 })
@@ -69,7 +73,7 @@ test("a bundle cut anywhere ends in 2", () => {
   const whole = readFileSync(join(folder, "ok.json"))
   fc.assert(
     fc.property(fc.nat(whole.length - 1), length => {
-      expect(verifyInput(whole.subarray(0, length), trusts, NO_FLAGS, style).exit).toBe(2)
+      expect(answerOn(whole.subarray(0, length), trusts, NO_FLAGS).exit).toBe(2)
     }),
   )
 })
@@ -78,7 +82,7 @@ describe("a document dated ahead of the reader's clock", () => {
   const whole = readFileSync(join(folder, "ok.json"))
   const sealed = Date.parse(JSON.parse(whole.toString()).run.created_at)
   const at = (readAtMs: number, strict = false) =>
-    verifyInput(whole, trusts, { ...NO_FLAGS, json: true, strict, readAtMs }, style)
+    answerOn(whole, trusts, { ...NO_FLAGS, json: true, strict, readAtMs })
   const codes = ({ stdout }: { stdout: string }): readonly string[] =>
     JSON.parse(stdout).limitations.map(({ code }: { code: string }) => code)
 

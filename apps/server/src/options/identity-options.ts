@@ -1,6 +1,7 @@
 /** The options of the identity provider: who signs people in, and whose access tokens requests carry. docs/identity.md. */
-import { ISSUER_MAX_LENGTH } from "@runseal/core/artifacts/admin-event"
+
 import { END_USER_TEXT_MAX_LENGTH } from "@runseal/core/artifacts/end-user"
+import { ISSUER_MAX_LENGTH } from "@runseal/core/vocabulary/scalars"
 import * as v from "valibot"
 import { operatorUrl } from "./operator-url.ts"
 import { option } from "./option-row.ts"

@@ -4,14 +4,13 @@ import {
   type AdminEventBody,
   type EventFacts,
   eventFactsSchema,
-  PERSON_ACTOR,
   PERSON_EVENT_KIND,
 } from "@runseal/core/artifacts/admin-event"
 import { parseExact } from "@runseal/core/artifacts/parse-exact"
 import { ADMIN_EVENT_FORM } from "@runseal/core/formulas/chain-forms"
 import type { TenantHead } from "@runseal/core/seal/tenant-chain"
 import { ADMIN_EVENT } from "@runseal/core/verify/verify-admin-event"
-import { DEPLOYMENT_TENANT } from "@runseal/core/vocabulary/scalars"
+import { DEPLOYMENT_TENANT, PERSON_ACTOR } from "@runseal/core/vocabulary/scalars"
 import type { Tenant } from "@runseal/core/wire/submission"
 import { DEPLOYMENT_OWNER, type DueEventRow, factsOfRow } from "../store/tables/admin-events.ts"
 import type { OpenItem } from "./batch.ts"

@@ -5,7 +5,17 @@
 import { canonicalize } from "@runseal/canonical"
 import { transparencyLogEntrySchema } from "@runseal/log/entries/log-entry"
 import * as v from "valibot"
-import { clockSchema, DEPLOYMENT_TENANT, lineSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
+import {
+  ACTOR_NAME_MAX_LENGTH,
+  actorSchema,
+  clockSchema,
+  DEPLOYMENT_TENANT,
+  ISSUER_MAX_LENGTH,
+  lineSchema,
+  type Shape,
+  SUBJECT_MAX_LENGTH,
+  sha256Schema,
+} from "../vocabulary/scalars.ts"
 import { chainPlace } from "./anchor.ts"
 import { jsonObjectSchema } from "./json-object-schema.ts"
 
@@ -26,8 +36,6 @@ export type AdminEventLeaf = Shape<typeof adminEventLeafSchema>
 export const EVENT_STATE_MAX_LENGTH = 8192
 /** Longest id of what an event is about, in UTF-16 units. */
 const SUBJECT_ID_MAX_LENGTH = 256
-/** Longest name of an actor, in UTF-16 units: longer than any name of a key. */
-export const ACTOR_NAME_MAX_LENGTH = 256
 
 /** What this release writes as `action`. */
 export const ADMIN_ACTIONS = [
@@ -77,12 +85,6 @@ export const SUBJECT_KINDS = [
 ] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
-/** What `actor` is where a person acted, whom issuer and subject name. */
-export const PERSON_ACTOR = "person"
-/** Who acted: an API key by its number, a command on the machine, anybody before the first key, or a person. */
-const ACTOR = /^(api-key-[1-9]\d{0,15}|operator-command|open-mode|person)$/
-export const actorSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(ACTOR))
-
 /** Two words around a dot. Later releases have further actions, which this one verifies too. */
 const ACTION = /^[a-z_]{1,32}\.[a-z_]{1,32}$/
 const SUBJECT_KIND = /^[a-z_]{1,32}$/
@@ -92,11 +94,6 @@ const stateSchema = v.pipe(
   v.check(state => canonicalize(state).length <= EVENT_STATE_MAX_LENGTH, "is too large"),
   v.metadata({ description: `Its RFC 8785 text has at most ${EVENT_STATE_MAX_LENGTH} UTF-16 units.` }),
 )
-
-/** Longest issuer, in UTF-16 units. */
-export const ISSUER_MAX_LENGTH = 512
-/** Longest subject, in UTF-16 units. OpenID Connect Core 1.0 section 2 */
-export const SUBJECT_MAX_LENGTH = 255
 
 const who = v.strictObject({
   actor: actorSchema,

@@ -10,8 +10,7 @@ import {
   type PepgReasonCode,
   type PolicyReasonCode,
 } from "../vocabulary/decision-codes.ts"
-import { clockSchema, lineSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
-import { ACTOR_NAME_MAX_LENGTH } from "./admin-event.ts"
+import { ACTOR_NAME_MAX_LENGTH, clockSchema, lineSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 import { endUserTextSchema } from "./end-user.ts"
 import { passkeySchema } from "./passkey.ts"
 

@@ -3,8 +3,7 @@
  * declared sections can; no kernel reads it. docs/formats.md section 2.7.
  */
 import * as v from "valibot"
-import { clockSchema, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
-import { ISSUER_MAX_LENGTH } from "./admin-event.ts"
+import { clockSchema, ISSUER_MAX_LENGTH, type Shape, sha256Schema } from "../vocabulary/scalars.ts"
 
 /** Longest subject, audience, client or group of an end user, in UTF-16 units. */
 export const END_USER_TEXT_MAX_LENGTH = 512

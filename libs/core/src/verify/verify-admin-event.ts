@@ -1,15 +1,11 @@
 /** Verifies an action of an administrator. docs/formats.md section 7.10. */
+
 import { canonicalize } from "@runseal/canonical"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import {
-  ADMIN_EVENT_KIND,
-  type AdminEvent,
-  adminEventSchema,
-  PERSON_ACTOR,
-  PERSON_EVENT_KIND,
-} from "../artifacts/admin-event.ts"
+import { ADMIN_EVENT_KIND, type AdminEvent, adminEventSchema, PERSON_EVENT_KIND } from "../artifacts/admin-event.ts"
 import { parseExact } from "../artifacts/parse-exact.ts"
 import { ADMIN_EVENT_FORM } from "../formulas/chain-forms.ts"
+import { PERSON_ACTOR } from "../vocabulary/scalars.ts"
 import { checkAnchor, chooseTrust, passedEntry } from "./anchor-check.ts"
 import type { SlottedAnchor } from "./anchor-slots.ts"
 import type { ChainDocument } from "./chain-document.ts"

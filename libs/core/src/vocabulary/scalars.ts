@@ -62,6 +62,17 @@ export const lineSchema = (maxLength: number): v.GenericSchema<string> =>
     v.check(text => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), "must be one line without control characters"),
     v.metadata({ description: "One line without control characters." }),
   )
+/** What an actor is called where a person acted, whom issuer and subject name. */
+export const PERSON_ACTOR = "person"
+/** Who acted: an API key by its number, a command on the machine, anybody before the first key, or a person. */
+const ACTOR = /^(api-key-[1-9]\d{0,15}|operator-command|open-mode|person)$/
+export const actorSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(ACTOR))
+/** Longest name of an actor, in UTF-16 units: longer than any name of a key. */
+export const ACTOR_NAME_MAX_LENGTH = 256
+/** Longest issuer, in UTF-16 units. */
+export const ISSUER_MAX_LENGTH = 512
+/** Longest subject, in UTF-16 units. OpenID Connect Core 1.0 section 2 */
+export const SUBJECT_MAX_LENGTH = 255
 /** Whose run it is: a key, by its number, or any caller of open mode. */
 const TENANT_ID = /^(anonymous|api-key-[1-9]\d{0,15})$/
 export const tenantIdSchema: v.GenericSchema<string> = v.pipe(v.string(), v.regex(TENANT_ID))

@@ -3,7 +3,7 @@
  * next one, and is absent from the last. docs/api.md, "The deployment".
  */
 import * as v from "valibot"
-import { adminEventSchema, eventFacts } from "../artifacts/admin-event.ts"
+import { eventFacts } from "../artifacts/admin-event.ts"
 import { jsonObjectSchema } from "../artifacts/json-object-schema.ts"
 import { OUTCOME_KINDS, type OutcomeKind } from "../vocabulary/outcomes.ts"
 import {
@@ -16,19 +16,13 @@ import {
 } from "../vocabulary/scalars.ts"
 import { publicationTokenSchema, scopeSchema, tierSchema } from "./key-requests.ts"
 import { permitRecordSchema, permitSummarySchema } from "./permit-answers.ts"
-import { PAGE_LIMIT_MAX, type RunFilters, runRecordSchema, runSummarySchema } from "./run-summaries.ts"
+import { PAGE_LIMIT_MAX, runRecordSchema, runSummarySchema } from "./run-summaries.ts"
 
 const opt = v.exactOptional
 const ok = { ok: v.literal(true) }
 const limit = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(PAGE_LIMIT_MAX))
 /** Id of the API key behind a run or permit; 0 = open mode. */
 const key_id = countSchema
-
-/** Filters of `GET /admin/runs`: those of a search, and the key that made the run. */
-export type AdminRunFilters = RunFilters & {
-  /** Id of a key; 0 = open mode. */
-  readonly key?: number
-}
 
 export const adminRunSummarySchema = v.strictObject({ ...runSummarySchema.entries, key_id })
 export type AdminRunSummary = Shape<typeof adminRunSummarySchema>
@@ -161,6 +155,3 @@ export const eventsPageSchema = v.strictObject({
 })
 /** `GET /admin/audit`: newest first. */
 export type EventsPage = Shape<typeof eventsPageSchema>
-
-/** `GET /admin/audit/{ordinal}`: the sealed document, which verifies by itself. */
-export const eventAnswerSchema = adminEventSchema

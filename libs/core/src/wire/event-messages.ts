@@ -37,7 +37,6 @@ export const EVENT_TYPES = [
   "permit.ended",
   "admin.event",
 ] as const
-export type EventType = (typeof EVENT_TYPES)[number]
 
 const findingSchema = v.strictObject({ code: nonEmptySchema, count: ordinalSchema })
 

@@ -1,8 +1,16 @@
 /** API keys and publications on the wire. docs/api.md, "POST /admin/keys" and "POST /admin/runs/{id}/publish". */
 import * as v from "valibot"
-import { actorSchema, SUBJECT_MAX_LENGTH } from "../artifacts/admin-event.ts"
 import { approverGroupSchema } from "../vocabulary/decision-codes.ts"
-import { clockSchema, countSchema, lineSchema, ordinalSchema, type Shape, textSchema } from "../vocabulary/scalars.ts"
+import {
+  actorSchema,
+  clockSchema,
+  countSchema,
+  lineSchema,
+  ordinalSchema,
+  type Shape,
+  SUBJECT_MAX_LENGTH,
+  textSchema,
+} from "../vocabulary/scalars.ts"
 import { ignoredSchema } from "./ignored-members.ts"
 
 /** The header that a key is sent in. */

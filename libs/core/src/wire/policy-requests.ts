@@ -1,10 +1,10 @@
 /** Policies on the wire: loading, history, dry run. docs/api.md, "Policies". */
 import * as v from "valibot"
-import { actorSchema } from "../artifacts/admin-event.ts"
 import { jsonObjectSchema } from "../artifacts/json-object-schema.ts"
 import { ATTESTED_FIELDS, PEPG_REASON_CODES } from "../vocabulary/decision-codes.ts"
 import { OUTCOME_KINDS } from "../vocabulary/outcomes.ts"
 import {
+  actorSchema,
   clockSchema,
   countSchema,
   nonEmptySchema,

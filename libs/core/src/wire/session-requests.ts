@@ -1,12 +1,13 @@
 /** Sessions of people in a browser on the wire. docs/api.md, "Sessions". */
 import * as v from "valibot"
-import { ISSUER_MAX_LENGTH, SUBJECT_MAX_LENGTH } from "../artifacts/admin-event.ts"
 import {
   clockSchema,
   countSchema,
+  ISSUER_MAX_LENGTH,
   lineSchema,
   nonEmptySchema,
   type Shape,
+  SUBJECT_MAX_LENGTH,
   sha256Schema,
 } from "../vocabulary/scalars.ts"
 import { KEY_SCOPES, readsSchema } from "./key-requests.ts"

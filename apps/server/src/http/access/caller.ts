@@ -1,7 +1,9 @@
 /** The caller of a request, as authentication found it, and what is sealed of the request's origin. */
+
 import { createHmac, type KeyObject } from "node:crypto"
-import { type EventFacts, PERSON_ACTOR } from "@runseal/core/artifacts/admin-event"
+import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { Origin } from "@runseal/core/artifacts/declared-sections"
+import { PERSON_ACTOR } from "@runseal/core/vocabulary/scalars"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"
 import type { PersonRole } from "@runseal/core/wire/session-requests"
 import type { Submission, Tenant } from "@runseal/core/wire/submission"

@@ -2,9 +2,10 @@
  * Access tokens of end users (RFC 9068, and JWTs like it): verified, and read into what a record may hold. A token is a secret of the person:
  * it is neither stored nor logged. docs/identity.md, "What is checked".
  */
-import { SUBJECT_MAX_LENGTH } from "@runseal/core/artifacts/admin-event"
+
 import { END_USER_TEXT_MAX_LENGTH, type EndUser } from "@runseal/core/artifacts/end-user"
 import { tokenHash } from "@runseal/core/formulas/pre-execution"
+import { SUBJECT_MAX_LENGTH } from "@runseal/core/vocabulary/scalars"
 import { END_USER_HEADER, END_USER_TOKEN_MAX_LENGTH } from "@runseal/core/wire/end-user-token"
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose"
 import { HttpError } from "../../http-error.ts"

@@ -3,7 +3,7 @@
  * say who a person is and which groups it has, and for nothing else: its addresses, sizes and times have bounds, and no text of it is
  * passed on. OpenID Connect Core 1.0 section 3.1; RFC 7636; RFC 9207. docs/identity.md, "People who sign in".
  */
-import { ACTOR_NAME_MAX_LENGTH } from "@runseal/core/artifacts/admin-event"
+import { ACTOR_NAME_MAX_LENGTH } from "@runseal/core/vocabulary/scalars"
 import * as client from "openid-client"
 import { isLoopback } from "../../options/operator-url.ts"
 import type { SignInOptions } from "../../options/sign-in-options.ts"

@@ -2,9 +2,8 @@
  * What a verified token of the identity provider says of a person: the ID token of a sign-in and the access token of an end user alike. So a
  * subject that approves is compared with the subject that asks by one reading, and a group is in a token for both or for neither.
  */
-import { SUBJECT_MAX_LENGTH } from "@runseal/core/artifacts/admin-event"
 import { END_USER_MAX_GROUPS, END_USER_TEXT_MAX_LENGTH } from "@runseal/core/artifacts/end-user"
-import { lineSchema } from "@runseal/core/vocabulary/scalars"
+import { lineSchema, SUBJECT_MAX_LENGTH } from "@runseal/core/vocabulary/scalars"
 import * as v from "valibot"
 import type { IdentityProvider } from "../../options/identity-options.ts"
 
