@@ -310,6 +310,18 @@ test("what the caller declared is on the page with every character, as the calle
   expect(textOf(plain.text)).toContain("Declared by the caller The caller declared nothing beside the payload.")
 })
 
+test("much that was declared is shown as a text: an agent cannot make a page that takes seconds", async () => {
+  const ticks = Array.from({ length: 40_000 }, () => 7)
+  const answer = await agent.post(
+    "/permits",
+    asking({ route_id: "payments/transfer", payload: transfer(), authorization_chain: { ticks, end: "e\u202e" } }),
+  )
+  const { text } = await (await signedIn("anna")).go(pageOf(textAt(answer.body, "approval_id")))
+  expect(text.match(/<li>/g)?.length).toBeLessThan(50)
+  expect(textOf(text)).toContain(`"ticks":[${ticks.join(",")}]`)
+  expect(text).toContain('<b class="char">U+202E</b>')
+})
+
 test("a decision names the document that was shown", async () => {
   const id = await asked(transfer())
   const anna = await signedIn("anna")

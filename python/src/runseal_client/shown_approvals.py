@@ -265,13 +265,14 @@ def read_shown(header: str | None) -> dict[str, Any] | None:
 
 
 def _is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether this P-256 key made the signature: DER in its one spelling, with low S."""
+    """Whether this P-256 key made the signature: both DER in its one spelling, and the signature with low S."""
     try:
         public = serialization.load_der_public_key(key)
         if not isinstance(public, ec.EllipticCurvePublicKey) or not isinstance(public.curve, ec.SECP256R1):
             return False
+        spelt = public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
         r, s = decode_dss_signature(signature)
-        if s > _P256_ORDER // 2 or encode_dss_signature(r, s) != signature:
+        if spelt != key or s > _P256_ORDER // 2 or encode_dss_signature(r, s) != signature:
             return False
         public.verify(signature, message, ec.ECDSA(hashes.SHA256()))
     except (ValueError, UnsupportedAlgorithm, InvalidSignature):

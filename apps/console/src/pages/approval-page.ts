@@ -104,17 +104,27 @@ function askedCard(record: ApprovalRecord): Markup {
   ])}</section>`
 }
 
-/** What the caller declared besides the payload. Approvers that it names have approved nothing. */
+/** The longest declared sections that are shown as trees, in UTF-16 units together: as long as a payload. */
+const DECLARED_TREES_MAX_LENGTH = 65_536
+
+/**
+ * What the caller declared besides the payload. Approvers that it names have approved nothing. It may be sixteen times as long as a payload, and a
+ * tree of that would keep the service from all else for seconds.
+ */
 function declaredCard({ request: { sections } }: ApprovalRecord): Markup {
-  const present = declaredSections(sections)
-  const shown = present.map(({ name, declared }) => {
-    const text = declared === undefined ? undefined : canonicalize(declared)
-    const content =
-      text === undefined
-        ? WITHHELD_DECLARED
-        : (payloadTree(text, [])?.markup ?? html`<p class="payload-text">${everyLine(text)}</p>`)
-    return html`<details open><summary>${name}</summary><div class="payload">${content}</div></details>`
-  })
+  const present = declaredSections(sections).map(({ name, declared }) => ({
+    name,
+    text: declared === undefined ? undefined : canonicalize(declared),
+  }))
+  const length = present.reduce((sum, { text = "" }) => sum + text.length, 0)
+  const contentOf = (text: string): Markup => {
+    const tree = length > DECLARED_TREES_MAX_LENGTH ? undefined : payloadTree(text, [])
+    return tree?.markup ?? html`<p class="payload-text">${everyLine(text)}</p>`
+  }
+  const shown = present.map(
+    ({ name, text }) =>
+      html`<details open><summary>${name}</summary><div class="payload">${text === undefined ? WITHHELD_DECLARED : contentOf(text)}</div></details>`,
+  )
   const inner =
     present.length === 0
       ? NOTHING_DECLARED
