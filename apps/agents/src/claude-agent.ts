@@ -1,11 +1,19 @@
 /** The Claude Agent SDK: its hooks as callbacks, which report to `POST /hooks/claude-code` of the service. docs/doors/claude-code.md. */
-import { createBreaker, HttpStatusError, NetworkError, parseRetryAfter, RunsealError, statusError } from "@runseal/sdk"
+import {
+  createBreaker,
+  HttpStatusError,
+  InvalidArgumentError,
+  NetworkError,
+  parseRetryAfter,
+  RunsealError,
+  statusError,
+} from "@runseal/sdk"
 
 /** Milliseconds that the service has to seal what became of a call. The SDK waits longer. */
 const CLOSE_MS = 25_000
 const HOOK_TIMEOUT_SECONDS = 30
-/** Statuses for a call that the service does not take, which its arguments could bring about. */
-const UNFIT: readonly number[] = [400, 413]
+/** Statuses for a call that the service does not take, which its arguments or the token of its end user could bring about. */
+const UNFIT: readonly number[] = [400, 413, 431]
 /** Events about calls of tools. */
 type Event = "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PermissionDenied"
 
@@ -50,14 +58,21 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
   const observes = settings.mode === "observe"
   const goesOn = observes || settings.fail === "open"
   const breaker = createBreaker({ baseUrl: url })
-  const send = async (body: string, outer: AbortSignal, ms: number): Promise<HookOutput> => {
-    const signal = AbortSignal.any([outer, AbortSignal.timeout(ms)])
-    // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
-    const token = options.endUserToken?.()
-    const named = token === undefined ? headers : { ...headers, "X-End-User-Token": token }
-    const init = { method: "POST", headers: named, body, redirect: "manual", signal } as const
+  const requestOf = (body: string, signal: AbortSignal): Request => {
     try {
-      const answer = await fetch(address, init)
+      const token = options.endUserToken?.()
+      const named = token === undefined ? headers : { ...headers, "X-End-User-Token": token }
+      // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
+      return new Request(address, { method: "POST", headers: named, body, redirect: "manual", signal })
+    } catch (cause) {
+      // No outage: whoever can spoil a token would let the calls of all others pass undecided.
+      throw new InvalidArgumentError("there is no access token that can be sent", { cause })
+    }
+  }
+  const send = async (body: string, outer: AbortSignal, ms: number): Promise<HookOutput> => {
+    const request = requestOf(body, AbortSignal.any([outer, AbortSignal.timeout(ms)]))
+    try {
+      const answer = await fetch(request)
       if (answer.ok) return await answer.json()
       const retryAfterSeconds = parseRetryAfter(answer.headers.get("retry-after"), Date.now())
       throw statusError(answer.status, `the service answered ${answer.status}`, { retryAfterSeconds })
@@ -72,9 +87,7 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
       return await breaker.decision(goesOn ? "open" : "closed", waitMs => send(body, signal, waitMs))
     } catch (error) {
       const why = error instanceof RunsealError ? error.message : "the call cannot be written as JSON"
-      const isUnfit =
-        !(error instanceof RunsealError) || (error instanceof HttpStatusError && UNFIT.includes(error.status))
-      return failed(input, why, isUnfit ? observes : goesOn)
+      return failed(input, why, isUnfit(error) ? observes : goesOn)
     }
   }
   const matcher = (): Matcher[] => [{ hooks: [report], timeout: HOOK_TIMEOUT_SECONDS }]
@@ -85,6 +98,12 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
     PermissionDenied: matcher(),
   }
 }
+
+/** Whether the call itself cannot be decided: no reason to go on, as an outage may be. */
+const isUnfit = (error: unknown): boolean =>
+  !(error instanceof RunsealError) ||
+  error instanceof InvalidArgumentError ||
+  (error instanceof HttpStatusError && UNFIT.includes(error.status))
 
 /** A call that could not be decided is denied; a result that could not be sealed is reported to the user. */
 function failed({ hook_event_name }: { readonly hook_event_name: string }, why: string, goesOn: boolean): HookOutput {

@@ -84,6 +84,7 @@ test("a call that the service does not take is denied also where calls go on, un
   for (const [status, decision] of [
     [400, "deny"],
     [413, "deny"],
+    [431, "deny"],
     [502, undefined],
   ] as const) {
     const { url, stop } = await proxy((request, response) => {
@@ -97,6 +98,19 @@ test("a call that the service does not take is denied also where calls go on, un
     stop()
     expect(answers.map(answer => answer?.hookSpecificOutput?.permissionDecision)).toEqual([decision, undefined])
   }
+})
+
+test("a call of a person whose token cannot be sent or had is denied also where calls go on, and is no outage", async () => {
+  const settings = { fail: "open" }
+  const noToken = (): string => {
+    throw new Error("signed out")
+  }
+  for (const endUserToken of [() => "é\u0000", noToken, () => "x".repeat(20_000)])
+    for (const id of ["10", "11", "12", "13"]) {
+      const answer = await call(claudeAgentHooks({ url: listening.url, settings, endUserToken }), "PreToolUse", id)
+      expect(answer?.hookSpecificOutput?.permissionDecision).toBe("deny")
+    }
+  expect(await call(claudeAgentHooks({ url: listening.url, settings }), "PreToolUse", "14")).toEqual({})
 })
 
 test("the key does not follow a redirect", async () => {

@@ -28,8 +28,8 @@ export type Refusal = { readonly status: number; readonly message: string }
 /** Milliseconds for the service to decide, by what becomes of a call without a decision, and to seal what became of it: an agent waits 30 s. */
 const DECISION_MS = { open: 2_000, closed: 10_000 }
 const CLOSE_MS = 20_000
-/** Statuses for a call that the service does not take, which its arguments could bring about. */
-const UNFIT: readonly number[] = [400, 413]
+/** Statuses for a call that the service does not take, which its arguments or the token of its end user could bring about. */
+const UNFIT: readonly number[] = [400, 413, 431]
 
 /** An agent of any answers. */
 export type AgentOf = (parse: ParseHook) => Agent<object>

@@ -120,6 +120,8 @@ describe("event --for cursor", () => {
       permission: "deny",
       user_message: expect.stringContaining("this service takes none"),
     })
+    const large = await named(place.folder.file("large-token", `a.${"b".repeat(20_000)}.c`))
+    expect(JSON.parse(large.stdout)).toMatchObject({ permission: "deny" })
     const stopped = await named(`${place.folder.path}/absent`)
     expect({ code: stopped.code, stdout: stopped.stdout }).toEqual({ code: 2, stdout: "" })
     expect(stopped.stderr).toContain("RUNSEAL_END_USER_TOKEN_FILE")
