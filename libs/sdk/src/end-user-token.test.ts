@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import { quickWaits } from "../test/quick-waits.ts"
 import { API_KEY, type Service, startService } from "../test/scripted-service.ts"
-import { type Client, createClient, type EndUserToken, InvalidArgumentError } from "./index.ts"
+import { type Client, createClient, type EndUserToken, InvalidArgumentError, sealedCall } from "./index.ts"
 
 let service: Service
 beforeAll(async () => {
@@ -54,4 +54,19 @@ test.each(["", "Bearer a.b.c", "a.b", `a.b.${"c".repeat(8192)}`])(
 test("an error of the function that gives the token is that of the call", async () => {
   const failing = clientOf(() => Promise.reject(new Error("signed out")))
   await expect(failing.execute(request)).rejects.toThrow("signed out")
+})
+
+test("a call whose token cannot be had is not made, also where calls go on; one that is only observed is", async () => {
+  const endUserToken = () => Promise.reject(new Error("signed out"))
+  const failing = createClient({ baseUrl: service.baseUrl, apiKey: API_KEY, endUserToken })
+  let made = 0
+  const call = (mode: "enforce" | "observe") =>
+    sealedCall(
+      failing,
+      { door: "tests", called: { tool: "pay" }, arguments: {} },
+      { agent: "a", mode, fail: "open" },
+      async () => ({ result: ++made }),
+    )
+  await expect(call("enforce")).rejects.toThrow("signed out")
+  expect({ made, observed: await call("observe") }).toEqual({ made: 0, observed: 1 })
 })

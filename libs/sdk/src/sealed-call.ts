@@ -2,7 +2,7 @@
 import { canonicalize, digest, type JsonValue, sha256Hex, strictValue, utf8Decode } from "@runseal/canonical"
 import { type Fail, failOf, type Mode } from "./breaker.ts"
 import type { Client } from "./client.ts"
-import { InvalidArgumentError } from "./client-errors.ts"
+import { InvalidArgumentError, RunsealError } from "./client-errors.ts"
 import type { Cost } from "./execute-arguments.ts"
 import { observedBy } from "./observed.ts"
 import type { PermitRequest } from "./permit-arguments.ts"
@@ -129,7 +129,9 @@ async function sealCall<Result>(
     }
     // An observed run that would have been refused has no permit: it stopped nothing.
     if (error instanceof PermitRefusedError && error.result.ok) return (await make()).result
-    if (isRefusal(error) || !goesOnAfter(error, options)) throw error
+    // What gives the token of the end user threw: the service is not away, and nobody knows for whom the call would be made.
+    const isOfCaller = options.mode !== "observe" && !(error instanceof RunsealError)
+    if (isOfCaller || isRefusal(error) || !goesOnAfter(error, options)) throw error
     observedBy(client).missing++
     options.onUnsealed?.(error)
     return (await make()).result
