@@ -65,7 +65,7 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
       // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
       return new Request(address, { method: "POST", headers: named, body, redirect: "manual", signal })
     } catch (cause) {
-      // No outage: whoever can spoil a token would let the calls of all others pass undecided.
+      // No outage: a person who can spoil a token would let the calls of all others pass undecided.
       throw new InvalidArgumentError("there is no access token that can be sent", { cause })
     }
   }
