@@ -1,7 +1,7 @@
 /** Expands input that is compressed with gzip or Zstandard. Loaded only for such input. */
 import { pipeline } from "node:stream"
 import * as zlib from "node:zlib"
-import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
+import { NOT_EXPANDED } from "@runseal/core/presentation/saved-text"
 import { InputError } from "./exit-answer.ts"
 
 /** How input may be compressed: RFC 1952, RFC 8878. */

@@ -3,19 +3,14 @@ import type { JsonObject } from "@runseal/canonical"
 import { NOT_TRUSTED } from "@runseal/core/presentation/advice"
 import { evidenceOf, isUnreadable } from "@runseal/core/verify/document"
 import type { Unreadable } from "@runseal/core/verify/parsed-text"
-import { heldToClock } from "@runseal/core/verify/reader-clock"
-import { isUntrusted, type Report, VERDICTS } from "@runseal/core/verify/report"
+import { heldToClock, isUntrusted, type Report, VERDICTS } from "@runseal/core/verify/report"
 
-import type { Answer } from "./exit-answer.ts"
-import { printed, refused } from "./exit-answer.ts"
+import { type Answer, printed, refused } from "./exit-answer.ts"
 
 import type { Decider } from "./expected-decision.ts"
-import type { JudgeFlags } from "./judgement.ts"
-import { judge } from "./judgement.ts"
-import type { Style } from "./print.ts"
-import { printJson } from "./print.ts"
-import type { Reading } from "./report-lines.ts"
-import { reportLines } from "./report-lines.ts"
+import { type JudgeFlags, judge } from "./judgement.ts"
+import { printJson, type Style } from "./print.ts"
+import { type Reading, reportLines } from "./report-lines.ts"
 
 export type VerifyFlags = JudgeFlags & {
   readonly showEvidenceSummary: boolean

@@ -1,7 +1,6 @@
 /** A record that was served with what witnesses signed of its log since. docs/formats.md section 9. */
 import { describe, expect, test } from "vitest"
-import type { Bundle } from "../src/artifacts/bundle-schema.ts"
-import type { Witnessed } from "../src/artifacts/witnessed-log.ts"
+import type { Bundle, Witnessed } from "../src/artifacts/bundle-schema.ts"
 import { expand, reduce } from "../src/derivation/derive.ts"
 import { type Report, VERDICTS } from "../src/verify/report.ts"
 import { attest, makeDeployment, sealRun } from "./fixtures/deployment.ts"

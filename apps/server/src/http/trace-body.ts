@@ -1,7 +1,7 @@
 /** The body of `POST /v1/traces`: protobuf or JSON, plain or compressed, unpacked within the bounds of other large bodies. */
 import { createGunzip, createInflate, createZstdDecompress } from "node:zlib"
 import { concatBytes, countNodes } from "@runseal/canonical"
-import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
+import { NOT_EXPANDED } from "@runseal/core/presentation/saved-text"
 import type { Context } from "hono"
 import { HttpError, unavailable } from "../http-error.ts"
 import { bodyLimits, receiveBytes, roomForParsing } from "./json-body.ts"

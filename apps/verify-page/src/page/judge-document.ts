@@ -5,8 +5,7 @@ import { verifyReportPdf } from "@runseal/core/report-pdf/verify-report-pdf"
 import { evidenceOf, isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { EvidenceLine } from "@runseal/core/verify/kind"
 import type { Unreadable } from "@runseal/core/verify/parsed-text"
-import { heldToClock } from "@runseal/core/verify/reader-clock"
-import type { Report } from "@runseal/core/verify/report"
+import { heldToClock, type Report } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
 
 export type Reading = { readonly report: Report; readonly evidence: readonly EvidenceLine[] }

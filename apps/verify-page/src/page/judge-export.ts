@@ -1,8 +1,7 @@
 /** An export, verified line by line as it is read, with the same code as on the command line. Memory holds some hundred bytes of each record. */
 import { DEFAULT_MAX_BYTES, parseStrictJson, StrictJsonError } from "@runseal/canonical"
 import { linesOf } from "@runseal/core/presentation/lines"
-import { NOT_EXPANDED } from "@runseal/core/presentation/not-expanded"
-import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
+import { NOT_EXPANDED, savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { type Completeness, foldExport } from "@runseal/core/verify/completeness"
 import type { Unreadable } from "@runseal/core/verify/parsed-text"
 import { isObject } from "@runseal/core/vocabulary/json-members"

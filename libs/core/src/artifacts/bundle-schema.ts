@@ -1,7 +1,10 @@
 /** The audit bundle: the one document of a run, of which every other read is a projection, sealed and in full. docs/formats.md section 9. */
+
+import { base64Schema } from "@runseal/log/entries/log-entry"
+import { HASH_BYTES } from "@runseal/log/merkle/rfc6962"
+import { MAX_NOTE_LENGTH } from "@runseal/log/notes/signed-note"
 import * as v from "valibot"
-import type { ReceiptKey } from "../vocabulary/outcomes.ts"
-import { GATES, OUTCOME_KINDS, RECEIPT_KEYS, STAGES } from "../vocabulary/outcomes.ts"
+import { GATES, OUTCOME_KINDS, RECEIPT_KEYS, type ReceiptKey, STAGES } from "../vocabulary/outcomes.ts"
 import {
   clockSchema,
   countSchema,
@@ -32,11 +35,23 @@ import {
 import { derivedHashesSchema } from "./derived-sections.ts"
 import { withheldKernelsSchema } from "./kernel-schemas.ts"
 import { manifestSchema, partialManifestSchema } from "./manifest.ts"
-import type { Receipt, Receipts } from "./sealed-artifacts.ts"
-import { allowTokenSchema, RECEIPT_SCHEMAS } from "./sealed-artifacts.ts"
+import { allowTokenSchema, RECEIPT_SCHEMAS, type Receipt, type Receipts } from "./sealed-artifacts.ts"
 import { sealedSectionsSchema } from "./sealed-sections.ts"
 import { sectionsSchema } from "./sections.ts"
-import { witnessedSchema } from "./witnessed-log.ts"
+
+/** An RFC 6962 path in a tree of at most 2^53 − 1 leaves. */
+const MAX_PATH_HASHES = 53
+const pathSchema = v.pipe(v.array(base64Schema(HASH_BYTES, HASH_BYTES)), v.maxLength(MAX_PATH_HASHES))
+/** What witnesses signed of the log after a record was sealed. */
+export const witnessedSchema = v.strictObject({
+  /** A signed note: the log's checkpoint with its own signature and those of witnesses. */
+  checkpoint: v.pipe(nonEmptySchema, v.maxLength(MAX_NOTE_LENGTH)),
+  pre_anchor: v.exactOptional(pathSchema),
+  receipt: v.exactOptional(pathSchema),
+  complete_record: v.exactOptional(pathSchema),
+})
+/** A later checkpoint of the service's own log that witnesses cosigned, with the path of each entry of the record to its root, base64. */
+export type Witnessed = Shape<typeof witnessedSchema>
 
 /** Logs besides the service's own that one record may be anchored in. */
 export const MAX_OUTSIDE_LOGS = 8

@@ -13,9 +13,9 @@ import { REMEMBERED_RECORDS_MAX } from "./export-identifiers.ts"
 import type { WindowAccount } from "./export-windows.ts"
 import type { DocumentKind, ReadDocument } from "./kind.ts"
 import { type ParsedText, parseDocument, type Unreadable, unreadable } from "./parsed-text.ts"
-import { heldToClock } from "./reader-clock.ts"
 import {
   firstFault,
+  heldToClock,
   isUntrusted,
   type Limitation,
   type LimitationCode,

@@ -3,7 +3,7 @@
  * comes after the record is sealed, and the stored text of a record is never changed.
  */
 import { canonicalize, encodeBase64 } from "@runseal/canonical"
-import type { Witnessed } from "@runseal/core/artifacts/witnessed-log"
+import type { Witnessed } from "@runseal/core/artifacts/bundle-schema"
 import { reduce } from "@runseal/core/derivation/derive"
 import { slotted } from "@runseal/core/verify/anchor-slots"
 import { assembleProof, inclusionPath } from "@runseal/log/merkle/rfc6962"
