@@ -174,7 +174,7 @@ function readVerdictText(text: string): ReviewResult {
 }
 
 /** The reply of an API as JSON. Its envelope may hold numbers our own documents may not. */
-export function readReply<Output>(reply: string, schema: v.GenericSchema<unknown, Output>): Output {
+function readReply<Output>(reply: string, schema: v.GenericSchema<unknown, Output>): Output {
   let json: unknown
   try {
     json = JSON.parse(reply)
@@ -206,7 +206,7 @@ const RETRIES = { most: MODEL_RETRIES_MAX, firstWaitMs: 1000, longestWaitMs: 60_
  * The body of the reviewer's 2xx reply. The signal is the deadline of the whole exchange, waits included.
  * @throws ReviewFailure
  */
-export async function exchange(request: ExchangeRequest, world: RetryWorld, signal: AbortSignal): Promise<string> {
+async function exchange(request: ExchangeRequest, world: RetryWorld, signal: AbortSignal): Promise<string> {
   const { url, headers, body } = request
   const answer = await askWithRetries(url, { body, headers, maxBytes: MAX_REPLY_BYTES, signal }, RETRIES, world)
   if (answer === undefined) throw new ReviewFailure(signal.aborted ? "timeout" : "unreachable")

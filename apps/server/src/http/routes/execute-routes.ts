@@ -34,10 +34,12 @@ async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: K
 }
 
 /**
- * Answers a request under an idempotency key. The answer is canonical JSON, so that a retry gets the same bytes, which are
- * made again from the stored bundle.
+ * Executes a run, or finds the one that was made under the idempotency key of the request. The answer under a key is canonical JSON, so that a retry
+ * gets the same bytes, which are made again from the stored bundle.
  */
-async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: KeyClaim): Promise<Response> {
+async function execute(c: Context, deps: Deps): Promise<Response> {
+  const { bytes, object } = await readJsonBody(c)
+  const claim = claimOf(c, bytes)
   const settled = await deps.idempotencyKeys.once(claim, () => executeBody(c, deps, object, claim))
   const bundle = "made" in settled ? settled.made : storedBundle(await callersRun(c, deps, Number(settled.record_id)))
   await untilRecorded(deps, bundle)
@@ -46,6 +48,7 @@ async function executeOnce(c: Context, deps: Deps, object: JsonObject, claim: Ke
     await explained(c, deps, bundle),
     ignoredOf(object, executeRequestSchema),
   )
+  if (claim === undefined) return c.json(body, status)
   return c.body(canonicalize(body), status, { "Content-Type": "application/json", ...replayedField(settled) })
 }
 
@@ -85,19 +88,7 @@ async function dcaeAnswer(c: Context, deps: Deps): Promise<DcaeAnswer> {
 
 export function executeRoutes(deps: Deps): Handlers {
   return {
-    execute: async c => {
-      const { bytes, object } = await readJsonBody(c)
-      const claim = claimOf(c, bytes)
-      if (claim !== undefined) return await executeOnce(c, deps, object, claim)
-      const bundle = await executeBody(c, deps, object)
-      await untilRecorded(deps, bundle)
-      const { status, body } = executeAnswer(
-        bundle,
-        await explained(c, deps, bundle),
-        ignoredOf(object, executeRequestSchema),
-      )
-      return c.json(body, status)
-    },
+    execute: c => execute(c, deps),
     verify_determinism: async c => {
       const object = await readJsonObject(c)
       await queueWork(c)

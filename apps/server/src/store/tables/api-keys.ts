@@ -155,27 +155,14 @@ export function hasKeys(source: Source): Promise<boolean> {
 }
 
 /** A key that is neither revoked nor expired, under one of its secrets. */
-export type ActiveKey = Pick<
-  ApiKeyRow,
-  | "key_id"
-  | "name"
-  | "scope"
-  | "tier"
-  | "last_used_at"
-  | "run_token_budget"
-  | "window_token_budget"
-  | "rate_limit"
-  | "reads"
-  | "share"
-  | "observe"
-  | "person"
-  | "groups"
-> &
-  HashInHex
+export type ActiveKey = Pick<ApiKeyRow, (typeof OF_CALLERS)[number]> & HashInHex
 
 /** The columns of a key that a caller is made of. */
-export const CALLER_COLUMNS =
-  "key_id, name, scope, tier, last_used_at, run_token_budget, window_token_budget, rate_limit, reads, share, observe, person, groups"
+const OF_CALLERS = [
+  ...(["key_id", "name", "scope", "tier", "last_used_at", "run_token_budget", "window_token_budget"] as const),
+  ...(["rate_limit", "reads", "share", "observe", "person", "groups"] as const),
+]
+export const CALLER_COLUMNS = OF_CALLERS.join(", ")
 
 /** Every secret that is accepted at $at, with the columns of its key: the newest one, and the one before while they overlap. */
 export const acceptedSecrets = (at: string): string => `(
