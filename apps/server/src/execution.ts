@@ -1,4 +1,7 @@
-/** A run from submission to sealed record, its rehearsal, and permits; and what they are set to. docs/architecture.md, "POST /execute, from socket to answer". */
+/**
+ * A run from submission to sealed record, its rehearsal, and permits; and what they are set to. docs/architecture.md, "POST /execute, from
+ * socket to answer".
+ */
 
 import { BODY_MAX_BYTES } from "@runseal/api/endpoint"
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"

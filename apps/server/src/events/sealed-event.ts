@@ -1,4 +1,7 @@
-/** What receivers get of stored documents: their events, which of them a destination gets, and in which form. What each event says is a row of the table of core. docs/events.md. */
+/**
+ * What receivers get of stored documents: their events, which of them a destination gets, and in which form. What each event says is a row of the
+ * table of core. docs/events.md.
+ */
 import { onlyMembers, parseStrictJson } from "@runseal/canonical"
 import { cefLine } from "@runseal/core/event-forms/cef-line"
 import { ocsfEvent } from "@runseal/core/event-forms/ocsf-event"

@@ -1,8 +1,7 @@
 /** The options of the PostgreSQL server, and of a pooler in front of it. */
 import * as v from "valibot"
-import { option } from "./option-row.ts"
 import { StartupError } from "./startup-error.ts"
-import { DATABASE_URL, READ_URL } from "./values.ts"
+import { DATABASE_URL, option, READ_URL } from "./values.ts"
 
 const POOLING = ["off", "transaction"] as const
 

@@ -4,9 +4,8 @@ import { END_USER_TEXT_MAX_LENGTH } from "@runseal/core/artifacts/end-user"
 import { ISSUER_MAX_LENGTH } from "@runseal/core/vocabulary/scalars"
 import * as v from "valibot"
 import { operatorUrl } from "./operator-url.ts"
-import { option } from "./option-row.ts"
 import { StartupError } from "./startup-error.ts"
-import { readBy, word } from "./values.ts"
+import { option, readBy, word } from "./values.ts"
 
 /** More than any deployment has APIs for its agents: a larger number is a mistake. */
 const MAX_AUDIENCES = 16

@@ -3,9 +3,8 @@ import { PERSON_ROLES, type PersonRole } from "@runseal/core/wire/session-reques
 import * as v from "valibot"
 import type { IdentityProvider } from "./identity-options.ts"
 import { isLoopback } from "./operator-url.ts"
-import { option } from "./option-row.ts"
 import { StartupError } from "./startup-error.ts"
-import { readBy, word } from "./values.ts"
+import { option, readBy, word } from "./values.ts"
 
 /** More than any deployment has groups of people: a larger number is a mistake. */
 const MAX_ROLES = 64

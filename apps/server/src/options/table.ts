@@ -9,7 +9,6 @@ import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { DATABASE_OPTIONS } from "./database-options.ts"
 import { IDENTITY_OPTIONS } from "./identity-options.ts"
-import { type OptionText, option } from "./option-row.ts"
 import { SIGN_IN_OPTIONS } from "./sign-in-options.ts"
 import {
   DELIVERY_NETWORKS,
@@ -20,6 +19,8 @@ import {
   MCD_DISABLED,
   MCD_SCOPE,
   ON_OFF,
+  type OptionText,
+  option,
   PUBLIC_URL,
   RATE,
   REKOR_URL,

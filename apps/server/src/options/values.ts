@@ -1,4 +1,7 @@
-/** Schemas that parse the texts of options into values. Each message continues a sentence that begins with the option's name. */
+/**
+ * How an option is described, and the schemas that parse the texts of options into values. Each message continues a sentence that begins with the
+ * option's name.
+ */
 import { MCD_SCOPES, signatureIdSchema } from "@runseal/core/vocabulary/decision-codes"
 import { MAX_URI_LENGTH } from "@runseal/log/trust/trusted-root"
 import * as v from "valibot"
@@ -123,3 +126,28 @@ export const WITNESSES = v.pipe(
   v.check(witnesses => areDistinct(witnesses), "names two witnesses with the same name or key"),
   v.maxLength(MAX_WITNESSES, `may be given ${MAX_WITNESSES} times at most`),
 )
+
+// The row of one option.
+
+/** The documentation of an option. */
+export type OptionText = {
+  /** The flag and a name for its value: the unit, where it has one. */
+  readonly flag: string
+  /** In Markdown, for the table of docs/operations.md; `--help` shows it as plain text. */
+  readonly help: string
+  /** The default in words, where it is no fixed value. */
+  readonly otherwise?: string
+  readonly choices?: readonly string[]
+  /** May be given several times; its variable holds the values with spaces between them. */
+  readonly repeatable?: true
+  /** An action, done once: it has no variable, because a variable would stay set. */
+  readonly once?: true
+}
+
+/** One row: the documentation of an option, and the schema that parses its text. */
+export const option = <Schema extends v.GenericSchema<string | undefined, unknown>>(
+  flag: string,
+  help: string,
+  schema: Schema,
+  notes: Omit<OptionText, "flag" | "help"> = {},
+) => v.pipe(schema, v.metadata<v.InferOutput<Schema>, OptionText>({ flag, help, ...notes }))

@@ -3,8 +3,13 @@ import { encodeBase64, sha256Hex, utf8Encode } from "@runseal/canonical"
 import { toLowS } from "@runseal/log/keys/ecdsa-der"
 import { describe, expect, test } from "vitest"
 import { newEcdsaKey } from "../keys/ecdsa-keys.ts"
-import type { SigningRole } from "../keys/made-signatures.ts"
-import { LATER_MAX_SIGNATURES, type OwnSignatures, openOwnSignatures, type WrongSignature } from "./own-signatures.ts"
+import {
+  LATER_MAX_SIGNATURES,
+  type OwnSignatures,
+  openOwnSignatures,
+  type SigningRole,
+  type WrongSignature,
+} from "./own-signatures.ts"
 
 const keys = { service: newEcdsaKey(), log: newEcdsaKey() }
 const message = (text: string): Uint8Array => utf8Encode(text)

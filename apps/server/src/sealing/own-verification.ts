@@ -7,12 +7,11 @@ import type { JsonObject } from "@runseal/canonical"
 import { kindNamed } from "@runseal/core/verify/document"
 import type { Verdict } from "@runseal/core/verify/report"
 import type { LogIdentity } from "../keys/embedded-log.ts"
-import { keepSignatures } from "../keys/made-signatures.ts"
 import type { Database } from "../store/driver/database.ts"
 import { documentsWithin, type SealedText, type Span } from "../store/tables/documents-table.ts"
 import { readEntries, readHead } from "../store/tables/log-store.ts"
 import type { Readiness, Telemetry } from "../telemetry.ts"
-import type { WrongSignature } from "./own-signatures.ts"
+import { keepSignatures, type WrongSignature } from "./own-signatures.ts"
 import { openVerification, type Verification, type VerifyTexts } from "./verification.ts"
 
 type OwnVerification = Pick<SignatureAlarm, "ready"> & {

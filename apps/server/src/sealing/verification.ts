@@ -7,10 +7,9 @@ import type { JsonObject } from "@runseal/canonical"
 import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { Verdict } from "@runseal/core/verify/report"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { MadeSignature, MadeSignatures } from "../keys/made-signatures.ts"
 import { packBundle } from "../store/tables/bundle-text.ts"
 import { type JobBounds, openJobThread } from "../threads/job-thread.ts"
-import type { OwnKeys, OwnSignatures, WrongSignature } from "./own-signatures.ts"
+import type { MadeSignature, MadeSignatures, OwnKeys, OwnSignatures, WrongSignature } from "./own-signatures.ts"
 
 /** A text that is to be stored. */
 export type FinishedText = {

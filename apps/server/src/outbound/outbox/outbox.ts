@@ -38,8 +38,15 @@ import {
 } from "../../store/tables/outside-log-table.ts"
 import type { Telemetry } from "../../telemetry.ts"
 import type { HttpAnswer } from "../ask.ts"
-import { askLog, type Entered, type LogRefusal, refusalOf } from "./ask-log.ts"
-import { askTimestamp, TIMESTAMP_DEADLINE_MS, type TimestampSource } from "./ask-timestamp.ts"
+import {
+  askLog,
+  askTimestamp,
+  type Entered,
+  type LogRefusal,
+  refusalOf,
+  TIMESTAMP_DEADLINE_MS,
+  type TimestampSource,
+} from "./ask-log.ts"
 import { readStanding } from "./delivery-state.ts"
 import { authorityRow, type OutsideLog } from "./outside-log.ts"
 

@@ -11,7 +11,7 @@ import { StartupError } from "../../options/startup-error.ts"
 import type { AnchorMode } from "../../options/table.ts"
 import { StoreError } from "../../store/driver/store-errors.ts"
 import type { NewOutsideLog, TimestampAuthorityRow } from "../../store/tables/outside-log-table.ts"
-import type { TimestampSource } from "./ask-timestamp.ts"
+import type { TimestampSource } from "./ask-log.ts"
 
 export type OutsideLog = {
   /** Ends in a slash. */
