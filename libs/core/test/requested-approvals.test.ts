@@ -7,6 +7,7 @@ import type { WithholdableName } from "../src/artifacts/declared-sections.ts"
 import { reduce, withholdSections } from "../src/derivation/derive.ts"
 import { permitLines } from "../src/presentation/permit-account.ts"
 import { readDocument, verifyText } from "../src/verify/document.ts"
+import { evidenceSummary } from "../src/verify/evidence-summary.ts"
 import { createApprovalCheck } from "../src/verify/export-approvals.ts"
 import { parseDocument } from "../src/verify/parsed-text.ts"
 import { type Report, VERDICTS } from "../src/verify/report.ts"
@@ -323,26 +324,34 @@ test("the approvals of every outcome name the request", () => {
   for (const outcome of APPROVAL_OUTCOMES) expect(given(found, outcome).request_hash).toBe(found.request.request_hash)
 })
 
-test("of a record in no log the report says that no signature of a passkey was checked", () => {
+describe("of a record in no log no report claims that a passkey signed", () => {
   const found = requested()
-  const anyKey = { retell: withPasskeys(found.request, {}) }
-  const signed = refusedSpec(found, "rejected", anyKey)
-  const sealed = (spec: Partial<RunSpec>) => report(sealRun(deployment, { ...signed, ...spec }).bundle)
-  const unchecked = /signatures of passkeys were not checked/
-  const decision = ({ checks }: Report) => checks.find(({ id }) => id === "decision")
+  const nowhere = { receipt_anchor: "none", complete_record: false } as const
+  const signed = refusedSpec(found, "rejected", { retell: withPasskeys(found.request) })
+  /** Of a report: the check, the sentences, and the summary. */
+  const texts = (spec: RunSpec) => {
+    const { bundle } = sealRun(deployment, spec)
+    const read = report(bundle)
+    const decision = read.checks.find(({ id }) => id === "decision")?.message ?? ""
+    const summary = evidenceSummary(bundle).map(({ value }) => value)
+    return { verdict: read.verdict, decision, lines: permitLines(read).join("\n"), summary: summary.join("\n") }
+  }
 
-  const nowhere = sealed({ receipt_anchor: "none", complete_record: false })
-  expect(nowhere.verdict).toBe(VERDICTS.unanchored)
-  expect(decision(nowhere)?.message).toMatch(unchecked)
-  expect(permitLines(nowhere).at(-1)).toMatch(unchecked)
+  test("it says that the signatures were not checked", () => {
+    const { verdict, decision, ...rest } = texts({ ...signed, ...nowhere })
+    expect(verdict).toBe(VERDICTS.unanchored)
+    expect(decision).toMatch(/signatures of passkeys were not checked/)
+    for (const text of Object.values(rest)) {
+      expect(text.match(/with a passkey whose signature was not checked/g)).toHaveLength(2)
+      expect(text).not.toContain("signed with a passkey")
+    }
+  })
 
-  const anchored = sealed({})
-  expect(anchored.verdict).toBe(VERDICTS.complete)
-  expect(decision(anchored)).toMatchObject({ result: "pass", message: expect.not.stringMatching(unchecked) })
-  expect(permitLines(anchored).join()).not.toMatch(unchecked)
-
-  const unsigned = refusedSpec(found, "rejected")
-  const plain = sealRun(deployment, { ...unsigned, receipt_anchor: "none", complete_record: false }).bundle
-  expect(decision(report(plain))?.message).not.toMatch(unchecked)
-  expect(permitLines(report(plain)).join()).not.toMatch(unchecked)
+  test("of a record in the log they were, and without passkeys nothing is said of them", () => {
+    const { verdict, decision, ...rest } = texts(signed)
+    expect(verdict).toBe(VERDICTS.complete)
+    expect(decision).not.toContain("passkey")
+    for (const text of Object.values(rest)) expect(text.match(/and signed with a passkey/g)).toHaveLength(2)
+    expect(Object.values(texts({ ...refusedSpec(found, "rejected"), ...nowhere })).join()).not.toContain("passkey")
+  })
 })

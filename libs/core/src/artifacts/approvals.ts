@@ -94,13 +94,19 @@ export const approvalsSectionSchema: v.GenericSchema<unknown, ApprovalsSection> 
 export const shownApprovals = (section: ApprovalsSection): ShownApprovals | undefined =>
   "withheld" in section ? undefined : section
 
-/** Who decided what, when, and how that is proven, as reports and pages show it in one line. */
-export function decisionText({ decision, person, key_name, groups, proof, decided_at }: ApprovalDecision): string {
+/**
+ * Who decided what, when, and how that is proven, as reports and pages show it in one line.
+ * @param isInLog whether the document is in a log: a passkey's signature names that log, and of a document in none it was not checked
+ */
+export function decisionText(
+  { decision, person, key_name, groups, proof, decided_at }: ApprovalDecision,
+  isInLog = true,
+): string {
   const who = `${person.subject} (${groups.join(", ")})`
   const how = {
     key: `by the API key ${key_name}, as its operator says`,
     idp: `signed in at ${person.issuer}`,
-    passkey: `signed in at ${person.issuer}, and signed with a passkey`,
+    passkey: `signed in at ${person.issuer}, and ${isInLog ? "signed with a passkey" : "with a passkey whose signature was not checked"}`,
   }[proof]
   return `${decision === "approve" ? "approved" : "rejected"} by ${who} at ${decided_at}, ${how}`
 }

@@ -3,7 +3,6 @@ import { decisionText, type GivenApprovals } from "../artifacts/approvals.ts"
 import type { ActFailureCode } from "../artifacts/permit-sections.ts"
 import type { EndFacts, PermitFacts, RecordFacts } from "../verify/record-facts.ts"
 import { type Report, VERDICTS } from "../verify/report.ts"
-import { hasPasskeys, UNCHECKED_PASSKEYS } from "../verify/signed-approvals.ts"
 import { isRefused, type OutcomeKind } from "../vocabulary/outcomes.ts"
 
 const FAILURES: Readonly<Record<ActFailureCode, string>> = {
@@ -16,9 +15,9 @@ const FAILURES: Readonly<Record<ActFailureCode, string>> = {
 /** Why an act failed, as the caller reports it: "TIMED_OUT, no result came in time". */
 export const failureText = (code: ActFailureCode): string => `${code}, ${FAILURES[code]}`
 
-/** What a document states of its permit, one sentence a line; none for a document of no permit. */
-export const permitTexts = ({ permit, ended, approvals }: RecordFacts): readonly string[] => [
-  ...(approvals === undefined ? [] : approvalTexts(approvals)),
+/** What a document states of its permit, one sentence a line; none for a document of no permit. @param isInLog as for `decisionText` */
+export const permitTexts = ({ permit, ended, approvals }: RecordFacts, isInLog = true): readonly string[] => [
+  ...(approvals === undefined ? [] : approvalTexts(approvals, isInLog)),
   ...(permit === undefined ? [] : usedTexts(permit)),
   ...(ended === undefined ? [] : [endText(ended)]),
 ]
@@ -37,19 +36,17 @@ export function permitLines({
 }: Pick<Report, "verdict" | "outcome_kind" | "facts">): readonly string[] {
   if (verdict === VERDICTS.failed || (facts?.permit ?? facts?.approvals) === undefined || facts === undefined) return []
   const refused = refusedCloseText(outcome_kind, facts)
-  const isUnchecked = verdict === VERDICTS.unanchored && facts.approvals && hasPasskeys(facts.approvals)
-  return [
-    ...permitTexts(facts),
-    ...(refused === undefined ? [] : [refused]),
-    ...(isUnchecked ? [`But ${UNCHECKED_PASSKEYS}.`] : []),
-  ]
+  return [...permitTexts(facts, verdict !== VERDICTS.unanchored), ...(refused === undefined ? [] : [refused])]
 }
 
 /** How the request for an approval ended, and a sentence for each person that decided: who, when, and how that is proven. */
-const approvalTexts = ({ approval_id, requested_at, outcome, decisions }: GivenApprovals): readonly string[] => [
+const approvalTexts = (
+  { approval_id, requested_at, outcome, decisions }: GivenApprovals,
+  isInLog: boolean,
+): readonly string[] => [
   `Approval ${approval_id}, asked for at ${requested_at}: ${outcome}.`,
   ...decisions.map(decision => {
-    const text = decisionText(decision)
+    const text = decisionText(decision, isInLog)
     return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
   }),
 ]

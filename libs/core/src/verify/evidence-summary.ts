@@ -12,6 +12,7 @@ import {
 import { shownEndUser } from "../artifacts/end-user.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
+import { namingEntry } from "./decisions.ts"
 import { type EvidenceLine, line } from "./kind.ts"
 import { declaredOutputHash } from "./record-facts.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
@@ -40,7 +41,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
     ...endUserLines(sections),
     ...actLines(sections),
-    ...approvalLines(sections),
+    ...approvalLines(sections, namingEntry(bundle) !== undefined),
     ...line("signature_match", signatureMatch(sections)),
     ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),
     ...permitSummary(bundle),
@@ -73,8 +74,11 @@ export function endUserLines({ end_user: section }: Pick<Sections, "end_user">):
   ]
 }
 
-/** How the request for an approval ended, and a line for each person that decided. */
-export function approvalLines({ approvals: section }: Pick<Sections, "approvals">): readonly EvidenceLine[] {
+/** How the request for an approval ended, and a line for each person that decided. @param isInLog as for `decisionText` */
+export function approvalLines(
+  { approvals: section }: Pick<Sections, "approvals">,
+  isInLog: boolean,
+): readonly EvidenceLine[] {
   if (section === undefined) return []
   const approvals = shownApprovals(section)
   if (approvals === undefined) return line("approval", "withheld")
@@ -82,7 +86,7 @@ export function approvalLines({ approvals: section }: Pick<Sections, "approvals"
   return [
     ...line("approval", `${approval_id}, ${outcome}`),
     ...line("approval_requested_at", requested_at),
-    ...decisions.flatMap(decision => line("approval_decision", decisionText(decision))),
+    ...decisions.flatMap(decision => line("approval_decision", decisionText(decision, isInLog))),
   ]
 }
 

@@ -234,7 +234,7 @@ function evidenceOf({ sections, reservation, leaf, entry, ...opening }: Opening)
     ...line("payload_hash", payload.payload_hash),
     ...line("policy_rule", policy_evaluation.fired_rule_id),
     ...line("signature_match", signatureMatch({ policy_evaluation, ...(mcd_finding && { mcd_finding }) })),
-    ...approvalLines(sections),
+    ...approvalLines(sections, true),
     ...line("reserved_tokens", reservation.tokens),
     ...line("window_total_after", reservation.total_after),
     ...line("declared_sections", declaredStates(sections)),

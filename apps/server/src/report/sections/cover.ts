@@ -4,6 +4,7 @@ import { decisionText, shownApprovals } from "@runseal/core/artifacts/approvals"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { endUserText } from "@runseal/core/artifacts/end-user"
 import { causeOf, explainReceipt } from "@runseal/core/artifacts/explanation"
+import { namingEntry } from "@runseal/core/verify/decisions"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import type { Block, Line } from "@runseal/pdf/block"
@@ -69,13 +70,14 @@ export const cover: Part = subject => {
 }
 
 /** How the request for an approval ended, and what each person decided. */
-function approvalFacts({ sections: { approvals: section } }: Bundle): readonly Fact[] {
+function approvalFacts({ sections: { approvals: section }, anchors }: Bundle): readonly Fact[] {
   if (section === undefined) return []
   const approvals = shownApprovals(section)
   if (approvals === undefined) return [fact("Approval", "withheld")]
+  const isInLog = namingEntry({ anchors }) !== undefined
   return [
     fact("Approval", `${approvals.outcome}; asked for ${readableTime(approvals.requested_at)}`),
-    ...approvals.decisions.map(decision => fact("Decision", shortQuote(decisionText(decision), CAUSE_LENGTH))),
+    ...approvals.decisions.map(decision => fact("Decision", shortQuote(decisionText(decision, isInLog), CAUSE_LENGTH))),
   ]
 }
 
