@@ -54,25 +54,33 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
   // The key of the environment is for the address of the environment.
   const apiKey = options.apiKey ?? (RUNSEAL_URL === undefined || RUNSEAL_URL === url ? RUNSEAL_API_KEY : undefined)
   const address = `${url.replace(/\/$/, "")}/hooks/claude-code?${new URLSearchParams(settings)}`
-  const headers = { "Content-Type": "application/json", ...(apiKey === undefined ? {} : { "X-Service-Key": apiKey }) }
+  const headers = new Headers({ "Content-Type": "application/json" })
+  try {
+    if (apiKey !== undefined) headers.set("X-Service-Key", apiKey)
+  } catch {
+    // The error of the platform quotes the key.
+    throw new TypeError("The API key has characters that no header can carry.")
+  }
   const observes = settings.mode === "observe"
   const goesOn = observes || settings.fail === "open"
   const breaker = createBreaker({ baseUrl: url })
-  const requestOf = (body: string, signal: AbortSignal): Request => {
+  const headersOf = (): Headers => {
+    const sent = new Headers(headers)
     try {
       const token = options.endUserToken?.()
-      const named = token === undefined ? headers : { ...headers, "X-End-User-Token": token }
-      // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
-      return new Request(address, { method: "POST", headers: named, body, redirect: "manual", signal })
+      if (token !== undefined) sent.set("X-End-User-Token", token)
     } catch (cause) {
       // No outage: a person who can spoil a token would let the calls of all others pass undecided.
       throw new InvalidArgumentError("there is no access token that can be sent", { cause })
     }
+    return sent
   }
   const send = async (body: string, outer: AbortSignal, ms: number): Promise<HookOutput> => {
-    const request = requestOf(body, AbortSignal.any([outer, AbortSignal.timeout(ms)]))
+    const sent = headersOf()
+    const signal = AbortSignal.any([outer, AbortSignal.timeout(ms)])
     try {
-      const answer = await fetch(request)
+      // A redirect is not followed, so that the key goes nowhere else, and no other server decides.
+      const answer = await fetch(address, { method: "POST", headers: sent, body, redirect: "manual", signal })
       if (answer.ok) return await answer.json()
       const retryAfterSeconds = parseRetryAfter(answer.headers.get("retry-after"), Date.now())
       throw statusError(answer.status, `the service answered ${answer.status}`, { retryAfterSeconds })

@@ -16,7 +16,7 @@ type Settings = Parameters<typeof sealFunctions>[1]
 /** A sealed tool of this name, as a function that calls it. */
 type Seal = (client: Client, name: string, act: () => Promise<string>, settings: Settings) => () => Promise<unknown>
 
-/** Status of the model's answer that its framework asks for once. */
+/** A row: the framework, its example, a status after which it does not ask the model again, and how a tool is sealed. */
 const ADAPTERS: readonly (readonly [framework: string, example: string, status: number, seal: Seal])[] = [
   [
     "ai-sdk",

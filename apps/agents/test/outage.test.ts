@@ -31,7 +31,7 @@ async function silent() {
   return { baseUrl: `http://127.0.0.1:${port}`, asked: () => asked }
 }
 
-/** What one wait for a decision takes in the tests of calls that must not wait: far more than these calls take on a slow machine. */
+/** A call that waits for its decision takes this long. The calls of these tests must not wait. */
 const DECISION_MS = 60_000
 /** The longest pause that an event loop may have. */
 const STALL_MS = 2_000

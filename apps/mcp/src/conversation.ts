@@ -1,7 +1,7 @@
 /**
  * One conversation between an agent and a server, message by message, whatever carries the messages. It understands `tools/call`, `tools/list`,
  * `initialize`, `server/discover` and cancellations; every other message passes as the text that it came as. An answer passes only if the agent
- * asked for it, by the very id: a client may read the id "1" as 1, and would take a result that nobody reviewed.
+ * asked for it, by the very id: a client may read the id "1" as 1, and would take a result that nobody reviewed. Calls are remembered for a while after they ended.
  */
 import type { JsonObject } from "@runseal/canonical"
 import { readCallRequest } from "./call-request.ts"

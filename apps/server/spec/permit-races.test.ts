@@ -217,7 +217,7 @@ describe.skipIf(postgresStart.kind === "absent")(`two services ${postgresTitle}`
   const twins = standingTwins()
   const twin = (i: number): TestService => twins()[i % 2]!
 
-  test("runs, openings, closes and ends at once: no movement is missing, none is made twice, and nobody is refused", async () => {
+  test("runs, openings, closes and ends at once: no movement is missing, none is made twice, and everybody is answered", async () => {
     const ids = await opened(twin(0), 30)
     const lapsing = await Promise.all(
       Array.from({ length: 20 }, (_, i) => twin(i).post("/permits", asking({ valid_for_seconds: 1 }))),

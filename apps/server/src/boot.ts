@@ -263,8 +263,8 @@ const openDeliveriesOf = (
     secret: keys.originSecret,
   })
 
-/** The log, and everything that a commit moves, wakes or rests on. */
-async function openLog(parts: OverHeads, deployment: Deployment) {
+/** The sealer, and the parts that a commit needs or wakes. @param left sizes of the log that processes before this one remembered */
+async function openSealing(parts: OverHeads, deployment: Deployment, left: readonly number[]) {
   const { config, prepared, db, nowMs, clock, telemetry, heads } = parts
   const { keys, origin, epoch } = deployment
   const outside = await openOutside({ db, log: prepared.outside, nowMs, telemetry })
@@ -274,6 +274,7 @@ async function openLog(parts: OverHeads, deployment: Deployment) {
   const access = openAccess({ ...parts, keys })
   const ledger = createBudgetLedger(db)
   const verification = openVerificationOf(deployment, document, parts)
+  verification.takeOver(left)
   const cosigner = openCosigner({ ...parts, shownHead })
   const deliveries = openDeliveriesOf(deployment, parts)
   const payloadKeys = openPayloadKeys(config.keysDir, nowMs(), config.approvals)
@@ -304,7 +305,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const { keys, origin, epoch } = deployment
   if (deployment.isAnotherLog) telemetry.anotherLog(origin)
   const policies = await openPolicies(parts)
-  const log = await openLog(parts, deployment)
+  const opening = await openSealing(parts, deployment, left)
   const {
     document,
     trust,
@@ -317,8 +318,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     cosigner,
     deliveries,
     sealer,
-  } = log
-  verification.takeOver(left)
+  } = opening
   const revision = sourceRevision()
   const renderer = openReports(deployment, db)
   const documents = openDocumentCheck(document)
@@ -332,7 +332,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const sweepers = openSweepers({ ...parts, ...execution, sealer, payloadKeys })
   const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, trialDue, telemetry }))
   const deps: Deps = {
-    ...{ db, reads, guarded, shownHead: log.shownHead, nowMs, endUsers },
+    ...{ db, reads, guarded, shownHead: opening.shownHead, nowMs, endUsers },
     ...access,
     rememberStored: () => heads.rememberStored(db),
     ...openSessionsOf(parts, keys, policies),

@@ -35,7 +35,7 @@ type RequestAnswer = {
 }
 
 /** What is sealed besides runs: the metric that counts each, and what it says of itself. */
-export const COUNTED_DOCUMENTS = {
+export const METERED_DOCUMENTS = {
   attestation: ["runseal_attestations_total", "Attestations anchored and acknowledged."],
   opening: ["runseal_permits_total", "Permits opened and acknowledged."],
   approval_request: ["runseal_approval_requests_total", "Requests for an approval that were sealed."],
@@ -43,14 +43,14 @@ export const COUNTED_DOCUMENTS = {
   permit_end: ["runseal_permit_ends_total", "Documents sealed that end permits without a close."],
   admin_event: ["runseal_admin_events_total", "Actions of administrators, sealed."],
 } as const
-export type CountedDocument = keyof typeof COUNTED_DOCUMENTS
+export type MeteredDocument = keyof typeof METERED_DOCUMENTS
 
 /** What is counted: the metrics. */
 export type Counters = {
   /** A request was answered; undefined for what is no endpoint. */
   readonly answered: (route: Route | undefined, status: number) => void
   /** A document is durable and acknowledged; seconds since it entered the queue of the sealer. */
-  readonly sealed: (kind: OutcomeKind | CountedDocument, seconds: number) => void
+  readonly sealed: (kind: OutcomeKind | MeteredDocument, seconds: number) => void
   /** A batch of so many records was committed. */
   readonly committed: (records: number) => void
   /** A batch held the lock of the log's head for so many seconds: nobody else could seal meanwhile. */

@@ -1,6 +1,6 @@
 /**
  * An endpoint, in two parts: its route, which is what server and clients act by, and its description, which the OpenAPI document has
- * besides. A client takes the routes alone, so that no summary and no example is in its bundle.
+ * besides. A client takes the routes alone, so that no summary and no example is in its bundle. The bounds of bodies are here, too.
  */
 import { ERROR_CODES, type ErrorCode, type ErrorStatus } from "@runseal/core/wire/error-codes"
 import { errorAnswer, errorAnswerSchema } from "@runseal/core/wire/service-answers"
@@ -20,7 +20,8 @@ export type AnySchema = BaseSchema<unknown, unknown, BaseIssue<unknown>>
 
 /**
  * Which callers are answered: all of them; those with a key; admin keys and auditors; or admin keys. In open mode the anonymous caller is
- * each of these. Of `reader` and `admin` a caller may also be a person who signed in, who has no key.
+ * each of these. Of `reader` and `admin`, and where a row has `persons`, a caller
+ * may also be a person who signed in, who has no key.
  */
 export type Access = "public" | "key" | "reader" | "admin"
 

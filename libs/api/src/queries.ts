@@ -165,7 +165,7 @@ const permitState = opt(v.picklist(PERMIT_STATES, `must be one of ${PERMIT_STATE
 const APPROVAL_PLACE = /^(\d{1,16})\.(apr-[0-9a-f]{32})$/
 const PERMIT_PLACE = /^(\d{1,16})\.(pmt-[0-9a-f]{32})$/
 
-/** Where a page begins behind a row: the time of the row in milliseconds, and its id. */
+/** After which row a page begins: the time of the row in milliseconds, and its id. */
 const placeBefore = (pattern: RegExp, description: string) =>
   v.pipe(
     v.string(),

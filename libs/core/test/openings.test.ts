@@ -29,7 +29,7 @@ describe("an opening", () => {
     expect(verifyText(canonicalize(opening), [deployment.trust])).toMatchObject({ verdict: VERDICTS.opening })
     expect(verifyText(canonicalize(opening), [])).toMatchObject({ verdict: VERDICTS.failed })
     expect(outcomeHeadline(report(opening))?.text).toMatch(/^Act permitted at 2026-01-15T12:00:0/)
-    expect(permitTexts(report(opening).facts ?? {})).toHaveLength(3)
+    expect(permitTexts(report(opening).facts ?? {}, true)).toHaveLength(3)
   })
 
   test.each(DECLARED_NAMES)("verifies without %s", name => {
@@ -80,7 +80,7 @@ describe("an end", () => {
   test("verifies alone, and says what it released", () => {
     const end = endPermits(deployment, [openPermit(deployment), openPermit(deployment, { reserve_tokens: 0 })])
     expect(report(end)).toMatchObject({ document: "permit_end", verdict: VERDICTS.permit_end })
-    expect(permitTexts(report(end).facts ?? {})).toEqual([
+    expect(permitTexts(report(end).facts ?? {}, true)).toEqual([
       "2 permits ended without a close: nobody closed in time. 2000 tokens released.",
     ])
   })
@@ -89,7 +89,7 @@ describe("an end", () => {
     const redeemed = redeemPermit(deployment, openPermit(deployment), "2026-01-15T12:03:00.000Z")
     const end = endPermits(deployment, [openPermit(deployment, { reserve_tokens: 7 }), redeemed])
     expect(report(end).verdict).toBe(VERDICTS.permit_end)
-    expect(permitTexts(report(end).facts ?? {})).toEqual([
+    expect(permitTexts(report(end).facts ?? {}, true)).toEqual([
       "2 permits ended without a close: nobody closed in time. 7 tokens released. 1 was redeemed: its act was started and never reported; 2000 tokens stay charged.",
     ])
   })

@@ -1,3 +1,4 @@
+import { readLayout } from "@runseal/core/report-pdf/report-layout"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { lineOf, reportWith } from "../test/drawable-reports.ts"
@@ -74,15 +75,16 @@ function wordsOutside(pdf: Uint8Array): WordBox[] {
 }
 
 describe("any text in any place", () => {
-  test("is drawn", async () => {
+  test("is drawn, and leaves the record where a verifier reads it", async () => {
     await fc.assert(
       fc.asyncProperty(rowdy, async text => {
         const head = { left: text, right: text, tone: "bad" } as const
         const density = text.length % 2 === 0 ? "roomy" : "compact"
-        const pdf = await drawReport(
-          reportWith(everywhere(text), { density, title: text, running_head: head, running_foot: text }),
-        )
+        const report = reportWith(everywhere(text), { density, title: text, running_head: head, running_foot: text })
+        const pdf = await drawReport(report)
         expect(Buffer.from(pdf).toString("latin1")).not.toMatch(/NaN|undefined|Infinity/)
+        const parts = readLayout(pdf)
+        expect(typeof parts === "string" ? parts : new TextDecoder().decode(parts.record)).toBe(report.attachment.text)
       }),
       { numRuns: 40 },
     )

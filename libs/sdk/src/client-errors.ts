@@ -21,6 +21,15 @@ export class InvalidArgumentError extends RunsealError {
   override readonly name = "InvalidArgumentError"
 }
 
+/** The function `endUserToken` threw, or gave nothing in time; nothing was sent. `cause` is what it threw, or the TimeoutError. */
+export class EndUserTokenError extends RunsealError {
+  override readonly name = "EndUserTokenError"
+
+  constructor(cause: unknown) {
+    super("The access token of the end user could not be had.", { cause })
+  }
+}
+
 /** The operation cannot exist; nothing was sent. */
 export class UnsupportedOperationError extends RunsealError {
   override readonly name = "UnsupportedOperationError"

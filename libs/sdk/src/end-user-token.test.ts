@@ -2,7 +2,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import { quickWaits } from "../test/quick-waits.ts"
 import { API_KEY, type Service, startService } from "../test/scripted-service.ts"
-import { type Client, createClient, type EndUserToken, InvalidArgumentError, sealedCall } from "./index.ts"
+import {
+  type Client,
+  createClient,
+  type EndUserToken,
+  EndUserTokenError,
+  InvalidArgumentError,
+  NetworkError,
+  sealedCall,
+} from "./index.ts"
 
 let service: Service
 beforeAll(async () => {
@@ -51,9 +59,11 @@ test.each(["", "Bearer a.b.c", "a.b", `a.b.${"c".repeat(8192)}`])(
   },
 )
 
-test("an error of the function that gives the token is that of the call", async () => {
+test("where the function that gives the token throws, nothing is sent, and what it threw is the cause", async () => {
   const failing = clientOf(() => Promise.reject(new Error("signed out")))
-  await expect(failing.execute(request)).rejects.toThrow("signed out")
+  const error = { name: "EndUserTokenError", cause: { message: "signed out" } }
+  await expect(failing.execute(request)).rejects.toMatchObject(error)
+  expect(service.asked).toEqual([])
 })
 
 test("a call whose token cannot be had is not made, also where calls go on; one that is only observed is", async () => {
@@ -67,6 +77,28 @@ test("a call whose token cannot be had is not made, also where calls go on; one 
       { agent: "a", mode, fail: "open" },
       async () => ({ result: ++made }),
     )
-  await expect(call("enforce")).rejects.toThrow("signed out")
+  await expect(call("enforce")).rejects.toMatchObject({ name: "EndUserTokenError", cause: { message: "signed out" } })
   expect({ made, observed: await call("observe") }).toEqual({ made: 0, observed: 1 })
 })
+
+test.each<[string, () => Promise<string>]>([
+  ["never gives one", () => new Promise(() => undefined)],
+  ["is a client of a service that is away", () => Promise.reject(new NetworkError("away"))],
+])(
+  "a token whose function %s is no outage of the service: its call is not made, and others are decided",
+  async (_, endUserToken) => {
+    const client = createClient({ baseUrl: service.baseUrl, apiKey: API_KEY, endUserToken, decisionMs: 50 })
+    let made = 0
+    const call = (options: { readonly endUserToken?: string } = {}) =>
+      sealedCall(
+        client,
+        { door: "tests", called: { tool: "pay" }, arguments: {}, ...options },
+        { agent: "a", fail: "open" },
+        async () => ({ result: ++made }),
+      )
+    for (let at = 0; at < 4; at++) await expect(call()).rejects.toThrow(EndUserTokenError)
+    expect({ made, asked: service.asked }).toEqual({ made: 0, asked: [] })
+    await call({ endUserToken: "a.b.c" }).catch(() => undefined)
+    expect(service.asked).not.toEqual([])
+  },
+)

@@ -1,7 +1,7 @@
 /** One HTTP request and its whole answer, with bounded size. */
 import { END_USER_HEADER, END_USER_TOKEN_MAX_LENGTH, END_USER_TOKEN_PATTERN } from "@runseal/core/wire/end-user-token"
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKeyField } from "@runseal/core/wire/idempotency-key"
-import { InvalidArgumentError, NetworkError, ProtocolError } from "./client-errors.ts"
+import { EndUserTokenError, InvalidArgumentError, NetworkError, ProtocolError } from "./client-errors.ts"
 import { parseRetryAfter } from "./retry.ts"
 import type { EndUserToken, Settings } from "./settings.ts"
 
@@ -49,7 +49,7 @@ export async function exchange(settings: Settings, call: Call, signal: AbortSign
 
 /**
  * An answer whose head has arrived; `signal` cancels its body.
- * @throws NetworkError, ProtocolError for a redirect, InvalidArgumentError for a token that no request can carry, and what the function throws that gives it
+ * @throws NetworkError, ProtocolError for a redirect, InvalidArgumentError for a token that no request can carry, EndUserTokenError where the function throws that gives it
  */
 export async function openAnswer(settings: Settings, call: Call, signal: AbortSignal): Promise<Response> {
   const init = requestInit(settings, call, signal, await endUserTokenOf(call))
@@ -61,11 +61,28 @@ export async function openAnswer(settings: Settings, call: Call, signal: AbortSi
 }
 
 const TOKEN = new RegExp(END_USER_TOKEN_PATTERN)
-async function endUserTokenOf({ endUserToken }: Call): Promise<string | undefined> {
-  const token = typeof endUserToken === "function" ? await endUserToken() : endUserToken
+/** Calls that wait for the function which gives their token. */
+const waitingForToken = new WeakSet<Call>()
+/** Whether a call that ended had not got its token yet: what took too long was the caller's function, and not the service. */
+export const waitsForToken = (call: Call): boolean => waitingForToken.has(call)
+
+async function endUserTokenOf(call: Call): Promise<string | undefined> {
+  const { endUserToken } = call
+  const token = typeof endUserToken === "function" ? await givenToken(call, endUserToken) : endUserToken
   if (token !== undefined && (token.length > END_USER_TOKEN_MAX_LENGTH || !TOKEN.test(token)))
     throw new InvalidArgumentError(`endUserToken must be a JWT of at most ${END_USER_TOKEN_MAX_LENGTH} characters.`)
   return token
+}
+
+async function givenToken(call: Call, give: Exclude<EndUserToken, string>): Promise<string | undefined> {
+  waitingForToken.add(call)
+  try {
+    return await give()
+  } catch (error) {
+    throw new EndUserTokenError(error)
+  } finally {
+    waitingForToken.delete(call)
+  }
 }
 
 /** Reads the body of an answer. @throws NetworkError, ProtocolError for one that is too large */

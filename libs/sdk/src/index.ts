@@ -119,6 +119,7 @@ export {
   AbortedError,
   BadRequestError,
   ConflictError,
+  EndUserTokenError,
   FileError,
   ForbiddenError,
   HttpStatusError,

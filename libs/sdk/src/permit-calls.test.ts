@@ -147,6 +147,13 @@ describe("closes without an answer", () => {
     await close("2")
     await vi.advanceTimersByTimeAsync(6_000)
     expect(asked).toEqual(["1", "1", "2"])
+    // The request without an answer is given up. The next round sends both, and a close that is answered is not sent again.
+    answer = url => {
+      asked.push(url.slice(-7, -6))
+      return Response.json({ ok: false, error: "Not found.", code: "not_found" }, { status: 404 })
+    }
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(asked.slice(3)).toEqual(["1", "2"])
   })
 })
 

@@ -4,6 +4,7 @@ import { ASKING_REFUSED, type AskedApprovalAnswer, pendingSentence } from "@runs
 import type { ErrorCode } from "@runseal/core/wire/error-codes"
 import {
   BadRequestError,
+  EndUserTokenError,
   HttpStatusError,
   InvalidArgumentError,
   PayloadTooLargeError,
@@ -109,13 +110,15 @@ export class ActFailedError extends RunsealError {
 }
 
 /**
- * Whether a call, or what it is closed with, cannot be sent or is not taken (400, 413), or its end user is not, or people cannot be asked for their
+ * Whether a call, or what it is closed with, cannot be sent or is not taken (400, 413, 431), or its end user is not, or people cannot be asked for their
  * approval. A caller or a tool can bring that about: it is no reason to go on without a decision, as an outage may be.
  */
 export const isUnfit = (error: unknown): boolean =>
   error instanceof PermitNotClosedError
     ? isUnfit(error.cause)
-    : [InvalidArgumentError, BadRequestError, PayloadTooLargeError].some(kind => error instanceof kind) ||
-      (error instanceof HttpStatusError && REFUSED.some(code => code === error.code))
+    : [InvalidArgumentError, EndUserTokenError, BadRequestError, PayloadTooLargeError].some(
+        kind => error instanceof kind,
+      ) ||
+      (error instanceof HttpStatusError && (error.status === 431 || REFUSED.some(code => code === error.code)))
 
 const REFUSED: readonly ErrorCode[] = ["end_user_required", "end_user_token_invalid", ...ASKING_REFUSED]

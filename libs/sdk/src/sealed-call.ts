@@ -129,7 +129,7 @@ async function sealCall<Result>(
     }
     // An observed run that would have been refused has no permit: it stopped nothing.
     if (error instanceof PermitRefusedError && error.result.ok) return (await make()).result
-    // What gives the token of the end user threw: the service is not away, and nobody knows for whom the call would be made.
+    // A function of the caller threw, such as `onApprovalWait`: the service is not away.
     const isOfCaller = options.mode !== "observe" && !(error instanceof RunsealError)
     if (isOfCaller || isRefusal(error) || !goesOnAfter(error, options)) throw error
     observedBy(client).missing++

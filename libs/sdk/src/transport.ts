@@ -1,7 +1,7 @@
 /** A call from its first attempt to its last: deadline, abort, retries. */
-import { addCall, HttpStatusError } from "./client-errors.ts"
+import { addCall, EndUserTokenError, HttpStatusError, TimeoutError } from "./client-errors.ts"
 import { withDeadline } from "./deadline.ts"
-import { type Call, exchange, type Reply, shownCall } from "./exchange.ts"
+import { type Call, exchange, type Reply, shownCall, waitsForToken } from "./exchange.ts"
 import { retryDelayMs } from "./retry.ts"
 import { type CallOptions, type Limits, readLimits, type Settings } from "./settings.ts"
 
@@ -19,7 +19,8 @@ export function createTransport(settings: Settings): Send {
     try {
       return await withDeadline(settings.sleep, limits.deadlineMs, options.signal, attempts)
     } catch (error) {
-      throw addCall(error, shownCall(settings, call))
+      const isOfToken = error instanceof TimeoutError && waitsForToken(call)
+      throw addCall(isOfToken ? new EndUserTokenError(error) : error, shownCall(settings, call))
     }
   }
 }

@@ -83,9 +83,9 @@ _UNFIT = (
 
 
 def is_unfit(error: RunsealError) -> bool:
-    """Whether the service does not take a request (400, 413), or its end user, or people decide on it and have not. A caller or
+    """Whether the service does not take a request (400, 413, 431), or its end user, or people decide on it and have not. A caller or
     a tool can bring that about: it is no reason to go on without a decision, as an outage may be."""
-    return error.status in (400, 413) or error.code in _UNFIT or isinstance(error, (ApprovalPending, PermitUsed))
+    return error.status in (400, 413, 431) or error.code in _UNFIT or isinstance(error, (ApprovalPending, PermitUsed))
 
 
 class ActRefused(RunsealError):

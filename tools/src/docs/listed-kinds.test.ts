@@ -7,7 +7,7 @@ import { isTest } from "../rooms/source-file.ts"
 import { filesOfKind, listsOfKinds } from "./listed-kinds.ts"
 
 const FILES_MAX = 15
-/** A further kind needs no line here. It names those of before since the order of their schemas is published. */
+/** A further kind needs no line here. It names the kinds whose order in the OpenAPI document is published. */
 const NEEDS_NO_LINE = "libs/api/src/openapi/components.ts"
 
 test("a kind of document touches at most 15 files of the product, which are there but for its own", () => {

@@ -1,5 +1,6 @@
 /**
- * How islands ask the browser for passkeys (WebAuthn, ES256). They judge nothing: the service checks what comes back, and so does every verifier.
+ * How islands ask the browser for passkeys (WebAuthn, ES256), and say what comes of a click. They judge nothing: the service checks what comes
+ * back, and so does every verifier.
  */
 import { decodeHex, encodeBase64 } from "@runseal/canonical"
 
@@ -84,7 +85,7 @@ export const sayIn =
   }
 
 /**
- * Runs what a click begins, once at a time. The button does not send its form: that is done once a passkey signed.
+ * Runs what a click begins, once at a time. A click sends no form: the work does that where it is wanted.
  * @param say takes the sentence of what failed
  */
 export function onClick(

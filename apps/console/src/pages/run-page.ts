@@ -6,6 +6,7 @@ import { endUserText } from "@runseal/core/artifacts/end-user"
 import type { Explanation } from "@runseal/core/artifacts/explanation"
 import { endingOf } from "@runseal/core/presentation/account"
 import { failureText } from "@runseal/core/presentation/permit-account"
+import { isLogged } from "@runseal/core/verify/decisions"
 import { bundleFacts, declaredOutputHash } from "@runseal/core/verify/record-facts"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
@@ -91,11 +92,11 @@ ${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${explanation =
 const keyOf = ({ run: { tenant_id } }: Bundle): number => Number(/^api-key-(\d{1,16})$/.exec(tenant_id)?.[1] ?? 0)
 
 /** How the request for an approval ended, and what each person decided. */
-function approvalFact(section: ApprovalsSection): Markup {
+function approvalFact(section: ApprovalsSection, isInLog: boolean): Markup {
   const approvals = shownApprovals(section)
   if (approvals === undefined) return named("withheld")
   const { outcome, decisions } = approvals
-  return html`${outcome}${decisions.map(decision => html`<br>${named(decisionText(decision))}`)}`
+  return html`${outcome}${decisions.map(decision => html`<br>${named(decisionText(decision, isInLog))}`)}`
 }
 
 function runFacts(visit: Visit, bundle: Bundle): Markup {
@@ -112,7 +113,7 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
         : run.tenant_id,
     ],
     ["End user", sections.end_user && named(endUserText(sections.end_user))],
-    ["Approval", sections.approvals && approvalFact(sections.approvals)],
+    ["Approval", sections.approvals && approvalFact(sections.approvals, isLogged(bundle))],
     ["Sealed", time(run.created_at)],
     ["Took", duration(durationMs(run))],
     ["Policy", policy && html`${policy.policy_name} ${shortHash(policy.policy_hash)}`],

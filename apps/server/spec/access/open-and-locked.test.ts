@@ -81,9 +81,11 @@ describe("the first key", () => {
   })
 
   test("the envelope of a refusal is strict JSON and not to be cached", async () => {
-    const { text, headers } = await caller(service()).get("/runs")
-    expect(parseStrictJson(text)).toMatchObject({ ok: false })
-    expect(headers.get("cache-control")).toBe("no-store")
-    expect(headers.get("www-authenticate"), "RFC 9110 §15.5.2").toBe('ApiKey realm="runseal", header="X-Service-Key"')
+    for (const secret of [undefined, `rsk_${"0".repeat(48)}`]) {
+      const { text, headers } = await caller(service(), secret).get("/runs")
+      expect(parseStrictJson(text)).toMatchObject({ ok: false })
+      expect(headers.get("cache-control")).toBe("no-store")
+      expect(headers.get("www-authenticate"), "RFC 9110 §15.5.2").toBe('ApiKey realm="runseal", header="X-Service-Key"')
+    }
   })
 })

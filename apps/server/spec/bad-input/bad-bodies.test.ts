@@ -132,6 +132,27 @@ describe("every endpoint that takes a body", () => {
       template !== "/v1/traces" && operation.requestBody?.content["application/json"] !== undefined,
   )
 
+  /** In bytes, where it is another than 1 MiB. */
+  const BODY_BOUNDS: Readonly<Record<string, number>> = {
+    "POST /dcae/verify": 4 * MEBIBYTE,
+    "POST /hooks/claude-code": 4 * MEBIBYTE,
+    "POST /permits/{id}/redeem": 65_536,
+    "POST /approvals/{id}/decision": 65_536,
+    "POST /passkeys": 65_536,
+    "POST /admin/runs/{id}/share": 65_536,
+    "POST /session": 65_536,
+    "POST /session/sign-in": 65_536,
+    "POST /session/sign-in/answer": 65_536,
+  }
+  const NOT_STRICT: readonly (readonly [body: string, sentence: RegExp])[] = [
+    ["{", /not valid JSON/],
+    ["[]", /object/],
+    ['{"a":1,"a":2}', /same key twice/],
+    ['{"a":1e400}', /precision or range/],
+    ['{"a":"\\ud800"}', /lone surrogate/],
+    ["[".repeat(20_000), /too deeply|more than \d+ values/],
+  ]
+
   test.each(taking.map(endpoint => [`${endpoint.method} ${endpoint.template}`, endpoint] as const))(
     "%s refuses what is no strict JSON, what is not sent as JSON, and what is too large",
     async (_name, { method, template, operation: { parameters = [] } }) => {
@@ -146,10 +167,13 @@ describe("every endpoint that takes a body", () => {
         const sent = { method, body, headers: { "X-Service-Key": admin.secret ?? "", ...headers } }
         return refusal(service(), async to => readAnswer(await to.request(path, sent)), status)
       }
-      for (const body of ["{", "[]", '{"a":1,"a":2}', '{"a":1e400}', '{"a":"\\ud800"}', "[".repeat(20_000)])
-        await refused(body, json)
-      await refused("{}", { "Content-Type": "text/plain" })
-      await refused("{}", { ...json, "Content-Length": `${64 * MEBIBYTE}` }, 413)
+      // A hook reads what agents write: it takes any JSON, and names what it lacks.
+      const words = (sentence: RegExp): RegExp => (template === "/hooks/claude-code" ? /./ : sentence)
+      for (const [body, sentence] of NOT_STRICT) expect(await refused(body, json)).toMatch(words(sentence))
+      expect(await refused("{}", { "Content-Type": "text/plain" })).toContain("application/json")
+      const bound = BODY_BOUNDS[`${method} ${template}`] ?? MEBIBYTE
+      expect(await refused("{".padEnd(bound), json)).toMatch(/not valid JSON/)
+      expect(await refused("{".padEnd(bound + 1), json, 413)).toContain(`${bound}`)
     },
   )
 })

@@ -17,6 +17,16 @@ const ajv = new Ajv2020()
 addFormats(ajv)
 /** Whether a parameter takes any text, by its schema. */
 const takesText = (schema: object): boolean => ajv.validate(schema, CANARY)
+const FREE_TEXTS = [
+  "actor_id",
+  "approver",
+  "end_user",
+  "end_user_issuer",
+  "model_name",
+  "route_id",
+  "rule_id",
+  "subject_id",
+]
 const PARAMETERS = ENDPOINTS.flatMap(({ method, template, operation: { parameters = [] } }) => {
   const inQuery = parameters.filter(({ in: place }) => place === "query")
   return inQuery.map(({ name, schema }) => {
@@ -41,6 +51,11 @@ test.each(PARAMETERS)("%s %s takes %s once", async (method, template, name) => {
   const path = `${template.replaceAll(/\{\w+\}/g, "1")}?${name}=1&${name}=1`
   const error = await refusal(service(), () => admin.send(method, path, method === "GET" ? undefined : {}))
   expect(error).toBe(`${name} must be given once.`)
+})
+
+test("these parameters take any text, and no other does", () => {
+  const names = PARAMETERS.flatMap(([, , name, , isText]) => (isText ? [name] : []))
+  expect([...new Set(names)].toSorted()).toEqual(FREE_TEXTS)
 })
 
 /** Not a value of any of them: no number, date, hash or word. The last is too long for a text. */

@@ -31,7 +31,13 @@ export type StoredAttestation = AttestationRow & { readonly document: string }
 
 type Documented = Pick<Tables, "runs" | "permits" | "requests" | "ends" | "others" | "events" | "attestations">
 
-/** What the tables of lists hold, and all documents: each is of one row, is the end of permits, or is of a kind that no list shows. */
+/** Kinds of documents of which each has its row in a table of lists. */
+const LISTED: ReadonlySet<string> = new Set(["bundle", "opening", "approval_request", "admin_event", "attestation"])
+
+/**
+ * What the tables of lists hold, and all documents: each is of one row, is the end of permits, or is of a kind that no list shows.
+ * @throws Error for one whose row is missing
+ */
 function documented(
   documents: readonly DocumentRow[],
   rows: {
@@ -78,7 +84,9 @@ function documented(
     .filter(({ kind }) => kind === "permit_end")
     .map(({ packed, kind: _, instant: ended_at, ...row }) => ({ ...row, ended_at, document: packed }))
     .toSorted((one, other) => one.owner - other.owner || one.chain_ordinal - other.chain_ordinal)
-  return { ...made, ends, others: [...left.values()].filter(({ kind }) => kind !== "permit_end") }
+  const others = [...left.values()].filter(({ kind }) => kind !== "permit_end")
+  if (others.some(({ kind }) => LISTED.has(kind))) throw new Error("a document is of no row")
+  return { ...made, ends, others }
 }
 
 export type Tables = {

@@ -1,4 +1,4 @@
-/** Remote address of the caller. Headers are trusted only as far as the operator's own proxies wrote them. */
+/** Remote address of the caller, and whether it came by https. Headers are trusted only as far as the operator's own proxies wrote them. */
 import { isIPv4, isIPv6 } from "node:net"
 import { getConnInfo } from "@hono/node-server/conninfo"
 import type { Context } from "hono"

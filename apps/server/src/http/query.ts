@@ -1,6 +1,6 @@
 /**
  * Reads the parameters of a query by the schema of its endpoint. A bad value, a parameter given twice and one that the endpoint does not
- * have are each a 400, never silently another value.
+ * have are each a 400, never silently another value. It has the parameters of the next page as well.
  */
 import { endMillis, type QuerySchema, startMillis } from "@runseal/api/queries"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"

@@ -1,4 +1,7 @@
-/** Validates the bodies of runs, permits and attestations and those below `/admin/`; declared members go on as received, but for nulls. */
+/**
+ * Validates the bodies of runs, permits and attestations and those below `/admin/`; declared members go on as received, but for nulls. A run
+ * becomes the submission that is sealed.
+ */
 import { holdsNul, type JsonObject, type JsonValue } from "@runseal/canonical"
 import { DECLARED_NAMES, type DeclaredName } from "@runseal/core/artifacts/declared-sections"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"

@@ -1,6 +1,7 @@
 /**
  * Refuses what does not become a request: bytes that are not HTTP/1.1 (RFC 9112), heads that are too large, clients that are too slow, and too many requests of
  * one connection. The application does not see them; they get the same error envelope as every other refusal.
+ * Requests that come one behind the other on a connection wait in a queue here.
  */
 import { randomUUID } from "node:crypto"
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"

@@ -187,7 +187,7 @@ function readReply<Output>(reply: string, schema: v.GenericSchema<unknown, Outpu
 }
 
 // One exchange with a reviewer's HTTP API: POST, bounded reply, few retries. The remote side is trusted with the text it reviews and with
-// nothing else: its words never leave this module, except for the body of a 2xx reply.
+// nothing else: of its words nothing leaves `exchange` but the body of a 2xx reply, and nothing leaves this file but a verdict.
 
 interface ExchangeRequest {
   readonly url: string

@@ -104,7 +104,7 @@ export type Item = {
   /** The charge that its record shows and that moves with its key; "" when there is none. */
   readonly charge_id: string
   /** Of items that are sealed one behind the other: where one fails, those behind it wait for the next batch. */
-  readonly inOrder?: true
+  readonly waitsForEarlier?: true
 } & (
   | { readonly open: Open }
   /** Says what it is only behind the locks. Where it reads what is corrupt, it is refused alone. */

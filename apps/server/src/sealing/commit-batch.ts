@@ -124,9 +124,8 @@ export async function commitBatch(
           ...writeBatch(tx, batch, { ...context, head, time, permits }),
           recordSealed(tx, batch, context.nowMs()),
         ])
-      } else if (attempts.some(({ item }) => !batch.outcomes.has(item)))
-        // An item failed that nothing refused, and nothing was sealed: so the batch has failed.
-        throw new StoreError("unavailable")
+        // Nothing was sealed, and nothing refused: every item failed, and so has the batch.
+      } else if (free.some(isBuilt) && batch.outcomes.size === 0) throw new StoreError("unavailable")
       if (acted.length > 0 && (await hasDueEvents(tx)))
         throw new StoreError("unavailable", { message: EVENT_NOT_SEALED, callerMessage: EVENT_NOT_SEALED })
       return { batch, answers: new Map<Item, Answer>([...batch.outcomes, ...answersOfEvents(items, acted, batch)]) }
@@ -143,6 +142,9 @@ type Committed = {
   readonly answers: ReadonlyMap<Item, Answer>
 }
 export type Answer = Answered | { readonly refusal: unknown }
+
+/** Whether the rounds of a batch build an item: an act, and that events are due, they do not. */
+const isBuilt = (item: Item): boolean => "open" in item || "read" in item
 
 /** Does the act of a batch behind the locks of the head and the tenants. @returns it with its answer; nothing where there is none */
 async function actIn(tx: Tx, items: readonly Item[]): Promise<readonly (readonly [Item, () => void])[]> {
@@ -181,7 +183,7 @@ function answersOfEvents(
   acted: Awaited<ReturnType<typeof actIn>>,
   { sealed }: Batch,
 ): readonly (readonly [Item, Answered])[] {
-  const counted = sealed.filter(({ item }) => item.inOrder).flatMap(event => event.counted)
+  const counted = sealed.filter(({ item }) => item.waitsForEarlier).flatMap(event => event.counted)
   const asked = items.flatMap(item =>
     "eventsSealed" in item ? [[item, () => item.eventsSealed(counted.length)] as const] : [],
   )

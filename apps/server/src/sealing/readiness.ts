@@ -1,6 +1,6 @@
 /**
  * Whether a run could be sealed now: the database answers and takes writes, the head can be remembered beside the keys, the
- * sealer accepts the log's time, and the last batch was acknowledged. After a failure a trial write decides, so that an old
+ * sealer accepts the log's time, the signer answers, and the last batch was acknowledged. After a failure a trial write decides, so that an old
  * failure does not count for ever. Decision 0113.
  * However many callers there are, the database is probed at most once a second, and by one probe at a time.
  */

@@ -56,8 +56,8 @@ function nextAttempts(attempts: readonly Attempt[], failed: Failed): readonly At
   let isOrderBroken = false
   return attempts.flatMap(attempt => {
     const found = failed.get(attempt)
-    if (attempt.item.inOrder) isOrderBroken ||= found !== undefined
-    if (found === undefined) return attempt.item.inOrder && isOrderBroken ? [] : [attempt]
+    if (attempt.item.waitsForEarlier) isOrderBroken ||= found !== undefined
+    if (found === undefined) return attempt.item.waitsForEarlier && isOrderBroken ? [] : [attempt]
     const { part, failure } = found
     const isLost = part.draft === undefined || part.draft.outcome_kind === "stage_error"
     return isLost ? [] : [{ ...attempt, fault: failure.fault }]

@@ -32,7 +32,7 @@ function factsOf(row: DueEventRow): EventFacts {
  */
 export const eventItem = (row: DueEventRow): OpenItem => ({
   kind: "event",
-  inOrder: true,
+  waitsForEarlier: true,
   charge_id: "",
   bytes: 0,
   locks: { tenant: DEPLOYMENT },

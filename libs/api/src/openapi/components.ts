@@ -200,5 +200,5 @@ const IN_ORDER: NamedSchemas = {
   TrustedRoot: log.trustedRootSchema,
 }
 
-/** A kind of document that has no place among the others comes behind them: the order of those is published. */
+/** The order of the others is published. A kind of document that has no place among them comes last. */
 export const NAMED_SCHEMAS: NamedSchemas = { ...IN_ORDER, ...CHAIN_DOCUMENTS }

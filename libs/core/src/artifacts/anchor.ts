@@ -178,7 +178,7 @@ export const exportStatementLeafSchema = v.strictObject({
  */
 export type ExportStatementLeaf = Shape<typeof exportStatementLeafSchema>
 
-/** Among which documents one is counted: the names of the counts in that leaf, in the order in which differences are reported. */
+/** The names of the counts in that leaf, in the order in which differences are reported. A document adds to one of them. */
 export const COUNTS = ["records", "openings", "ends", "events", "requests"] as const
 /** How many documents of each kind there are. */
 export type Counts = { readonly [Name in (typeof COUNTS)[number]]: number }

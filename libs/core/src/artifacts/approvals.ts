@@ -100,7 +100,7 @@ export const shownApprovals = (section: ApprovalsSection): ShownApprovals | unde
  */
 export function decisionText(
   { decision, person, key_name, groups, proof, decided_at }: ApprovalDecision,
-  isInLog = true,
+  isInLog: boolean,
 ): string {
   const who = `${person.subject} (${groups.join(", ")})`
   const how = {

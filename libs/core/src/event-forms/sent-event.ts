@@ -1,4 +1,4 @@
-/** What a receiver is sent, in whichever form, and what all forms say of it. docs/events.md. */
+/** What a receiver is sent, in whichever form, what all forms say of it, and what the row of an event has (`sealed-events.ts`). docs/events.md. */
 import type { JsonValue, WantedMembers } from "@runseal/canonical"
 import * as v from "valibot"
 import type { RunEventData, SealedEvent } from "../wire/event-messages.ts"

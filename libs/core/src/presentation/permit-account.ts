@@ -16,7 +16,7 @@ const FAILURES: Readonly<Record<ActFailureCode, string>> = {
 export const failureText = (code: ActFailureCode): string => `${code}, ${FAILURES[code]}`
 
 /** What a document states of its permit, one sentence a line; none for a document of no permit. @param isInLog as for `decisionText` */
-export const permitTexts = ({ permit, ended, approvals }: RecordFacts, isInLog = true): readonly string[] => [
+export const permitTexts = ({ permit, ended, approvals }: RecordFacts, isInLog: boolean): readonly string[] => [
   ...(approvals === undefined ? [] : approvalTexts(approvals, isInLog)),
   ...(permit === undefined ? [] : usedTexts(permit)),
   ...(ended === undefined ? [] : [endText(ended)]),

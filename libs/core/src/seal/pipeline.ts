@@ -1,7 +1,6 @@
 /**
- * The pipeline to the budget, top to bottom: stages DOG, DTL and DKEC with their gates. `settlement.ts` has what follows once the budget is settled, to the
- * log, and `record.ts` the stages after it. `POST /execute` takes a run through all of them. A permit is opened by the steps up to the budget; once the
- * act is done, its close takes those from the policy on. docs/pipeline.md.
+ * The ways of a run up to its budget, top to bottom: that of `POST /execute`, the opening of a permit, and its close, which begins at the policy. The
+ * budget is charged and the review is asked for here. `settlement.ts` has what follows, up to the log; `record.ts` has the stages after it. docs/pipeline.md.
  */
 import type { AllowToken } from "../artifacts/sealed-artifacts.ts"
 import type { BudgetSnapshotSection, SystemProvenanceSection } from "../artifacts/sealed-sections.ts"

@@ -24,7 +24,7 @@ import { checkAnchor, checkReceiptAnchor, chooseTrust, passedFirstAnchor } from 
 import { SLOTS, type SlottedAnchor, slotted } from "./anchor-slots.ts"
 import { type BundleForms, isBundle, parseForms } from "./bundle-forms.ts"
 import type { ChainDocument, ChainMovement } from "./chain-document.ts"
-import { checkDecisions, namingEntry } from "./decisions.ts"
+import { checkDecisions, isLogged } from "./decisions.ts"
 import { evidenceSummary } from "./evidence-summary.ts"
 import { collectFindings, conclude, type ExaminedBundle, type Findings, type PassedChecks } from "./examination.ts"
 import { kindOf } from "./kind.ts"
@@ -403,14 +403,17 @@ function passedDecision({ sections, attestation_gap_receipt: gap, anchors }: Bun
     return absent("decision", "no decision was reached")
   const { request_substance, attested_context, budget_snapshot, closing } = sections
   const countsHidden = !isShown(request_substance) || (closing !== undefined && !isShown(closing))
-  if (budget_snapshot !== undefined && countsHidden)
-    return withheld("decision", "the decision follows from its sections; the declared token count is withheld")
-  if (gap !== undefined && !isShown(attested_context))
-    return withheld("decision", "the receipt names the missing fields; the attested context is withheld")
-  const follow = "decision, budget and review follow from their sections"
   const approvals = sections.approvals && shownApprovals(sections.approvals)
-  const isUnchecked = approvals && hasPasskeys(approvals) && namingEntry({ anchors }) === undefined
-  return isUnchecked ? `${follow}; ${UNCHECKED_PASSKEYS}` : follow
+  const isUnchecked = approvals !== undefined && hasPasskeys(approvals) && !isLogged({ anchors })
+  const unchecked = isUnchecked ? `; ${UNCHECKED_PASSKEYS}` : ""
+  if (budget_snapshot !== undefined && countsHidden)
+    return withheld(
+      "decision",
+      `the decision follows from its sections; the declared token count is withheld${unchecked}`,
+    )
+  if (gap !== undefined && !isShown(attested_context))
+    return withheld("decision", `the receipt names the missing fields; the attested context is withheld${unchecked}`)
+  return `decision, budget and review follow from their sections${unchecked}`
 }
 
 function passedExecutions({ sections }: Bundle): Check | string {

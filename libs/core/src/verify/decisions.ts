@@ -58,6 +58,9 @@ export function checkDecisions(examined: ExaminedBundle): void {
 export const namingEntry = ({ anchors }: Pick<Bundle, "anchors">): TransparencyLogEntry | undefined =>
   (anchors.complete_record ?? anchors.pre_anchor ?? anchors.receipt)?.entry
 
+/** Whether a record is in a log. A passkey's signature names that log: of a record in none it is not checked. */
+export const isLogged = (record: Pick<Bundle, "anchors">): boolean => namingEntry(record) !== undefined
+
 /** A document that holds a decision of the policy gate: a record, or an opening. */
 type ExaminedDecision = Pick<ExaminedBundle, "known" | "findings"> & {
   readonly bundle: Pick<BundleBody, "sections" | "allow_token"> & {

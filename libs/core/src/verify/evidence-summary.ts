@@ -12,7 +12,7 @@ import {
 import { shownEndUser } from "../artifacts/end-user.ts"
 import type { Sections } from "../artifacts/sections.ts"
 import { MCD_REASON_CODE } from "../vocabulary/decision-codes.ts"
-import { namingEntry } from "./decisions.ts"
+import { isLogged } from "./decisions.ts"
 import { type EvidenceLine, line } from "./kind.ts"
 import { declaredOutputHash } from "./record-facts.ts"
 import { refusalBeforeFailure } from "./stage-error.ts"
@@ -41,7 +41,7 @@ export function evidenceSummary(bundle: Bundle): readonly EvidenceLine[] {
     ...line("policy_rule", sections.policy_evaluation?.fired_rule_id),
     ...endUserLines(sections),
     ...actLines(sections),
-    ...approvalLines(sections, namingEntry(bundle) !== undefined),
+    ...approvalLines(sections, isLogged(bundle)),
     ...line("signature_match", signatureMatch(sections)),
     ...line("declared_tokens", sections.budget_snapshot?.declared_tokens),
     ...permitSummary(bundle),

@@ -23,7 +23,7 @@ export type DocumentKind = {
   readonly genuine: string
   /** What a document that a service has just sealed and anchored must get. */
   readonly verdict: Verdict
-  /** Among which documents of a chain an export statement counts it; undefined for a kind of no chain. */
+  /** The count of an export statement that it adds to; undefined for a kind of no chain. */
   readonly counted: keyof Counts | undefined
   /** Whether a document is of this kind, by the members that only this kind has. */
   readonly recognizes: (value: JsonObject) => boolean

@@ -60,7 +60,7 @@ export function requestedAct({ sections, tenant_id, audience, valid_for_seconds,
   return { log_origin, tenant_id, audience, program_id, route_id, payload_hash, valid_for_seconds }
 }
 
-/** What a report says of a document in no log, which names no log whose acts a passkey could have signed. */
+/** What a report says of a record in no log. A passkey signs the name of a log, so its signature cannot be checked there. */
 export const UNCHECKED_PASSKEYS =
   "the signatures of passkeys were not checked, since each names the log of the service and this record is in none"
 

@@ -120,15 +120,15 @@ export function callerOf(c: Context): Caller {
   return caller
 }
 
-/** How long ago the caller signed in, in milliseconds; longer than any limit where it has no session. */
-export const sinceSignIn = (c: Context, now: number): number => now - (c.get("session")?.opened_at ?? 0)
-
 /** The same where the caller has runs of its own. @throws Error for a person, whom the row of the endpoint does not admit */
 export function keyCallerOf(c: Context): KeyCaller {
   const caller = callerOf(c)
   if (caller.person !== undefined) throw new Error("this endpoint is about runs of the caller, and a person has none")
   return caller
 }
+
+/** How long ago the caller signed in, in milliseconds; longer than any limit where it has no session. */
+export const sinceSignIn = (c: Context, now: number): number => now - (c.get("session")?.opened_at ?? 0)
 
 /** Who counts as one caller where memory is shared out: a key, a person, or the address of a caller without one. */
 export function callerName(c: Context, proxies: Proxies): string {

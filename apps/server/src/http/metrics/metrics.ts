@@ -11,7 +11,7 @@ import { errorAnswer } from "@runseal/core/wire/service-answers"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import { HttpError, helpLink } from "../../http-error.ts"
 import type { Config } from "../../options/config.ts"
-import { COUNTED_DOCUMENTS, type Counters, type Readiness } from "../../telemetry.ts"
+import { type Counters, METERED_DOCUMENTS, type Readiness } from "../../telemetry.ts"
 import { type Listening, listen } from "../listen.ts"
 
 /** Seconds from a single commit on a quick disk to the deadline of most callers. */
@@ -53,7 +53,7 @@ function createCounters(registry: Registry): Counters {
   const { counter, histogram } = metricsOf(registry)
   const runs = counter("runseal_runs_total", "Runs sealed and acknowledged, by outcome.", "outcome")
   const documents = new Map<string, Counter>(
-    Object.entries(COUNTED_DOCUMENTS).map(([kind, [name, help]]) => [kind, counter(name, help)]),
+    Object.entries(METERED_DOCUMENTS).map(([kind, [name, help]]) => [kind, counter(name, help)]),
   )
   const sealing = histogram(
     "runseal_sealing_seconds",

@@ -1,5 +1,5 @@
 /**
- * The run that an endpoint is about, and what answers show of it: summary, record, self-check. docs/api.md, "GET /runs", "GET /runs/{id}" and
+ * The run that an endpoint is about, who may read it, and what answers show of it: summary, record, self-check. docs/api.md, "GET /runs", "GET /runs/{id}" and
  * "GET /runs/{id}/verify".
  */
 import { type JsonObject, parseStrictJson, StrictJsonError } from "@runseal/canonical"

@@ -1,4 +1,7 @@
-/** Run lists, records, self-check, artifacts, report and statement. Every read is scoped to the calling key. */
+/**
+ * Run lists, records, self-check, artifacts, report and statement. A list has the runs of the calling key, and `find` of a route gives the run
+ * that its caller may read. Published statements are for everybody.
+ */
 
 import type { ReportQuery } from "@runseal/api/queries"
 import { canonicalize } from "@runseal/canonical"

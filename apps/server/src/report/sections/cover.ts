@@ -4,7 +4,7 @@ import { decisionText, shownApprovals } from "@runseal/core/artifacts/approvals"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
 import { endUserText } from "@runseal/core/artifacts/end-user"
 import { causeOf, explainReceipt } from "@runseal/core/artifacts/explanation"
-import { namingEntry } from "@runseal/core/verify/decisions"
+import { isLogged } from "@runseal/core/verify/decisions"
 import { refusingGate } from "@runseal/core/verify/stage-error"
 import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import type { Block, Line } from "@runseal/pdf/block"
@@ -74,10 +74,11 @@ function approvalFacts({ sections: { approvals: section }, anchors }: Bundle): r
   if (section === undefined) return []
   const approvals = shownApprovals(section)
   if (approvals === undefined) return [fact("Approval", "withheld")]
-  const isInLog = namingEntry({ anchors }) !== undefined
   return [
     fact("Approval", `${approvals.outcome}; asked for ${readableTime(approvals.requested_at)}`),
-    ...approvals.decisions.map(decision => fact("Decision", shortQuote(decisionText(decision, isInLog), CAUSE_LENGTH))),
+    ...approvals.decisions.map(decision =>
+      fact("Decision", shortQuote(decisionText(decision, isLogged({ anchors })), CAUSE_LENGTH)),
+    ),
   ]
 }
 

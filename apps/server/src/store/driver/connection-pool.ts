@@ -1,5 +1,5 @@
 /**
- * A pool of connections, each leased whole and never used again once it is lost.
+ * A pool of connections, each leased whole and never used again once it is lost; and what is otherwise where PgBouncer is in front of the database.
  *
  * postgres.js has a pool of its own, but version 3.4.9 is not safe when a connection goes down inside a transaction: its
  * ROLLBACK then writes to a socket that is null, and throws in a callback where it cannot be caught; statements sent between a socket's error and

@@ -1,4 +1,4 @@
-/** Migrates a database to the schema of this release, before anything else uses it. */
+/** Migrates a database to the schema of this release, before anything else uses it, and refuses one whose records have another format. */
 import { fileURLToPath } from "node:url"
 import { BUNDLE_KIND } from "@runseal/core/vocabulary/versions"
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator"

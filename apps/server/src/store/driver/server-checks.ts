@@ -1,4 +1,4 @@
-/** What a PostgreSQL server, and a pooler in front of it, must be like to be used. */
+/** What a PostgreSQL server, and a pooler in front of it, must be like to be used; and the end of sessions whose client is gone. */
 import { StartupError } from "../../options/startup-error.ts"
 import type { Connection, Settings, StoreClient } from "./connection-pool.ts"
 import { runRead, type Session } from "./session.ts"

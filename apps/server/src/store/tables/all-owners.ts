@@ -1,5 +1,5 @@
 /**
- * Lists over the runs and permits of all owners, or of some. They are paged by a key of their rows, not by counting: a page costs the same
+ * Lists over the runs and permits of all owners, or of some, the newest first. They are paged by a key of their rows, not by counting: a page costs the same
  * wherever it is. With a filter each owner's indexes give its newest rows, of which the page takes the newest of all.
  */
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"

@@ -1,4 +1,4 @@
-/** API keys. Rows are added and marked, never deleted: one row locks the deployment for ever. */
+/** API keys, and how much each was used. Rows are added and marked, never deleted: one row locks the deployment for ever. */
 import type { JsonObject } from "@runseal/canonical"
 import type { EventFacts } from "@runseal/core/artifacts/admin-event"
 import type { KeyScope, KeyTier } from "@runseal/core/wire/key-requests"

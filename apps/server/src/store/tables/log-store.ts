@@ -1,5 +1,6 @@
 /**
  * The log's entries, tiles and head. Written only in the transaction that commits a batch; what is read here is public.
+ * Nodes of the tree that never change are cached.
  * C2SP tlog-tiles: full tiles are stored and never change, partial ones are made from what lies below them.
  *
  * The statements are hand-written: every batch and every proof runs them, and the query builder costs each 70 µs more.

@@ -68,7 +68,7 @@ export const countsFor = (row: PasskeyRow, { issuer, subject }: PasskeyPerson, a
 const isOf = ({ issuer, subject }: PasskeyPerson): SQL | undefined =>
   and(eq(passkey.issuer, issuer), eq(passkey.subject, subject))
 
-/** Passkeys of a state at a time, in milliseconds since the epoch. */
+/** Whether a passkey has this state at this time, in milliseconds since the epoch. */
 const isIn = ({ name, at }: { readonly name: PasskeyState; readonly at: number }): SQL | undefined => {
   if (name === "revoked") return ne(passkey.revoked_at, 0)
   return and(eq(passkey.revoked_at, 0), name === "counts" ? lte(passkey.counts_from, at) : gt(passkey.counts_from, at))
