@@ -28,11 +28,15 @@ const COMMON: ReadonlySet<string> = new Set(["ts", "test", "table", "route"].map
 const NAMED = 10
 /** … of a test that speaks of it by its whole name, in whatever spelling … */
 const MENTIONED = 5
+/** … of a test in a folder that has the name of the file's own … */
+const FOLDER = 5
 /** … and of a test of the file's own package, which starts no service of another. */
 const OWN_PACKAGE = 5
 
 /** `libs/core` of a path in it. */
 const packageOf = (path: string): string => path.split("/", 2).join("/")
+
+const folderOf = (path: string): string | undefined => path.split("/").at(-2)
 
 /** The tests that import `changed`, the nearest first. */
 export function nearestTests(
@@ -47,6 +51,7 @@ export function nearestTests(
     (hops.get(path) ?? 0) -
     (wordsOf(path).some(word => words.includes(word)) ? NAMED : 0) -
     (name.test(text) ? MENTIONED : 0) -
+    (folderOf(path) === folderOf(changed) ? FOLDER : 0) -
     (packageOf(path) === packageOf(changed) ? OWN_PACKAGE : 0)
   return tests
     .filter(({ path }) => hops.has(path))
