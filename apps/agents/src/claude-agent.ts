@@ -3,6 +3,7 @@ import {
   createBreaker,
   HttpStatusError,
   InvalidArgumentError,
+  isUnfit,
   NetworkError,
   parseRetryAfter,
   RunsealError,
@@ -12,8 +13,6 @@ import {
 /** Milliseconds that the service has to seal what became of a call. The SDK waits longer. */
 const CLOSE_MS = 25_000
 const HOOK_TIMEOUT_SECONDS = 30
-/** Statuses for a call that the service does not take, which its arguments or the token of its end user could bring about. */
-const UNFIT: readonly number[] = [400, 413, 431]
 /** Events about calls of tools. */
 type Event = "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PermissionDenied"
 
@@ -95,7 +94,9 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
       return await breaker.decision(goesOn ? "open" : "closed", waitMs => send(body, signal, waitMs))
     } catch (error) {
       const why = error instanceof RunsealError ? error.message : "the call cannot be written as JSON"
-      return failed(input, why, isUnfit(error) ? observes : goesOn)
+      // What is no error of the SDK is a call that cannot be written: no reason to go on, as an outage may be.
+      const isOfCall = !(error instanceof RunsealError) || isUnfit(error)
+      return failed(input, why, isOfCall ? observes : goesOn)
     }
   }
   const matcher = (): Matcher[] => [{ hooks: [report], timeout: HOOK_TIMEOUT_SECONDS }]
@@ -106,12 +107,6 @@ export function claudeAgentHooks(options: ClaudeAgentOptions = {}): Record<Event
     PermissionDenied: matcher(),
   }
 }
-
-/** Whether the call itself cannot be decided: no reason to go on, as an outage may be. */
-const isUnfit = (error: unknown): boolean =>
-  !(error instanceof RunsealError) ||
-  error instanceof InvalidArgumentError ||
-  (error instanceof HttpStatusError && UNFIT.includes(error.status))
 
 /** A call that could not be decided is denied; a result that could not be sealed is reported to the user. */
 function failed({ hook_event_name }: { readonly hook_event_name: string }, why: string, goesOn: boolean): HookOutput {

@@ -290,8 +290,20 @@ async function openSealing(parts: OverHeads, deployment: Deployment, left: reado
     heads,
     reportCommitted: afterCommit(telemetry, [trialDue.settle, cosigner.wake, outside.wake, deliveries.wake]),
   })
-  const known = { document, trust, shownHead, access, payloadKeys, trialDue }
-  return { ...known, outside, ledger, verification, cosigner, deliveries, sealer }
+  return {
+    outside,
+    document,
+    trust,
+    shownHead,
+    access,
+    ledger,
+    verification,
+    cosigner,
+    deliveries,
+    payloadKeys,
+    trialDue,
+    sealer,
+  }
 }
 
 async function bootOver(parts: OverHeads): Promise<Service> {
@@ -305,10 +317,10 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const { keys, origin, epoch } = deployment
   if (deployment.isAnotherLog) telemetry.anotherLog(origin)
   const policies = await openPolicies(parts)
-  const opening = await openSealing(parts, deployment, left)
   const {
     document,
     trust,
+    shownHead,
     access,
     payloadKeys,
     trialDue,
@@ -318,7 +330,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     cosigner,
     deliveries,
     sealer,
-  } = opening
+  } = await openSealing(parts, deployment, left)
   const revision = sourceRevision()
   const renderer = openReports(deployment, db)
   const documents = openDocumentCheck(document)
@@ -332,7 +344,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
   const sweepers = openSweepers({ ...parts, ...execution, sealer, payloadKeys })
   const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, trialDue, telemetry }))
   const deps: Deps = {
-    ...{ db, reads, guarded, shownHead: opening.shownHead, nowMs, endUsers },
+    ...{ db, reads, guarded, shownHead, nowMs, endUsers },
     ...access,
     rememberStored: () => heads.rememberStored(db),
     ...openSessionsOf(parts, keys, policies),
