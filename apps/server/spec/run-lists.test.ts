@@ -117,6 +117,13 @@ eachDatabase("run lists", open => {
       expect(await found({ route_id: "' or '1'='1" })).toEqual([])
     })
 
+    test("search by the beginning of a route, letter by letter", async () => {
+      expect(await found({ route_prefix: "oth" })).toEqual([5])
+      expect(await found({ route_prefix: "50%_" })).toEqual([4])
+      expect(await found({ route_prefix: "50__" })).toEqual([])
+      expect(await found({ route_prefix: ROUTE, program_id: OTHER_PROGRAM })).toEqual([6, 2])
+    })
+
     test("search by date: from and to are included", async () => {
       const at = async (id: number): Promise<string> => textAt((await service().get(`/runs/${id}`)).body, "created_at")
       expect(await found({ from: await at(5) })).toEqual([7, 6, 5])

@@ -9,6 +9,7 @@ import {
   ROUTE_ID_MAX_LENGTH,
   sha256Schema,
 } from "@runseal/core/vocabulary/scalars"
+import { COUNTED_RUNS_MAX, RUNS_ADDITIONS } from "@runseal/core/wire/admin-answers"
 import { APPROVAL_STATES, APPROVALS_LIMIT_MAX } from "@runseal/core/wire/approval-answers"
 import { EVENT_FORMATS, EVENTS_LIMIT_DEFAULT, EVENTS_LIMIT_MAX } from "@runseal/core/wire/event-messages"
 import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES } from "@runseal/core/wire/overview-answer"
@@ -107,6 +108,7 @@ export const searchQuerySchema = v.object({
   manifest_hash: opt(hexPrefix),
   program_id: opt(sha256Schema),
   route_id: opt(exactText("")),
+  route_prefix: opt(exactText("How route_id begins.")),
   status: opt(outcome),
   outcome_kind: opt(v.pipe(outcome, v.description("The same as status."))),
   error_stage: opt(
@@ -254,6 +256,14 @@ export const adminRunsQuerySchema = v.object({
   before,
   key,
   ...runFilters,
+  with: opt(
+    v.pipe(
+      v.picklist(RUNS_ADDITIONS, `must be ${RUNS_ADDITIONS.join(", ")}`),
+      v.description(
+        `counts: with the number of runs of each outcome that match every other filter, where they are at most ${COUNTED_RUNS_MAX}.`,
+      ),
+    ),
+  ),
 })
 
 /** `GET /admin/permits`. */

@@ -55,6 +55,22 @@ eachDatabase("admin views", open => {
     expect(await ids(`/admin/runs?${query}`)).toEqual(expected)
   })
 
+  test.each([
+    ["", 6, 1],
+    ["key=3", 3, 0],
+    ["route_prefix=other/", 3, 0],
+    ["outcome_kind=ccv_halt", 6, 1],
+    ["from=2000-01-01&key=2", 3, 1],
+    ["to=2001-01-01", 0, 0],
+  ])(
+    "GET /admin/runs?with=counts&%s counts the outcomes of all that match the other filters",
+    async (query, ok, ccv_halt) => {
+      const { body } = await admin.get(`/admin/runs?with=counts&limit=1&${query}`)
+      expect(objectAt(body.counts)).toMatchObject({ ok, ccv_halt, pepg_deny: 0 })
+      expect((await admin.get("/admin/runs")).body).not.toHaveProperty("counts")
+    },
+  )
+
   test("GET /admin/runs says why a run was refused", async () => {
     const [refused, passed] = listAt((await admin.get("/admin/runs")).body, "runs")
     expect(objectAt(refused)).toMatchObject({ id: 7, explanation: { reason: "TOKEN_BUDGET_EXCEEDED" } })

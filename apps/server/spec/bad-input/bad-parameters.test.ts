@@ -24,6 +24,7 @@ const FREE_TEXTS = [
   "end_user_issuer",
   "model_name",
   "route_id",
+  "route_prefix",
   "rule_id",
   "subject_id",
 ]

@@ -79,6 +79,7 @@ type SearchFilters = {
   readonly manifest_hash_prefix?: string
   readonly program_id?: string
   readonly route_id?: string
+  readonly route_prefix?: string
   readonly status?: OutcomeKind
   readonly error_stage?: string
   readonly enforcement?: Enforcement
@@ -104,7 +105,8 @@ type RunTerm = { readonly field: (typeof TERMS)[number]; readonly value: string 
 
 /** The filters of a search, as the store has them. @throws HttpError 400 */
 export function searchFilters(query: RunFilters): SearchFilters {
-  const { manifest_hash, program_id, route_id, outcome_kind, error_stage, enforcement, status = outcome_kind } = query
+  const { manifest_hash, program_id, route_id, route_prefix, outcome_kind, error_stage, enforcement } = query
+  const { status = outcome_kind } = query
   if (status !== (outcome_kind ?? status))
     throw invalidParameter("status and outcome_kind must be equal when both are given.")
   const terms = TERMS.flatMap(field => (query[field] === undefined ? [] : [{ field, value: query[field] }]))
@@ -112,6 +114,7 @@ export function searchFilters(query: RunFilters): SearchFilters {
     ...(manifest_hash === undefined ? {} : { manifest_hash_prefix: manifest_hash }),
     ...(program_id === undefined ? {} : { program_id }),
     ...(route_id === undefined ? {} : { route_id }),
+    ...(route_prefix === undefined ? {} : { route_prefix }),
     ...(status === undefined ? {} : { status }),
     ...(error_stage === undefined ? {} : { error_stage }),
     ...(enforcement === undefined ? {} : { enforcement }),

@@ -27,12 +27,29 @@ const key_id = countSchema
 export const adminRunSummarySchema = v.strictObject({ ...runSummarySchema.entries, key_id })
 export type AdminRunSummary = Shape<typeof adminRunSummarySchema>
 
+export const outcomeCountsSchema: v.GenericSchema<unknown, Readonly<Record<OutcomeKind, number>>> = v.strictObject({
+  ok: countSchema,
+  pepg_deny: countSchema,
+  ccv_halt: countSchema,
+  macc_halt: countSchema,
+  aivp_t4_halt: countSchema,
+  attestation_gap: countSchema,
+  stage_error: countSchema,
+})
+
+/** Most runs that `with=counts` counts: more would make a page wait. */
+export const COUNTED_RUNS_MAX = 50_000
+/** What `GET /admin/runs` answers besides, when it is asked for. */
+export const RUNS_ADDITIONS = ["counts"] as const
+
 export const adminRunsPageSchema = v.strictObject({
   ...ok,
   limit,
   runs: v.pipe(v.array(adminRunSummarySchema), v.maxLength(PAGE_LIMIT_MAX)),
   /** Id of the page's last run. */
   next: opt(ordinalSchema),
+  /** With `with=counts`: how many runs match every filter but the outcome, by outcome. Absent where they are more than COUNTED_RUNS_MAX. */
+  counts: opt(outcomeCountsSchema),
 })
 /** `GET /admin/runs`: newest first. */
 export type AdminRunsPage = Shape<typeof adminRunsPageSchema>
@@ -77,16 +94,6 @@ export const publicationsPageSchema = v.strictObject({
 })
 /** `GET /admin/published`: the newest run first. */
 export type PublicationsPage = Shape<typeof publicationsPageSchema>
-
-export const outcomeCountsSchema: v.GenericSchema<unknown, Readonly<Record<OutcomeKind, number>>> = v.strictObject({
-  ok: countSchema,
-  pepg_deny: countSchema,
-  ccv_halt: countSchema,
-  macc_halt: countSchema,
-  aivp_t4_halt: countSchema,
-  attestation_gap: countSchema,
-  stage_error: countSchema,
-})
 
 export const keyUsageSchema = v.strictObject({
   key_id,

@@ -58,6 +58,8 @@ export type RunFilters = {
   readonly manifest_hash?: string
   readonly program_id?: string
   readonly route_id?: string
+  /** How `route_id` begins. */
+  readonly route_prefix?: string
   readonly status?: OutcomeKind
   /** The same as `status`. */
   readonly outcome_kind?: OutcomeKind

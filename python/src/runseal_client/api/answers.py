@@ -741,12 +741,23 @@ class AdminRunSummary(Answer):
     key_id: int
 
 
+class OutcomeCounts(Answer):
+    ok: int
+    pepg_deny: int
+    ccv_halt: int
+    macc_halt: int
+    aivp_t4_halt: int
+    attestation_gap: int
+    stage_error: int
+
+
 class AdminRunsPage(Answer):
     """The answer of GET /admin/runs."""
 
     limit: int
     runs: list[AdminRunSummary]
     next: int | None = None
+    counts: OutcomeCounts | None = None
 
 
 class AdminRunRecord(Answer):
@@ -836,16 +847,6 @@ class PublicationsPage(Answer):
     limit: int
     published: list[Publication]
     next: int | None = None
-
-
-class OutcomeCounts(Answer):
-    ok: int
-    pepg_deny: int
-    ccv_halt: int
-    macc_halt: int
-    aivp_t4_halt: int
-    attestation_gap: int
-    stage_error: int
 
 
 class BudgetWindow(Answer):

@@ -152,6 +152,7 @@ def runs(
     manifest_hash: str | None = None,
     program_id: str | None = None,
     route_id: str | None = None,
+    route_prefix: str | None = None,
     status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
     outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
     error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -172,7 +173,7 @@ def runs(
         "GET",
         "/runs/search",
         a.RunsPage,
-        query=given({"limit": limit, "offset": offset, "before": before, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to}),
+        query=given({"limit": limit, "offset": offset, "before": before, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "route_prefix": route_prefix, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to}),
     )
 
 
@@ -466,6 +467,7 @@ def all_runs(
     manifest_hash: str | None = None,
     program_id: str | None = None,
     route_id: str | None = None,
+    route_prefix: str | None = None,
     status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
     outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
     error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -480,13 +482,14 @@ def all_runs(
     end_user_issuer: str | None = None,
     from_: str | None = None,
     to: str | None = None,
+    with_: Literal["counts"] | None = None,
 ) -> Call[a.AdminRunsPage]:
     """The runs of all keys that match every filter, newest first. For admin keys and auditors, as the next ones; an auditor of named keys sees theirs. Paged by the run's number: `next` of a page is `before` of the next one."""
     return Call(
         "GET",
         "/admin/runs",
         a.AdminRunsPage,
-        query=given({"limit": limit, "before": before, "key": key, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to}),
+        query=given({"limit": limit, "before": before, "key": key, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "route_prefix": route_prefix, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to, "with": with_}),
     )
 
 

@@ -182,6 +182,7 @@ class Operations(Sender):
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
+        route_prefix: str | None = None,
         status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -200,7 +201,7 @@ class Operations(Sender):
     ) -> a.RunsPage:
         """The caller's runs that match every filter, newest first."""
         return self.send(
-            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -211,6 +212,7 @@ class Operations(Sender):
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
+        route_prefix: str | None = None,
         status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -229,7 +231,7 @@ class Operations(Sender):
     ) -> Iterator[a.RunSummary]:
         """The items of `runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             "runs",
             "id",
             timeout,
@@ -567,6 +569,7 @@ class Operations(Sender):
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
+        route_prefix: str | None = None,
         status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -581,11 +584,12 @@ class Operations(Sender):
         end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
+        with_: Literal["counts"] | None = None,
         timeout: float | None = None,
     ) -> a.AdminRunsPage:
         """The runs of all keys that match every filter, newest first. For admin keys and auditors, as the next ones; an auditor of named keys sees theirs. Paged by the run's number: `next` of a page is `before` of the next one."""
         return self.send(
-            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
             timeout=timeout,
         )
 
@@ -597,6 +601,7 @@ class Operations(Sender):
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
+        route_prefix: str | None = None,
         status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -611,11 +616,12 @@ class Operations(Sender):
         end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
+        with_: Literal["counts"] | None = None,
         timeout: float | None = None,
     ) -> Iterator[a.AdminRunSummary]:
         """The items of `all_runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
             "runs",
             "id",
             timeout,
@@ -1183,6 +1189,7 @@ class AsyncOperations(AsyncSender):
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
+        route_prefix: str | None = None,
         status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -1201,7 +1208,7 @@ class AsyncOperations(AsyncSender):
     ) -> a.RunsPage:
         """The caller's runs that match every filter, newest first."""
         return await self.send(
-            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -1212,6 +1219,7 @@ class AsyncOperations(AsyncSender):
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
+        route_prefix: str | None = None,
         status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -1230,7 +1238,7 @@ class AsyncOperations(AsyncSender):
     ) -> AsyncIterator[a.RunSummary]:
         """The items of `runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             "runs",
             "id",
             timeout,
@@ -1573,6 +1581,7 @@ class AsyncOperations(AsyncSender):
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
+        route_prefix: str | None = None,
         status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -1587,11 +1596,12 @@ class AsyncOperations(AsyncSender):
         end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
+        with_: Literal["counts"] | None = None,
         timeout: float | None = None,
     ) -> a.AdminRunsPage:
         """The runs of all keys that match every filter, newest first. For admin keys and auditors, as the next ones; an auditor of named keys sees theirs. Paged by the run's number: `next` of a page is `before` of the next one."""
         return await self.send(
-            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
             timeout=timeout,
         )
 
@@ -1603,6 +1613,7 @@ class AsyncOperations(AsyncSender):
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
+        route_prefix: str | None = None,
         status: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
@@ -1617,11 +1628,12 @@ class AsyncOperations(AsyncSender):
         end_user_issuer: str | None = None,
         from_: str | None = None,
         to: str | None = None,
+        with_: Literal["counts"] | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[a.AdminRunSummary]:
         """The items of `all_runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
             "runs",
             "id",
             timeout,

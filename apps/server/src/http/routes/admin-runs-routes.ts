@@ -1,23 +1,25 @@
 /** Runs and permits of all keys, for administrators and auditors. docs/api.md, "The deployment". */
 import { placeOf, placeText } from "@runseal/api/queries"
-import type {
-  AdminPermitRecord,
-  AdminPermitsPage,
-  AdminRunRecord,
-  AdminRunsPage,
-  PublicationsPage,
+import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
+import {
+  type AdminPermitRecord,
+  type AdminPermitsPage,
+  type AdminRunRecord,
+  type AdminRunsPage,
+  COUNTED_RUNS_MAX,
+  type PublicationsPage,
 } from "@runseal/core/wire/admin-answers"
-import { PAGE_LIMIT_DEFAULT } from "@runseal/core/wire/run-summaries"
+import { PAGE_LIMIT_DEFAULT, type RunFilters } from "@runseal/core/wire/run-summaries"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
-import type { Owners } from "../../store/tables/all-owners.ts"
+import { countAllRuns, type Owners } from "../../store/tables/all-owners.ts"
 import { listKeys } from "../../store/tables/api-keys.ts"
 import { findHeldPermit } from "../../store/tables/permits-table.ts"
 import { listPublications } from "../../store/tables/publications-table.ts"
 import { ANONYMOUS, ANONYMOUS_KEY_ID, callerOf, tenantOfKey } from "../access/caller.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { noSuchKey, noSuchPermit, readPermitId } from "../path-ids.ts"
-import { asRange, nextOf } from "../query.ts"
+import { asRange, nextOf, searchFilters } from "../query.ts"
 import { publicBundleUrl } from "./addresses.ts"
 import { sendExport } from "./export-routes.ts"
 import { permitRecord, permitSummary } from "./permit-views.ts"
@@ -36,11 +38,15 @@ export function ownersOf(c: Context, key: number | undefined): Owners {
 export function adminRunRoutes(deps: Deps): Handlers {
   return {
     admin_runs: async (c, { query }) => {
-      const { limit = PAGE_LIMIT_DEFAULT, before, key, ...filters } = query()
-      const rows = await runReader(deps, filters).before(ownersOf(c, key), { limit, before })
+      const { limit = PAGE_LIMIT_DEFAULT, before, key, with: addition, ...filters } = query()
+      const owners = ownersOf(c, key)
+      const [rows, counts] = await Promise.all([
+        runReader(deps, filters).before(owners, { limit, before }),
+        addition === undefined ? {} : countsOf(deps, owners, filters),
+      ])
       const runs = rows.map(row => ({ ...runSummary(row), key_id: row.owner }))
       const next = nextOf(rows, limit, ({ run_id }) => run_id)
-      return c.json({ ok: true, limit, runs, ...next } satisfies AdminRunsPage)
+      return c.json({ ok: true, limit, runs, ...next, ...counts } satisfies AdminRunsPage)
     },
     admin_export_runs: async (c, { query }) => {
       const { key, ...range } = query()
@@ -52,6 +58,29 @@ export function adminRunRoutes(deps: Deps): Handlers {
       return c.json({ ...record, key_id: row.owner } satisfies AdminRunRecord)
     },
     ...anyRunParts(deps),
+  }
+}
+
+/** How many runs of each outcome pass the other filters. */
+async function countsOf(
+  { reads }: Pick<Deps, "reads">,
+  owners: Owners,
+  query: RunFilters,
+): Promise<Pick<AdminRunsPage, "counts">> {
+  const { status: _status, ...filters } = searchFilters(query)
+  const counted = await reads.growing(source => countAllRuns(source, owners, filters, COUNTED_RUNS_MAX))
+  if (counted === undefined) return {}
+  const of = (kind: OutcomeKind): number => counted.get(kind) ?? 0
+  return {
+    counts: {
+      ok: of("ok"),
+      pepg_deny: of("pepg_deny"),
+      ccv_halt: of("ccv_halt"),
+      macc_halt: of("macc_halt"),
+      aivp_t4_halt: of("aivp_t4_halt"),
+      attestation_gap: of("attestation_gap"),
+      stage_error: of("stage_error"),
+    },
   }
 }
 

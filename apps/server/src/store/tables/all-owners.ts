@@ -2,6 +2,7 @@
  * Lists over the runs and permits of all owners, or of some, the newest first. They are paged by a key of their rows, not by counting: a page costs the same
  * wherever it is. With a filter each owner's indexes give its newest rows, of which the page takes the newest of all.
  */
+import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { PERMIT_STATES, type PermitState } from "@runseal/core/wire/permit-requests"
 import type { Source } from "../driver/session.ts"
 import { unpackBundle } from "./bundle-text.ts"
@@ -55,6 +56,38 @@ export function listAllRuns(
     ) as page
     order by run_id desc ${most}`
   return source.read(async ({ sql }) => sql.unsafe<RunSummaryRow[]>(text, values))
+}
+
+/**
+ * Runs of these owners that pass all filters, by outcome; undefined where they are more than `most`. Without a filter they were counted
+ * where they were sealed.
+ */
+export function countAllRuns(
+  source: Source,
+  owners: Owners,
+  filters: RunFilters,
+  most: number,
+): Promise<ReadonlyMap<OutcomeKind, number> | undefined> {
+  const { values, place } = statement()
+  const isPlain = Object.values(filters).every(filter => filter === undefined)
+  const matching = [
+    "owner = listed.owner",
+    ...conditions(filters, place),
+    ...(filters.terms ?? []).map(term => hasTerm("listed.owner", term, place)),
+  ]
+  const listed = `(${ownersIn(owners, place)}) as listed`
+  const text = isPlain
+    ? `select outcome_kind, sum(runs)::bigint as runs from outcome_count join ${listed} using (owner) group by outcome_kind`
+    : `select outcome_kind, count(*) as runs from (
+        select found.outcome_kind from ${listed} cross join lateral (
+          select outcome_kind from run where ${matching.join(" and ")} limit ${place(most + 1)}::bigint
+        ) as found limit ${place(most + 1)}::bigint
+      ) as counted group by outcome_kind`
+  return source.read(async ({ sql }) => {
+    const rows = await sql.unsafe<{ readonly outcome_kind: OutcomeKind; readonly runs: number }[]>(text, values)
+    const all = rows.reduce((sum, { runs }) => sum + runs, 0)
+    return isPlain || all <= most ? new Map(rows.map(({ outcome_kind, runs }) => [outcome_kind, runs])) : undefined
+  })
 }
 
 /** Ordinal of the owner's last run before a run of whatever owner. */

@@ -51,7 +51,7 @@ export const run = pgTable(
     unique("run_log_index").on(table.log_index),
     index("run_manifest_hash").on(table.owner, table.manifest_hash.op("text_pattern_ops"), table.owner_ordinal),
     index("run_program").on(table.owner, table.program_id, table.owner_ordinal),
-    index("run_route").on(table.owner, table.route_id, table.owner_ordinal),
+    index("run_route").on(table.owner, table.route_id.op("text_pattern_ops"), table.owner_ordinal),
     /** Where the runs of an owner begin that are older than a run of any owner: lists of all owners are paged by `run_id`. */
     index("run_owner").on(table.owner, table.run_id),
     index("run_created").on(table.owner, table.created_at, table.owner_ordinal),
@@ -93,6 +93,7 @@ export type RunFilters = {
   readonly manifest_hash_prefix?: string | undefined
   readonly program_id?: string | undefined
   readonly route_id?: string | undefined
+  readonly route_prefix?: string | undefined
   readonly status?: OutcomeKind | undefined
   /** Of a run that is not completed. */
   readonly error_stage?: string | undefined
@@ -206,13 +207,14 @@ function countOf(own: string, matching: string, filters: RunFilters): string {
 }
 
 export function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {
-  const { manifest_hash_prefix: prefix, program_id, route_id, status, error_stage, enforcement } = filters
-  const { from_ms, to_ms } = filters
+  const { manifest_hash_prefix: prefix, program_id, route_id, route_prefix } = filters
+  const { status, error_stage, enforcement, from_ms, to_ms } = filters
   const isRefused = error_stage !== undefined || (status !== undefined && status !== "ok")
   return [
     ...(prefix === undefined ? [] : [`manifest_hash like ${place(`${literally(prefix)}%`)}`]),
     ...(program_id === undefined ? [] : [`program_id = ${place(program_id)}`]),
     ...(route_id === undefined ? [] : [`route_id = ${place(route_id)}`]),
+    ...(route_prefix === undefined ? [] : [`route_id like ${place(`${literally(route_prefix)}%`)}`]),
     ...(status === undefined ? [] : [`outcome_kind = ${place(status)}`]),
     ...(error_stage === undefined ? [] : [`error_stage = ${place(error_stage)}`]),
     ...(enforcement === undefined ? [] : [`enforcement = ${place(enforcement)}`, "enforcement <> ''"]),
