@@ -18,8 +18,8 @@ describe("the page", () => {
     const { status, headers, text } = await service().get("/docs")
     expect(status).toBe(200)
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8")
-    const named = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, path]) => path)
-    expect(named).toHaveLength(4)
+    const named = [...text.matchAll(/<(?:script|link) [^>]*(?:src|href)="([^"]*)"/g)].map(([, path]) => path)
+    expect(named).toHaveLength(5)
     for (const path of named) {
       const file = await service().get(`/${path}`)
       expect({ path, status: file.status }).toEqual({ path, status: 200 })
@@ -31,7 +31,7 @@ describe("the page", () => {
   test("may run its own scripts, ask this service, and nothing else", async () => {
     const { headers } = await service().get("/docs")
     expect(headers.get("content-security-policy")).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     )
   })
 

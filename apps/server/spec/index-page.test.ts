@@ -24,11 +24,14 @@ test("a browser gets a page without a script, which leads to an admin key while 
   const response = await service().request("/", BROWSER)
   const page = await response.text()
   expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8")
-  expect(response.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; /)
+  expect(response.headers.get("content-security-policy")).toMatch(
+    /^default-src 'none'; style-src 'self'; font-src 'self'; img-src data:; base-uri 'none'; /,
+  )
   expect(page).not.toMatch(/<script|javascript:|\son\w+=|style=/i)
   expect(page).toContain('"scope": "admin"'.replaceAll('"', "&quot;"))
   expect(page).toContain('<a href="console">')
-  expect(page).toContain('<link rel="icon" href="data:,">')
+  expect(page).toContain('<link rel="icon" href="data:image/svg+xml,')
+  expect((await service().get("/console/assets/site.css")).status).toBe(200)
   expect(page).toContain('<pre tabindex="0"><code>curl')
   for (const [, href = ""] of page.matchAll(/<a href="([^"]+)"/g))
     expect((await service().get(`/${href}`)).status, href).toBe(200)
@@ -59,7 +62,7 @@ describe.skipIf(!HAS_CHROMIUM)(`in ${CHROMIUM}`, () => {
       viewport: { width: 390, height: 844 },
       colorScheme: "dark",
     })
-    expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("Runseal")
+    expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("Run attestation service")
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
     expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(18, 22, 28)")
     expect(asked).toHaveLength(1)

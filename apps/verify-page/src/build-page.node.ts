@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { encodeBase64, sha256, utf8Encode } from "@runseal/canonical"
+import { ICON, siteHeader } from "./face/site-header.ts"
+import { type FontName, readFont } from "./face/typeface.node.ts"
 
 const FOLDER = fileURLToPath(new URL("./page/", import.meta.url))
 
@@ -13,12 +15,15 @@ const ENDS_SCRIPT = /<\/script|<!--|<script/i
 
 /** @throws Error when the sources do not build */
 export async function buildPage(): Promise<string> {
-  const [script = "", style = ""] = await bundled([ENTRY, `${FOLDER}page.css`])
+  const [script = "", sheet = ""] = await bundled([ENTRY, `${FOLDER}page.css`])
+  const style = FONTS.reduce((text, name) => text.replace(name, () => fontAddress(name)), sheet)
   if (ENDS_SCRIPT.test(script) || /<\/style/i.test(style)) throw new Error("the page's script or style would end early")
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,
     `style-src '${hashOf(style)}'`,
+    // The typeface is in the page, so that the page is one file.
+    "font-src data:",
     "img-src data:",
     // The trust document and the published bundle of the serving origin; a file has no 'self'.
     "connect-src 'self'",
@@ -28,18 +33,31 @@ export async function buildPage(): Promise<string> {
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join("; ")
-  const parts: Readonly<Record<string, string>> = { policy, style, script }
+  const parts: Readonly<Record<string, string>> = {
+    policy,
+    style,
+    script,
+    icon: ICON,
+    head: siteHeader({ root: "", here: "verify" }),
+  }
   return readFileSync(`${FOLDER}page.html`, "utf8").replace(
-    /\/\*(policy|style|script)\*\//g,
+    /\/\*(policy|style|script|icon|head)\*\//g,
     (_, name) => parts[name] ?? "",
   )
 }
+
+/** Two weights of one face: a third, for hashes, would be as large as all the words of the page. */
+const FONTS: readonly FontName[] = ["plex-sans-400.woff2", "plex-sans-600.woff2"]
+
+const fontAddress = (name: FontName): string => `data:font/woff2;base64,${encodeBase64(readFont(name))}`
 
 /** The entries as the text of one file each. The bundler is loaded with the first page: no start waits for it. */
 async function bundled(entries: readonly string[]): Promise<readonly string[]> {
   const { build, stop } = await import("esbuild")
   try {
-    const builds = await Promise.all(entries.map(entry => build({ ...BUNDLING, entryPoints: [entry] })))
+    const builds = await Promise.all(
+      entries.map(entry => build({ ...BUNDLING, external: ["*.woff2"], entryPoints: [entry] })),
+    )
     return builds.flatMap(({ outputFiles }) => outputFiles.map(({ text }) => text.trim()))
   } finally {
     // Without this, esbuild's process would live as long as this one.

@@ -116,7 +116,7 @@ export const ROOMS: readonly Room[] = [
   // Its tests start the service as a process, as those of the gateway do.
   { path: HOOKS, enters: LIBS, testsEnter: [SDK, "apps/mcp/test", "apps/server/spec"] },
   // A run is verified in the browser by what the verify page has. Of a policy it shows what `policy check` prints.
-  { path: CONSOLE, enters: [...LIBS, POLICY, `${VERIFY_PAGE}/page`] },
+  { path: CONSOLE, enters: [...LIBS, POLICY, `${VERIFY_PAGE}/page`, `${VERIFY_PAGE}/face`] },
   { path: OTLP, enters: LIBS },
 
   // Its tests send the service what the fuzzer keeps.
@@ -172,6 +172,8 @@ export const ROOMS: readonly Room[] = [
       API,
       ...["sealing", "store", "report", "threads", "outbound", "events", "keys/webhook-secret.ts"].map(server),
       `${VERIFY_PAGE}/load-page`,
+      // Its pages have the head of all pages.
+      `${VERIFY_PAGE}/face`,
     ],
   },
 

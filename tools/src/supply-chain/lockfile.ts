@@ -45,7 +45,12 @@ function placeFor(lockfile: Lockfile, from: string, name: string): string | unde
 }
 
 /** Packages whose files are packed with ours; their own dependencies are not installed. */
-export const SHIPPED_FILES_OF: readonly string[] = ["drizzle-orm", "swagger-ui-dist"]
+export const SHIPPED_FILES_OF: readonly string[] = [
+  "@fontsource/ibm-plex-mono",
+  "@fontsource/ibm-plex-sans",
+  "drizzle-orm",
+  "swagger-ui-dist",
+]
 
 /**
  * Places of a workspace's runtime dependencies, the workspace itself first.

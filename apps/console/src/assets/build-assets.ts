@@ -1,11 +1,19 @@
-/** Bundles the style sheet and the islands. Each has the hash of its bytes in its name, so that browsers may cache it for ever. */
+/** Bundles the style sheets and the islands, and reads the typeface. Each has the hash of its bytes in its name, so that browsers may cache it for ever. */
 import { fileURLToPath } from "node:url"
+import { readFont } from "@runseal/verify-page/face/typeface.node"
 import { ASSET_NAMES, type AssetName } from "./asset-names.ts"
 
 const FOLDER = fileURLToPath(new URL("../", import.meta.url))
 
-const SOURCES: Readonly<Record<AssetName, string>> = {
+type FontAsset = Extract<AssetName, `${string}.woff2`>
+type BuiltAsset = Exclude<AssetName, FontAsset>
+
+const isFont = (name: AssetName): name is FontAsset => name.endsWith(".woff2")
+
+const SOURCES: Readonly<Record<BuiltAsset, string>> = {
   "console.css": "style/console.css",
+  "site.css": "style/site.css",
+  "docs.css": "style/docs.css",
   "run.js": "islands/verify-run.ts",
   "tail.js": "islands/live-tail.ts",
   "log.js": "islands/audit-log.ts",
@@ -13,15 +21,17 @@ const SOURCES: Readonly<Record<AssetName, string>> = {
   "passkey.js": "islands/enrol.ts",
 }
 
-/** The text of every asset. @throws Error when its sources do not build */
-export async function buildAssets(): Promise<ReadonlyMap<AssetName, string>> {
+/** The content of every asset. @throws Error when its sources do not build */
+export async function buildAssets(): Promise<ReadonlyMap<AssetName, string | Uint8Array>> {
   const { build, stop } = await import("esbuild")
   try {
     const built = ASSET_NAMES.map(async name => {
-      const { outputFiles } = await build({ ...BUNDLING, entryPoints: [FOLDER + SOURCES[name]] })
+      if (isFont(name)) return [name, readFont(name)] as const
+      // The names under which fonts are served are known later.
+      const { outputFiles } = await build({ ...BUNDLING, external: ["*.woff2"], entryPoints: [FOLDER + SOURCES[name]] })
       return [name, outputFiles.map(({ text }) => text.trim()).join("")] as const
     })
-    return new Map(await Promise.all(built))
+    return new Map<AssetName, string | Uint8Array>(await Promise.all(built))
   } finally {
     // Without this, esbuild's process would live as long as this one.
     await stop()

@@ -3,4 +3,4 @@ import type { AssetName } from "./asset-names.ts"
 import { buildAssets } from "./build-assets.ts"
 
 /** @throws Error when their sources do not build */
-export const readAssets = (): Promise<ReadonlyMap<AssetName, string>> => buildAssets()
+export const readAssets = (): Promise<ReadonlyMap<AssetName, string | Uint8Array>> => buildAssets()

@@ -7,5 +7,5 @@ import { ASSET_NAMES, type AssetName } from "./asset-names.ts"
 export const BUILT_ASSETS: string = fileURLToPath(new URL("../../dist/assets/", import.meta.url))
 
 /** @throws Error when one cannot be read */
-export const readAssets = async (): Promise<ReadonlyMap<AssetName, string>> =>
-  new Map(ASSET_NAMES.map(name => [name, readFileSync(BUILT_ASSETS + name, "utf8")]))
+export const readAssets = async (): Promise<ReadonlyMap<AssetName, Uint8Array>> =>
+  new Map(ASSET_NAMES.map(name => [name, readFileSync(BUILT_ASSETS + name)]))

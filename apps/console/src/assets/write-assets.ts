@@ -4,4 +4,4 @@ import { buildAssets } from "./build-assets.ts"
 import { BUILT_ASSETS } from "./shipped-assets.ts"
 
 mkdirSync(BUILT_ASSETS, { recursive: true })
-for (const [name, text] of await buildAssets()) writeFileSync(BUILT_ASSETS + name, text)
+for (const [name, content] of await buildAssets()) writeFileSync(BUILT_ASSETS + name, content)

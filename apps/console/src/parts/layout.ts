@@ -1,5 +1,7 @@
 /** The frame of every page: head, navigation, content. No page has a script or style of its own in it, as its policy demands. */
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
+import { ICON, siteHeader } from "@runseal/verify-page/face/site-header"
+import { raw } from "hono/html"
 import type { AssetName } from "../assets/asset-names.ts"
 import { consoleAssets } from "../assets/assets.ts"
 import { plural } from "./format.ts"
@@ -10,6 +12,7 @@ export const POLICY: string = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "form-action 'self'",
@@ -18,9 +21,6 @@ export const POLICY: string = [
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ")
-
-const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='8' fill='%231d5c8f'/%3E%3Cpath d='M4 8.5l3 3 5-6' fill='none' stroke='%23fff' stroke-width='2'/%3E%3C/svg%3E"
 
 type Place = {
   readonly path: string
@@ -62,7 +62,7 @@ const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
 }
 
 /** The navigation of a session. @param here path of the page */
-function navigation({ scope, reads, name, person, csrf_token }: SessionAnswer, here: string): Markup {
+function navigation({ scope, reads, person }: SessionAnswer, here: string): Markup {
   const seen = PLACES.filter(
     place =>
       (place.for.includes(scope) || (place.persons === true && person !== undefined)) &&
@@ -72,16 +72,18 @@ function navigation({ scope, reads, name, person, csrf_token }: SessionAnswer, h
     const current = here === path || here === one || (path !== "/console" && here.startsWith(`${path}/`))
     return html`<li><a href="${path}" ${current ? html`aria-current="page"` : ""}>${text}</a></li>`
   })
-  return html`<header class="bar">
-<a class="brand" href="/console"><svg viewBox="0 0 16 16" width="22" height="22" aria-hidden="true"><circle cx="8" cy="8" r="8" class="seal"/><path d="M4 8.5l3 3 5-6" class="tick"/></svg>Runseal</a>
-<nav aria-label="Console"><ul>${items}</ul></nav>
-<div class="who"><p><strong>${name}</strong><span class="quiet">${reads === undefined ? SCOPES[scope] : `auditor of ${plural(reads.length, "key")}`}</span></p>
+  return html`<nav class="places" aria-label="Console"><ul>${items}</ul></nav>`
+}
+
+/** Whose session it is, at the end of the head. */
+function visitor({ scope, reads, name, csrf_token }: SessionAnswer): Markup {
+  const role = reads === undefined ? SCOPES[scope] : `auditor of ${plural(reads.length, "key")}`
+  return html`<div class="who"><p><strong>${name}</strong> <span class="quiet">${role}</span></p>
 ${
   csrf_token === undefined
     ? ""
     : html`<form method="post" action="/console/sign-out"><button class="plain">Sign out</button></form>`
-}</div>
-</header>`
+}</div>`
 }
 
 type PageParts = {
@@ -97,6 +99,7 @@ type PageParts = {
 /** A whole page. */
 export async function page({ title, session, here, body, islands = [] }: PageParts): Promise<string> {
   const { addressOf } = await consoleAssets()
+  const beside = session === undefined ? "" : (await visitor(session)).toString()
   const made = await html`<!doctype html>
 <html lang="en">
 <head>
@@ -111,7 +114,7 @@ export async function page({ title, session, here, body, islands = [] }: PagePar
 ${islands.map(name => html`<script src="${addressOf(name)}" defer></script>`)}
 </head>
 <body class="${session === undefined ? "alone" : "framed"}">
-<a class="skip" href="#main">Skip to the content</a>
+${raw(siteHeader({ root: "/", here: "console", beside }))}
 ${session === undefined ? "" : navigation(session, here)}
 <main id="main" tabindex="-1">
 ${body}

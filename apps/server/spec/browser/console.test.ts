@@ -341,7 +341,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     expect(bytes).toBeGreaterThan(1000)
     expect(bytes).toBeLessThan(MAX_PAGE_BYTES)
     await page.emulateMedia({ media: "print" })
-    expect(await page.locator("header.bar").isVisible()).toBe(false)
+    expect(await page.getByRole("navigation", { name: "Console" }).isVisible()).toBe(false)
     expect(await page.locator("h1").isVisible()).toBe(true)
   })
 

@@ -55,7 +55,9 @@ describe("the page of a published run", () => {
       const page = await service().request(path, BROWSER)
       expect(page.status).toBe(404)
       expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8")
-      expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/)
+      expect(page.headers.get("content-security-policy")).toMatch(
+        /^default-src 'none'; style-src 'self'; font-src 'self'; img-src data:; base-uri 'none'/,
+      )
       expect(await page.text()).toContain("<h1>Nothing is published here</h1>")
       expect(page.headers.get("cache-control")).toBe("no-store")
     },

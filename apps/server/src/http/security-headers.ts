@@ -23,6 +23,7 @@ const page = secureHeaders({
     defaultSrc: NONE,
     scriptSrc: SELF,
     styleSrc: SELF,
+    fontSrc: SELF,
     imgSrc: ["'self'", "data:"],
     connectSrc: SELF,
     baseUri: NONE,

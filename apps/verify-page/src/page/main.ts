@@ -242,6 +242,8 @@ function failed(): void {
 addEventListener("error", failed)
 addEventListener("unhandledrejection", failed)
 preventFileNavigation()
+// A page that was opened from disk has no other pages beside it.
+if (place.service === undefined) document.querySelector(".site")?.remove()
 const ready = believeService()
 createDropZone(
   "document",

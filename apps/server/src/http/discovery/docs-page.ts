@@ -4,6 +4,7 @@
  */
 
 import { utf8Encode } from "@runseal/canonical"
+import { siteHeader } from "@runseal/verify-page/face/site-header"
 import { readSwaggerUiFile } from "#swagger-ui"
 import type { ServedFile } from "../served-file.ts"
 import { entityTag } from "../served-file.ts"
@@ -18,9 +19,11 @@ const HTML = `<!doctype html>
     <title>Runseal API</title>
     <link rel="icon" type="image/png" href="docs/favicon-32x32.png" />
     <link rel="stylesheet" href="docs/swagger-ui.css" />
+    <link rel="stylesheet" href="console/assets/docs.css" />
   </head>
   <body>
-    <div id="api"></div>
+    ${siteHeader({ root: "", here: "docs" })}
+    <main id="main" tabindex="-1"><div id="api"></div></main>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script src="docs/page.js"></script>
   </body>

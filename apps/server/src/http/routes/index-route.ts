@@ -61,30 +61,42 @@ keys; where none is left, the operator makes one on the server's machine with <c
 
 async function indexPage(c: Context, deps: Deps): Promise<PlainPage> {
   const { version, mode, log } = await indexAnswer(c, deps)
-  return plainPage(
-    "Runseal: run attestation service",
-    html`<h1>Runseal</h1>
-<p>This service takes runs through gates and stages, seals each result into a record and anchors it on a transparency log. A record is verified
+  return plainPage({
+    title: "Runseal: run attestation service",
+    root: "",
+    body: html`<h1>Run attestation service</h1>
+<p class="lead">It takes runs of agents through gates, seals each result into a record, and anchors the record on a transparency log. A record is verified
 offline, with keys that you got from the operator.</p>
-<ul>
-<li><a href="console">Console</a>: find, explain and operate runs</li>
-<li><a href="${LINKS.docs}">API: read and try it</a>, or <a href="${LINKS.openapi}">its OpenAPI document</a></li>
-<li><a href="${LINKS.verify}">Verify a record</a> in your browser; nothing is uploaded</li>
-<li><a href="${LINKS.trust}">Trust document</a>, <a href="${LINKS.jwks}">keys that permits are checked with</a>, and <a href="${LINKS.checkpoint}">checkpoint of the log</a></li>
-<li><a href="${LINKS.health}">Health</a> and <a href="${LINKS.ready}">readiness</a></li>
-</ul>
-<h2>Keys of callers</h2>
-${mode === "open" ? OPEN(serviceUrl(c, deps)) : LOCKED}
-<h2>Fingerprints</h2>
+<ul class="ways">${WAYS.map(([path, name, what]) => html`<li><a href="${path}"><strong>${name}</strong><span>${what}</span></a></li>`)}</ul>
+<section class="card"><h2>Keys of callers</h2>
+${mode === "open" ? OPEN(serviceUrl(c, deps)) : LOCKED}</section>
+<section class="card"><h2>Fingerprints</h2>
 <p>Compare them with the operator by another way before you rely on the trust document.</p>
 <dl>${trustRows(deps.trust).map(
       ({ label, value, detail }) => html`<dt>${label}</dt>
-<dd><code>${value}</code>${detail === undefined ? "" : html`<br>${detail}`}</dd>`,
-    )}</dl>
-<h2>Log</h2>
-<p>${log.size} ${log.size === 1 ? "entry" : "entries"}. Release ${version}.</p>`,
-  )
+<dd><code>${value}</code>${detail === undefined ? "" : html`<span class="quiet">${detail}</span>`}</dd>`,
+    )}</dl></section>
+<section class="card"><h2>For programs</h2>
+<ul class="plain">${FILES.map(([path, name]) => html`<li><a href="${path}">${name}</a></li>`)}</ul>
+<p class="quiet">The log has ${log.size} ${log.size === 1 ? "entry" : "entries"}. Release ${version}.</p></section>`,
+  })
 }
+
+/** What people come for. */
+const WAYS = [
+  ["console", "Console", "Find, explain and operate runs"],
+  [LINKS.verify, "Verify a record", "In your browser; nothing is uploaded"],
+  [LINKS.docs, "API", "Read it and try it"],
+] as const
+
+const FILES = [
+  [LINKS.openapi, "OpenAPI document"],
+  [LINKS.trust, "Trust document"],
+  [LINKS.jwks, "Keys that permits are checked with"],
+  [LINKS.checkpoint, "Checkpoint of the log"],
+  [LINKS.health, "Health"],
+  [LINKS.ready, "Readiness"],
+] as const
 
 /** For everybody, without a key. */
 export function indexRoutes(deps: Deps): Handlers {

@@ -2,6 +2,7 @@
 import { utf8Encode } from "@runseal/canonical"
 import { endingOf } from "@runseal/core/presentation/account"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
+import { siteHeader } from "@runseal/verify-page/face/site-header"
 import { loadPage } from "@runseal/verify-page/load-page"
 import type { Context } from "hono"
 import { html } from "hono/html"
@@ -54,6 +55,8 @@ type RunFacts = Pick<PublishedFacts, "run_id" | "outcome_kind" | "enforcement" |
 /** A run, and how its page came to be. */
 type Linked = {
   readonly facts: RunFacts
+  /** From its page to the root of the service, relative. */
+  readonly root: string
   /** For the title: by whom, and when or until when. */
   readonly title: string
   readonly sentence: string
@@ -66,6 +69,7 @@ const publishedAs = (facts: PublishedFacts): Linked => {
   const published = `published by ${publisher} ${minuteOf(published_at)}.`
   return {
     facts,
+    root: "../../",
     title: `published by ${publisher}, ${minuteOf(published_at)}`,
     sentence: `Made ${minuteOf(created_at)}, ${published}`,
   }
@@ -76,6 +80,7 @@ const sharedAs = (facts: SharedRun, token: string): Linked => {
   const until = `shared by ${made_by_name} until ${minuteOf(expires_at)}`
   return {
     facts,
+    root: "../",
     title: until,
     sentence: `Made ${minuteOf(created_at)}, ${until}.`,
     more: html` <a href="${token}/report.pdf">Report</a> (PDF)`,
@@ -86,7 +91,7 @@ const sharedAs = (facts: SharedRun, token: string): Linked => {
  * The page of /verify with the run in its title, its description and its heading: what the server states, for previews of links and while
  * the record is being verified. The page itself says below what the record proves.
  */
-async function pageOf(c: Context, { facts, title: linked, sentence: made, more }: Linked): Promise<ServedFile> {
+async function pageOf(c: Context, { facts, root, title: linked, sentence: made, more }: Linked): Promise<ServedFile> {
   const { run_id, outcome_kind } = facts
   const mark = facts.enforcement === "" ? {} : { enforcement: facts.enforcement }
   const failed = facts.closing_outcome === "failed"
@@ -103,26 +108,32 @@ async function pageOf(c: Context, { facts, title: linked, sentence: made, more }
   const text = page.html
     .replace(/<title>[^<]*<\/title>/, () => head.toString())
     .replace(/<h1>[^<]*<\/h1>/, () => heading.toString())
+    .replace(HEAD, () => siteHeader({ root }))
   const bytes = new Uint8Array(utf8Encode(text))
   c.header("Content-Security-Policy", page.policy)
   return { type: page.type, bytes, etag: entityTag(bytes) }
 }
 
+/** The head as the page of /verify has it. */
+const HEAD = siteHeader({ root: "", here: "verify" })
+
 const nothingPublished = () =>
-  plainPage(
-    "Nothing is published here",
-    html`<h1>Nothing is published here</h1>
+  plainPage({
+    title: "Nothing is published here",
+    root: "../../",
+    body: html`<h1>Nothing is published here</h1>
 <p>No run is published under this address: it was mistyped, or the run was withdrawn. Ask the person who sent you the address.</p>
 <p>If you have the record as a file, <a href="../../verify">verify it in your browser</a>.</p>`,
-  )
+  })
 
 const nothingSharedPage = () =>
-  plainPage(
-    "Nothing is shared here",
-    html`<h1>Nothing is shared here</h1>
+  plainPage({
+    title: "Nothing is shared here",
+    root: "../",
+    body: html`<h1>Nothing is shared here</h1>
 <p>The address was mistyped, or its time is over, or it was ended before. Ask the person who sent it to you for another one.</p>
 <p>If you have the record as a file, <a href="../verify">verify it in your browser</a>.</p>`,
-  )
+  })
 
 // The page that verifies records in the visitor's browser. Decision 0050.
 
