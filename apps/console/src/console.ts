@@ -1,7 +1,7 @@
 /**
  * The console of a service, at `/console`: pages made on the server, which ask the public API with the visitor's session. docs/console.md.
  */
-import { sessionAnswerSchema } from "@runseal/core/wire/session-requests"
+import { type SessionAnswer, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
 import { type Context, Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from "./api.ts"
@@ -22,14 +22,12 @@ import { runPage, runSharing } from "./pages/run-page.ts"
 import { runsFile } from "./pages/runs-download.ts"
 import { runsPage } from "./pages/runs-page.ts"
 import { endSharing, sharedPage } from "./pages/shared-page.ts"
-import { finishWithProvider, signIn, signInPage, signOut, startWithProvider } from "./pages/sign-in-page.ts"
+import { finishWithProvider, heldForm, signIn, signInPage, signOut, startWithProvider } from "./pages/sign-in-page.ts"
 import { POLICY, page } from "./parts/layout.ts"
 import { html, type Markup } from "./parts/markup.ts"
-import { newsNotice, refused } from "./parts/pieces.ts"
-import { formOf, type Page, show, statusOf } from "./visit.ts"
-
-/** Largest form, in bytes. */
-const FORM_MAX_BYTES = 1_048_576
+import { holderOf } from "./parts/page-forms.ts"
+import { newsNotice, notice, refused } from "./parts/pieces.ts"
+import { asTyped, FORM_MAX_BYTES, formOf, type Page, show, statusOf } from "./visit.ts"
 
 type ConsoleParts = {
   /** Sends a request to the service that the console is of. */
@@ -88,7 +86,7 @@ export function createConsole({ fetch }: ConsoleParts): Hono {
   app.get("/console/sign-in/provider", c => startWithProvider(c, apiOf(c, fetch)))
   app.get("/console/callback", c => finishWithProvider(c, apiOf(c, fetch)))
   app.post("*", bodyLimit({ maxSize: FORM_MAX_BYTES, onError: refuseLargeForm }), refuseForeignForms)
-  app.post("/console/sign-in", c => signIn(c, apiOf(c, fetch)))
+  app.post("/console/sign-in", c => signIn(c, apiOf(c, fetch), async request => app.fetch(request, c.env)))
   app.post("/console/sign-out", async c => {
     // The session of now, also from a page of an earlier one: who signs out must not stay signed in.
     const found = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
@@ -96,7 +94,7 @@ export function createConsole({ fetch }: ConsoleParts): Hono {
     return signOut(c, apiOf(c, fetch, session), session?.person !== undefined)
   })
   for (const [path, make] of Object.entries(PAGES)) app.get(path, c => visited(c, fetch, make))
-  for (const [path, make] of Object.entries(FORMS)) app.post(path, c => visited(c, fetch, make))
+  for (const [path, send] of Object.entries(FORMS)) app.post(path, c => sent(c, fetch, send, PAGES[path] ?? send))
   app.notFound(c => withoutSlash(c) ?? visited(c, fetch, visit => show(visit, { ...NOT_FOUND, status: 404 })))
   app.onError((error, c) => {
     if (error instanceof ApiRefusal) return refusalPage(c, fetch, error.refusal)
@@ -144,33 +142,55 @@ const IS_FILE = /\.(?:csv|ndjson)$/
 const noFile = (signIn: string): Markup =>
   html`<h1>The session has ended</h1><p><a href="${signIn}">Sign in</a> to load the file.</p>`
 
-/** Loaded again, it sends the form again: with the token of an earlier session it changes nothing, and a page with a long text shows it. */
-const NOT_SENT = html`<h1>The session has ended</h1><p>Nothing was changed. <a href="/console/sign-in" target="_blank" rel="noopener">Sign in in another window</a> and then load this page again: what you typed in it is still there.</p>`
-
 /** Shows a page to a visitor with a session; all others sign in first. */
 async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Response> {
   const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
   if (isRefusal(session)) {
     if (session.status !== 401) throw new ApiRefusal(session)
-    const isForm = c.req.method === "POST"
-    if (!isForm && !IS_FILE.test(c.req.path)) return c.redirect(signInAddress(c), 303)
-    const body = isForm ? NOT_SENT : noFile(signInAddress(c))
+    if (!IS_FILE.test(c.req.path)) return c.redirect(signInAddress(c), 303)
+    const body = noFile(signInAddress(c))
     return c.html(await page({ title: "The session has ended", here: c.req.path, body }), 403)
   }
-  if (session.scope === "approver" && !OF_APPROVERS.includes(c.req.path)) {
+  if (isForOthers(c, session)) {
     if (c.req.path === "/console") return c.redirect(APPROVALS_PATH, 303)
     throw new ApiRefusal(APPROVALS_ONLY)
   }
-  if (c.req.method !== "POST") {
-    const news = await takeNews(c, session)
-    return make({ c, session, api: apiOf(c, fetch, session), news: news && newsNotice(news) })
+  const news = await takeNews(c, session)
+  return make({ c, session, api: apiOf(c, fetch, session), news: news && newsNotice(news) })
+}
+
+/** An approver sees its own pages alone. */
+const isForOthers = (c: Context, { scope }: SessionAnswer): boolean =>
+  scope === "approver" && !OF_APPROVERS.includes(c.req.path)
+
+/** Does what a form asks for. @param again the page of the form */
+async function sent(c: Context, fetch: ConsoleFetch, make: Page, again: Page): Promise<Response> {
+  const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
+  if (isRefusal(session)) {
+    if (session.status !== 401) throw new ApiRefusal(session)
+    return heldForm(c, apiOf(c, fetch))
   }
+  if (isForOthers(c, session)) throw new ApiRefusal(APPROVALS_ONLY)
   const field = await formOf(c)
-  // The tokens of the page that the form is on. The API compares the first: a page of another session changes nothing.
   const tokens = { csrf_token: field("csrf"), once: field("once") }
   if (!UUID.test(tokens.once)) throw new ApiRefusal(NO_TOKENS)
-  return make({ c, session, api: apiOf(c, fetch, tokens) })
+  const visit = { c, session, api: apiOf(c, fetch, tokens) }
+  // The page is of an earlier session. Who typed there reads it again; nobody else does, and nothing is done.
+  if (session.csrf_token !== undefined && session.csrf_token !== tokens.csrf_token)
+    return field("by") === holderOf(session) ? again(await asTyped(visit, EARLIER)) : show(visit, OF_ANOTHER)
+  return make(visit)
 }
+
+const EARLIER = notice(
+  "warn",
+  "You have signed in again since this form was opened. Nothing was done: send it once more.",
+)
+
+const OF_ANOTHER = {
+  title: "Not sent",
+  body: html`<h1>This form was opened by somebody else</h1><p>Nothing was done. <a href="/console">Go to the overview</a>.</p>`,
+  status: 403,
+} as const
 
 function signInAddress(c: Context): string {
   const { pathname, search } = new URL(c.req.url)

@@ -6,14 +6,17 @@ import type { AssetName } from "./assets/asset-names.ts"
 import { giveNews, type News } from "./news.ts"
 import { page } from "./parts/layout.ts"
 import type { Markup } from "./parts/markup.ts"
+import { holderOf, type TypedForm, withForms } from "./parts/page-forms.ts"
 import { refused } from "./parts/pieces.ts"
 
 export type Visit = {
   readonly c: Context
   readonly api: Api
   readonly session: SessionAnswer
-  /** What a form has just done, or why it was refused. */
+  /** What a form has just done. */
   readonly news?: Markup | undefined
+  /** The form that was sent and did nothing: the page shows it as it was typed. */
+  readonly typed?: TypedForm | undefined
 }
 
 export type Page = (visit: Visit) => Response | Promise<Response>
@@ -32,16 +35,25 @@ export type RefusedStatus = (typeof REFUSED_STATUSES)[number]
 export const statusOf = ({ status }: Refusal): RefusedStatus => REFUSED_STATUSES.find(known => known === status) ?? 503
 
 /** Sends a page in its frame. */
-export async function show({ c, session }: Visit, { title, body, islands, status = 200 }: Sent): Promise<Response> {
+export async function show(
+  { c, session, typed }: Visit,
+  { title, body, islands, status = 200 }: Sent,
+): Promise<Response> {
   const text = await page({ title, session, here: c.req.path, body, ...(islands === undefined ? {} : { islands }) })
-  return c.html(text, status)
+  return c.html(withForms(text, holderOf(session), typed), status)
+}
+
+/** The visit of a page that shows a form again as it was typed. @param notice why it did nothing */
+export async function asTyped(visit: Visit, notice: Markup): Promise<Visit> {
+  const { pathname, search } = new URL(visit.c.req.url)
+  return { ...visit, typed: { action: pathname + search, field: await formOf(visit.c), notice } }
 }
 
 type FormAnswer<Done> = {
   /** Path of the page that shows what was done, with a query or without. */
   readonly path: string
   readonly news: (done: Done) => News
-  /** The page of the form, which says why it was refused: nothing was done, and what was typed can be sent again. */
+  /** The page of the form, which says why it was refused, and holds what was typed. */
   readonly page: Page
 }
 
@@ -53,7 +65,7 @@ export async function answerForm<Done>(
 ): Promise<Response> {
   if (!isRefusal(done)) return leadTo(visit, path, news(done))
   if (done.code === "already_done") return leadTo(visit, path, DONE_BEFORE)
-  return again({ ...visit, news: refused(done) })
+  return again(await asTyped(visit, refused(done)))
 }
 
 const DONE_BEFORE: News = {
@@ -106,6 +118,9 @@ export function filterOf<Word extends string>(
   if (word === undefined && value !== "") throw wrongFilter(`${name} must be one of ${words.join(", ")}.`)
   return word
 }
+
+/** Largest form, in bytes. */
+export const FORM_MAX_BYTES = 1_048_576
 
 /** What was typed in a field of a form; "" where it is absent or a file. */
 export type Field = (name: string) => string

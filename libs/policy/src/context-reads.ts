@@ -1,5 +1,5 @@
 /** Which attributes of the context a condition reads. */
-import { CONTEXT_ROWS, type ContextReads } from "@runseal/core/formulas/policy-context"
+import { attributesOf, CONTEXT_ROWS, type ContextReads } from "@runseal/core/formulas/policy-context"
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -41,6 +41,14 @@ export function contextReads(conditions: unknown): ContextReads | undefined {
     return true
   }
   return visit(conditions) ? reads : undefined
+}
+
+/** The paths that conditions read, or ask for with `has`, and that there are not. @param of whose acts count, and which one a rule reads */
+export function unknownReads(conditions: unknown, of: Parameters<typeof attributesOf>[1]): readonly string[] {
+  return [...(contextReads(conditions) ?? [])].filter(path => {
+    const end = path.lastIndexOf(".")
+    return !attributesOf(path.slice(0, end), of).includes(path.slice(end + 1))
+  })
 }
 
 const GROUPS = "verified.end_user.groups"

@@ -210,6 +210,14 @@ describe("a condition that is refused is refused in words of our own, with the p
       'context.declared has attested && context.declared.attested.actor == "a"',
       `does not validate: at line 1, column 34: there is no attribute context.declared.attested.actor, only ${ATTESTED_FIELDS.map(field => `context.declared.attested.${field}`).join(", ")}.`,
     ],
+    [
+      "context.declared has tokenz",
+      "does not validate: there is no attribute context.declared.tokenz, only context.declared.registry_record_hash, context.declared.tokens, context.declared.approver_ids, context.declared.approver_count, context.declared.breached_thresholds, context.declared.human_in_loop_performed, context.declared.data_labels, context.declared.effect_kinds, context.declared.attested.",
+    ],
+    [
+      'context.verified has end_user.sub && context.verified.end_user.sub == "x"',
+      "does not validate: there is no attribute context.verified.end_user.sub, only context.verified.end_user.issuer, context.verified.end_user.subject, context.verified.end_user.audience, context.verified.end_user.client, context.verified.end_user.groups.",
+    ],
     ['context["a\\"b"] == 1', "does not validate: at line 1, column 1: there is no such attribute."],
     [
       "context.declared.attested.actor_id == context.bound.route_id",

@@ -15,7 +15,7 @@ import {
 } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.node.ts"
-import { contextPath, contextReads, groupsNamed } from "./context-reads.ts"
+import { contextPath, contextReads, groupsNamed, unknownReads } from "./context-reads.ts"
 import { type EngineRules, ruleSetOf } from "./engine-rules.ts"
 import { type PolicyDecision, ruled } from "./policy-decision.ts"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "./policy-document.ts"
@@ -147,10 +147,14 @@ function validateRules({ rules, acts = [] }: PolicyDocument, policies: Record<st
     const [finding] = [...answer.validationErrors, ...answer.validationWarnings]
     if (finding === undefined) return
     const rule = rules.find(({ id }) => id === finding.policyId)
-    if (rule !== undefined)
+    if (rule !== undefined) {
+      const condition = conditionOf(rule, acts)
+      const parsed = cedar().policyToJson(policies[rule.id] ?? "")
+      const [unknown] = parsed.type === "failure" ? [] : unknownReads(parsed.json.conditions, condition)
       throw new PolicyError(
-        `Rule "${rule.id}" does not validate: ${conditionFault(finding.error, conditionOf(rule, acts))}.`,
+        `Rule "${rule.id}" does not validate: ${conditionFault(finding.error, condition, unknown)}.`,
       )
+    }
   }
   throw new PolicyError("The engine cannot validate the rules.")
 }
@@ -344,12 +348,16 @@ const KINDS: readonly (readonly [pattern: RegExp, reason: string])[] = [
 /** Where the condition begins in a text, how it is written, and which act it may read. */
 type Condition = { readonly head: string; readonly when: string } & NonNullable<Parameters<typeof attributesOf>[1]>
 
-/** The place and the reason, as the end of a sentence without its full stop. */
-function conditionFault(error: DetailedError | undefined, condition: Condition): string {
+/**
+ * The place and the reason, as the end of a sentence without its full stop.
+ * @param unknown a path that the condition reads and that there is not: one that is only asked for with `has` makes the engine say less
+ */
+function conditionFault(error: DetailedError | undefined, condition: Condition, unknown?: string): string {
   const { message = "", help, sourceLocations = [] } = error ?? {}
   const reported = `${message} ${help ?? ""}`
   const reason =
     unknownAttribute(message, condition) ??
+    (unknown === undefined ? undefined : noAttribute(unknown, condition)) ??
     KINDS.find(([pattern]) => pattern.test(reported))?.[1] ??
     "the engine does not accept it"
   return `${placeOf(sourceLocations[0]?.start, condition)}${reason}`
@@ -364,8 +372,14 @@ function unknownAttribute(message: string, condition: Condition): string | undef
   if (within === undefined || name === undefined) return undefined
   if (within === "" && name === "act")
     return "the rule reads an act and names none: give it the name of its act table under `act`"
+  return noAttribute(`${within}${name}`, condition)
+}
+
+/** Names an attribute that there is not, and those that there are in its place. */
+function noAttribute(path: string, condition: Condition): string {
+  const within = path.slice(0, path.lastIndexOf(".") + 1)
   const known = attributesOf(within.slice(0, -1), condition).map(each => `context.${within}${each}`)
-  return `there is no attribute context.${within}${name}, only ${known.join(", ")}`
+  return `there is no attribute context.${path}, only ${known.join(", ")}`
 }
 
 /** @param start in bytes of the whole text */

@@ -137,6 +137,15 @@ test("what a rule rests on is named with whose word it is", () => {
   ])
 })
 
+test("a condition that asks for what no run has is named, also where it loads", () => {
+  expect(warningsOf(allow("!(context.verified has enduser)"))).toEqual([
+    "rule-0 asks for what no run has: there is no attribute verified.enduser",
+  ])
+  expect(warningsOf(allow("!(context.act has amounts)"))).toEqual([
+    "rule-0 asks for what no run has: there is no attribute act.amounts",
+  ])
+})
+
 describe("an example of a payload", () => {
   const table: ActTable = {
     name: "order",

@@ -8,7 +8,7 @@ import type { ContextReads } from "@runseal/core/formulas/policy-context"
 import { CONTEXT_WORDS, type ContextWord } from "@runseal/core/vocabulary/decision-codes"
 import type { PolicyDocument, PolicyRule } from "@runseal/core/wire/policy-document-schema"
 import { cedar } from "./cedar-engine.node.ts"
-import { contextPath, contextReads } from "./context-reads.ts"
+import { contextPath, contextReads, unknownReads } from "./context-reads.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
 
 /** One rule: what it reads, by whose word that is, and what is seldom meant so. */
@@ -150,6 +150,12 @@ function declaredAlone({ rule: { id, effect }, condition }: Reviewed): readonly 
   return []
 }
 
+/** A condition may ask with `has` for what there is not: the answer is always no. */
+function askedInVain({ rule, condition }: Reviewed, { acts = [] }: PolicyDocument): readonly string[] {
+  const unknown = unknownReads([condition], { acts, ...(rule.act === undefined ? {} : { act: rule.act }) })
+  return unknown.length === 0 ? [] : [`${rule.id} asks for what no run has: there is no attribute ${listed(unknown)}`]
+}
+
 type PatternPart = "Wildcard" | { readonly Literal: string }
 const isPattern = (value: unknown): value is readonly PatternPart[] => Array.isArray(value)
 const likesOf = (each: Reviewed): readonly (Comparison & { readonly pattern: readonly PatternPart[] })[] =>
@@ -285,6 +291,7 @@ export function reviewRules(policy: ReadPolicy): readonly RuleReview[] {
     effect: each.rule.effect,
     rests_on: restsOn(each),
     warnings: [
+      ...askedInVain(each, policy.document),
       ...declaredAlone(each),
       ...openPatterns(each),
       ...climbingPaths(each, all),

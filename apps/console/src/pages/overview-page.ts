@@ -75,7 +75,7 @@ ${seen.checkpoint === undefined ? "" : figure("Entries without a witness", Math.
 ${outside.logs.length === 0 ? "" : figure("Not yet in outside logs", backlog, "/console/log", faults > 0 ? "bad" : undefined)}
 </ul>`
   const runs = html`<section class="card"><h2>Latest runs</h2>${isRefusal(latest) ? refused(latest) : latestRuns(latest)}</section>`
-  const body = html`${heading("Overview", undefined, deployment === undefined ? undefined : rangeLinks(range))}${isRefusal(ready) ? notice("bad", ready.error) : ""}${passkeys}${visit.session.scope === "anonymous" ? OPEN_MODE : ""}${figures}
+  const body = html`${heading("Overview", undefined, deployment === undefined ? undefined : rangeLinks(range))}${visit.news ?? ""}${isRefusal(ready) ? notice("bad", ready.error) : ""}${passkeys}${visit.session.scope === "anonymous" ? OPEN_MODE : ""}${figures}
 ${deployment === undefined ? runs : charts(deployment, runs)}`
   return show(visit, { title: "Overview", body })
 }

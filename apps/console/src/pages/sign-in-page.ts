@@ -11,10 +11,12 @@ import {
 } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import { type Api, ApiRefusal, isRefusal, type Refusal } from "../api.ts"
+import type { News } from "../news.ts"
 import { page } from "../parts/layout.ts"
-import { html, type Markup } from "../parts/markup.ts"
+import { html, type Markup, verbatim } from "../parts/markup.ts"
+import { holderOf } from "../parts/page-forms.ts"
 import { refused } from "../parts/pieces.ts"
-import { formOf, type RefusedStatus, statusOf } from "../visit.ts"
+import { FORM_MAX_BYTES, formOf, leadTo, type RefusedStatus, statusOf } from "../visit.ts"
 
 /** A wrong key is refused with the sentence for programs, which would not help here. */
 const sentenceOf = (refusal: Refusal): Refusal =>
@@ -24,15 +26,18 @@ const sentenceOf = (refusal: Refusal): Refusal =>
 const providerLink = (host: string, next: string): Markup =>
   html`<p><a class="button" href="/console/sign-in/provider?${new URLSearchParams({ next })}">Sign in with ${host}</a></p><p class="quiet">or with a key:</p>`
 
+/** The field for a key, and the button that sends it. @param does what the button says */
+const keyField = (does: string, autofocus: boolean): Markup => html`<label for="key">Your key</label>
+<input id="key" name="key" type="password" autocomplete="off" spellcheck="false" required ${autofocus ? html`autofocus` : ""} placeholder="rsk_…" aria-describedby="key-note">
+<button>${does}</button>`
+
 /** @param host of the identity provider; undefined where there is none */
 const form = (host: string | undefined, next: string, before: Markup | string): Markup => html`<div class="sign-in">
 <h1><svg viewBox="0 0 16 16" width="36" height="36" aria-hidden="true"><circle cx="8" cy="8" r="8" class="seal"/><path d="M4 8.5l3 3 5-6" class="tick"/></svg> Runseal</h1>
 ${before}${host === undefined ? "" : providerLink(host, next)}
 <form method="post" action="/console/sign-in">
 <input type="hidden" name="next" value="${next}">
-<label for="key">Your key</label>
-<input id="key" name="key" type="password" autocomplete="off" spellcheck="false" required ${host === undefined ? html`autofocus` : ""} placeholder="rsk_…" aria-describedby="key-note">
-<button>Sign in</button>
+${keyField("Sign in", host === undefined)}
 <p id="key-note" class="quiet">You see what the key may see. The key is sent once and is not stored in this browser; the session ends after half an hour without use.</p>
 </form>
 <p class="quiet">To check a record you need no key: <a href="/verify">verify it here</a>.</p>
@@ -93,13 +98,23 @@ export async function openSession(c: Context, api: Api, key: string): Promise<Se
   return api.read(response, sessionAnswerSchema)
 }
 
-export async function signIn(c: Context, api: Api): Promise<Response> {
+/** @param dispatch answers a request to the console itself */
+export async function signIn(
+  c: Context,
+  api: Api,
+  dispatch: (request: Request) => Promise<Response>,
+): Promise<Response> {
   const field = await formOf(c)
   const next = consolePage(field("next"))
-  const refusal = await openSession(c, api, field("key"))
-  if (!isRefusal(refusal)) return c.redirect(next, 303)
-  const status = refusal.status === 401 ? 403 : statusOf(refusal)
-  return showSignIn(c, api, { next, before: refused(sentenceOf(refusal)), status })
+  const session = await openSession(c, api, field("key"))
+  if (!isRefusal(session)) {
+    const held = await heldFields(c)
+    return held === undefined ? c.redirect(next, 303) : sendHeld(c, session, next, held, dispatch)
+  }
+  const [status, before] = [session.status === 401 ? 403 : statusOf(session), refused(sentenceOf(session))]
+  const held = await heldFields(c)
+  if (held !== undefined) return showHeld(c, api, next, held, { before, status })
+  return showSignIn(c, api, { next, before, status })
 }
 
 /** @param isPerson whether the session began at the identity provider. @throws ApiRefusal where the session lives on */
@@ -139,4 +154,95 @@ export async function finishWithProvider(c: Context, api: Api): Promise<Response
   return isRefusal(finished)
     ? showSignIn(c, api, { next: "/console", before: refused(finished), status: statusOf(finished) })
     : c.redirect(consolePage(finished.next), 303)
+}
+
+// A form that was sent after its session had ended. It is in the page that signs in again, and nowhere else: no store holds what was typed.
+
+/** Most fields of a form that are held, and most bytes of it as it is sent; the sign-in needs some for itself. */
+const HELD_MAX_FIELDS = 64
+const HELD_MAX_BYTES: number = FORM_MAX_BYTES - 16_384
+/** What the name of a held field begins with. */
+const HELD = "held."
+
+type Held = ReadonlyMap<string, string>
+
+/** The fields of a form as they were sent. @param prefix of their names, which is taken away */
+async function fieldsOf(c: Context, prefix: string): Promise<Held> {
+  const body = await c.req.parseBody()
+  return new Map(
+    Object.entries(body).flatMap(([name, value]) =>
+      name.startsWith(prefix) && typeof value === "string" ? [[name.slice(prefix.length), value] as const] : [],
+    ),
+  )
+}
+
+/** The form that goes with a sign-in; undefined where none does. */
+async function heldFields(c: Context): Promise<Held | undefined> {
+  const held = await fieldsOf(c, HELD)
+  return held.size === 0 ? undefined : held
+}
+
+/** The answer to a form whose session has ended: it is held, and sent when its holder has signed in again. */
+export async function heldForm(c: Context, api: Api): Promise<Response> {
+  const { pathname, search } = new URL(c.req.url)
+  const held = await fieldsOf(c, "")
+  const bytes = new URLSearchParams([...held]).toString().length
+  if (held.size <= HELD_MAX_FIELDS && bytes <= HELD_MAX_BYTES)
+    return showHeld(c, api, consolePage(pathname + search), held, { status: 403 })
+  const body = html`<h1>The session has ended</h1><p>Nothing was done. The form is too large to be held here: go back, sign in in another window, and send it again.</p>`
+  return c.html(await page({ title: "The session has ended", here: c.req.path, body }), 403)
+}
+
+const hidden = (held: Held, prefix: string): Markup =>
+  html`${[...held].map(([name, value]) => html`<input type="hidden" name="${prefix}${verbatim(name)}" value="${verbatim(value)}">`)}`
+
+/** @param action address of the form */
+async function showHeld(
+  c: Context,
+  api: Api,
+  action: string,
+  held: Held,
+  { before, status }: { readonly before?: Markup; readonly status: RefusedStatus },
+): Promise<Response> {
+  const host = await providerOf(api)
+  const provider =
+    host === undefined
+      ? ""
+      : html`<p><a class="button" target="_blank" rel="noopener" href="/console/sign-in/provider?next=/console">Sign in with ${host}</a> in another window, and come back here.</p>
+<form method="post" action="${action}" id="held">${hidden(held, "")}<button class="plain">I have signed in</button></form><p class="quiet">or with a key:</p>`
+  const body = html`<div class="sign-in"><h1>The session has ended</h1>${before ?? ""}
+<p>Nothing was done yet. Sign in again, and what you typed is sent.</p>${provider}
+<form method="post" action="/console/sign-in"><input type="hidden" name="next" value="${action}">${hidden(held, HELD)}
+${keyField("Sign in and send it", host === undefined)}
+<p id="key-note" class="quiet">It is sent for the same key or person alone.</p></form></div>`
+  return c.html(await page({ title: "The session has ended", here: "/console/sign-in", body }), status)
+}
+
+const NOT_SENT: News = {
+  tone: "warn",
+  text: "You are signed in. What was typed before was typed by somebody else, and was not sent.",
+}
+
+/** Sends a form that was held, in the session that was just opened. */
+async function sendHeld(
+  c: Context,
+  session: SessionAnswer,
+  action: string,
+  held: Held,
+  dispatch: (request: Request) => Promise<Response>,
+): Promise<Response> {
+  if (held.get("by") !== holderOf(session)) return leadTo({ c, session }, "/console", NOT_SENT)
+  const headers = new Headers(c.req.raw.headers)
+  headers.set("Cookie", withCookies(c.req.header("Cookie"), c.res.headers.getSetCookie()))
+  for (const name of ["Content-Type", "Content-Length"]) headers.delete(name)
+  const body = new URLSearchParams([...new Map([...held, ["csrf", session.csrf_token ?? ""]])])
+  const answer = await dispatch(new Request(new URL(action, c.req.url), { method: "POST", headers, body }))
+  handOn(c, answer)
+  return answer
+}
+
+/** What the browser sends once it has taken these cookies. */
+function withCookies(sent: string | undefined, given: readonly string[]): string {
+  const pairs = [...(sent?.split("; ") ?? []), ...given.map(cookie => cookie.split(";")[0] ?? "")]
+  return [...new Map(pairs.map(pair => [pair.split("=")[0], pair])).values()].join("; ")
 }

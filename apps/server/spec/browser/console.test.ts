@@ -192,7 +192,11 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     await page.fill("textarea", JSON.stringify(stricter))
     await page.click("text=What would change?")
     expect(await page.locator(".diff .new").allInnerTexts()).toContainEqual(expect.stringContaining('"id": "no-more"'))
-    expect(await page.locator("text=Newly refused").isVisible()).toBe(true)
+    expect(await page.locator(".figures-line").innerText()).toMatch(/[1-9]\d*\s+newly refused/)
+    for (const at of ["Home", "End"]) {
+      await page.keyboard.press(at)
+      expect(await page.locator("text=Put it in force").isVisible()).toBe(true)
+    }
     await expectAccessible(page, "a dry run")
     await page.check("[name=sure]")
     await page.click("text=Put it in force")
@@ -200,21 +204,23 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     expect((await customer.execute(request())).body).toMatchObject({ error_stage: "PEPG" })
   })
 
-  test("a policy that was typed is not lost with the session", async () => {
+  test("a policy that was typed is not lost with the session: who signs in again reads what it would change", async () => {
     const short = await mint(service(), { ...ADMIN, name: "short" }, admin)
     const page = await signIn(short.secret ?? "")
     await open(page, "/console/policies")
-    await page.fill("textarea", '{ "typed": "for long" }')
-    await admin.send("DELETE", `/admin/keys/${short.id}`)
+    const policy = { policy_id: "typed-for-long", policy_name: "T", required_attested_fields: [], rules: [] }
+    await page.fill("textarea", JSON.stringify(policy))
+    service().clock.advance(31 * MINUTE_MS)
     await page.click("text=What would change?")
-    expect(await page.locator("main").innerText()).toContain("Nothing was changed.")
+    expect(await page.locator("main").innerText()).toContain("Nothing was done yet.")
     await expectAccessible(page, "an ended session")
-    const [other] = await Promise.all([page.context().waitForEvent("page"), page.click("main a")])
-    await other.fill("#key", admin.secret ?? "")
-    await other.click("main button")
-    await other.waitForSelector("h1:has-text('Overview')")
-    await page.reload()
-    expect(await page.inputValue("textarea")).toContain("for long")
+    await page.fill("#key", "rsk_nonsense")
+    await page.click("text=Sign in and send it")
+    expect(await page.locator("[role=alert]").innerText()).toContain("no valid key")
+    await page.fill("#key", short.secret ?? "")
+    await page.click("text=Sign in and send it")
+    expect(await page.locator("h1").innerText()).toBe("What would change")
+    expect(await page.inputValue("textarea")).toContain("typed-for-long")
   })
 
   test("figures of the overview lead to their lists", async () => {
@@ -301,7 +307,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     await page.locator("main input[name=csrf]").evaluate(field => field.setAttribute("value", "0".repeat(64)))
     await page.fill("main input[name=name]", "forged")
     await page.click("text=Make a key")
-    expect(await page.locator("[role=alert]").innerText()).toContain("X-CSRF-Token")
+    expect(await page.locator("main form .notice").innerText()).toContain("Nothing was done: send it once more.")
+    expect(await page.inputValue("main input[name=name]")).toBe("forged")
     expect(await page.locator("table").innerText()).not.toContain("forged")
   })
 
