@@ -12,6 +12,7 @@ import { APPROVALS_PATH, approvalsPage } from "./pages/approvals-page.ts"
 import { auditPage } from "./pages/audit-page.ts"
 import { budgetsPage } from "./pages/budgets-page.ts"
 import { deliveriesPage, deliveryAction, deliveryPage, newDestination } from "./pages/deliveries-page.ts"
+import { findPage } from "./pages/find-page.ts"
 import { keyAction, keyPage, keysPage, newKey } from "./pages/keys-page.ts"
 import { logPage } from "./pages/log-page.ts"
 import { overviewPage } from "./pages/overview-page.ts"
@@ -40,6 +41,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/console/runs.csv": visit => runsFile(visit, "csv"),
   "/console/runs.ndjson": visit => runsFile(visit, "ndjson"),
   "/console/runs/:id{\\d{1,16}}": runPage,
+  "/console/find": findPage,
   "/console/permits": permitsPage,
   "/console/permits/:id{[\\w-]{1,64}}": permitPage,
   "/console/permits/:id{[\\w-]{1,64}}/opening.json": permitDocument("opening"),

@@ -3,7 +3,7 @@ import type { Explanation } from "@runseal/core/artifacts/explanation"
 import type { CheckId, Limitation, LimitationCode, Report, Verdict } from "@runseal/core/verify/report"
 import { exitCode, VERDICTS } from "@runseal/core/verify/report"
 
-/** Checks of what the user expects of a record. */
+/** Checks of what the user expects of a record, and of what lies beside it in a ZIP. */
 export const EXPECTATION_IDS = [
   "expected_outcome",
   "expected_payload",
@@ -17,6 +17,7 @@ export const EXPECTATION_IDS = [
   "expected_opening",
   "decided_again",
   "proven_by_passkeys",
+  "report_in_zip",
 ] as const
 export type ExpectationId = (typeof EXPECTATION_IDS)[number]
 /** What became of deciding a document again: from the payload, on facts of the service, not, by a policy of which no file was given, or no decision to make. */

@@ -4,9 +4,25 @@ import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { Verified } from "@runseal/core/report-pdf/verify-report-pdf"
 import { verifyText } from "@runseal/core/verify/document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
+import type { Expectation, JudgeFlags } from "./judgement.ts"
 
-/** Verifies JSON text, or the record that an audit report in PDF carries. */
-export async function verifyAny(input: Uint8Array, trusts: readonly TrustedKeys[]): Promise<Verified> {
+/** What was read, and what it came to. */
+type VerifiedInput = Verified & {
+  /** What must hold of the entries of a ZIP beside the record. */
+  readonly beside?: readonly Expectation[]
+  /** What a reader must know of these. */
+  readonly notes?: readonly string[]
+}
+
+/** The first bytes of a ZIP that has an entry. */
+const ZIP = [0x50, 0x4b, 0x03, 0x04]
+
+/** Verifies JSON text, or the record that an audit report in PDF or a ZIP for an auditor carries. Throws InputError for a ZIP that is not read. */
+export async function verifyAny(input: Uint8Array, trusts: readonly TrustedKeys[]): Promise<VerifiedInput> {
+  if (ZIP.every((byte, at) => input[at] === byte)) {
+    const { verifyZip } = await import("./auditor-zip.ts")
+    return verifyZip(input, trusts)
+  }
   const problem = savedProblem(input)
   if (problem !== undefined) return { report: { unreadable: problem }, record: input }
   const text = savedText(input)
@@ -14,3 +30,7 @@ export async function verifyAny(input: Uint8Array, trusts: readonly TrustedKeys[
   const { verifyReportPdf } = await import("@runseal/core/report-pdf/verify-report-pdf")
   return verifyReportPdf(input, trusts)
 }
+
+/** The flags of a reader, with what an input demands besides. */
+export const withBeside = <Flags extends JudgeFlags>(flags: Flags, { beside = [] }: VerifiedInput): Flags =>
+  beside.length === 0 ? flags : { ...flags, expectations: [...beside, ...(flags.expectations ?? [])] }

@@ -10,7 +10,7 @@ import { type Answer, InputError, refused } from "./exit-answer.ts"
 import { type Line, printJsonLine, printLines, type Style, type Tone } from "./print.ts"
 import { createProgress } from "./progress.ts"
 import { isFolder, isStream, readInput } from "./read-input.ts"
-import { verifyAny } from "./verify-any.ts"
+import { verifyAny, withBeside } from "./verify-any.ts"
 import {
   count,
   createTally,
@@ -69,8 +69,8 @@ async function resultOfFile(
 ): Promise<DocumentResult> {
   if (problem !== undefined) return unreadableResult(problem)
   try {
-    const { report, record } = await verifyAny(await readInput(path), trusts)
-    return resultOf(report, record, flags)
+    const verified = await verifyAny(await readInput(path), trusts)
+    return resultOf(verified.report, verified.record, withBeside(flags, verified))
   } catch (error) {
     if (error instanceof InputError) return unreadableResult(error.message)
     throw error
@@ -81,7 +81,7 @@ async function resultOfFile(
 function notVerified([first, ...rest]: readonly string[], style: Style): string {
   if (first === undefined) return ""
   const others = rest.length === 0 ? "" : ` and ${rest.length} more`
-  return refused(`not verified, since of a folder only .json and .pdf files are: ${first}${others}`, style).stderr
+  return refused(`not verified, since of a folder only .json, .pdf and .zip files are: ${first}${others}`, style).stderr
 }
 
 type Row = { readonly cells: readonly string[]; readonly tone: Tone; readonly problem: string }
@@ -170,7 +170,7 @@ const MAX_DOCUMENTS = 100_000
 /** Folders within a folder. */
 const MAX_DEPTH = 32
 /** Files of a folder that are documents, or hold one a line, by their names. */
-const DOCUMENT_NAME = /\.(?:json|pdf|ndjson(?:\.gz|\.zst)?)$/i
+const DOCUMENT_NAME = /\.(?:json|pdf|zip|ndjson(?:\.gz|\.zst)?)$/i
 
 type DocumentFile = {
   readonly path: string
@@ -194,7 +194,7 @@ function documentFiles(documents: readonly string[]): DocumentFiles {
     else {
       const before = files.length
       takeFolder(argument, 0, files, others)
-      if (files.length === before) throw new InputError(`The folder ${argument} holds no .json and no .pdf file.`)
+      if (files.length === before) throw new InputError(`The folder ${argument} holds no .json, .pdf and .zip file.`)
     }
     if (files.length + others.length > MAX_DOCUMENTS)
       throw new InputError(`At most ${MAX_DOCUMENTS} documents are verified at once.`)

@@ -37,6 +37,16 @@ export function okPdf(reply: Reply): Uint8Array {
   return reply.bytes
 }
 
+/** The first bytes of a ZIP. */
+const ZIP = [0x50, 0x4b, 0x03, 0x04]
+
+/** The bytes of a ZIP. @throws HttpStatusError, ProtocolError */
+export function okZip(reply: Reply): Uint8Array {
+  if (reply.status !== 200) throw refusal(reply)
+  if (ZIP.some((byte, at) => reply.bytes[at] !== byte)) throw new ProtocolError("it is no ZIP")
+  return reply.bytes
+}
+
 /** The answer of a reply with that status. @throws HttpStatusError, ProtocolError */
 export const okAnswer = <T>(schema: v.GenericSchema<unknown, T>, reply: Reply, status?: DoneStatus): T =>
   checkShape(schema, okObject(reply, status).document)

@@ -16,7 +16,7 @@ import { as, callTo, received } from "./calls.ts"
 import { InvalidArgumentError } from "./client-errors.ts"
 import { methodOf, ROUTES } from "./endpoint-calls.ts"
 import { writeFile } from "./local-files.ts"
-import { okObject, okPdf, type Received } from "./read-reply.ts"
+import { okObject, okPdf, okZip, type Received } from "./read-reply.ts"
 import type { CallOptions, Settings } from "./settings.ts"
 import type { Send } from "./transport.ts"
 
@@ -45,6 +45,8 @@ export type RunReads = {
   readonly report: (runId: number, options?: ReportOptions) => Promise<Uint8Array>
   /** `report`, written to a file, which is replaced if it exists. Node 20.16 and later. */
   readonly saveReport: (runId: number, file: string, options?: ReportOptions) => Promise<void>
+  /** One file for an auditor, which `verifier` takes as it is: a ZIP of bundle, report, trust document and how to verify them. */
+  readonly auditorZip: (runId: number, options?: CallOptions) => Promise<Uint8Array>
 }
 
 /** @param scope before the identifiers of the rows: none for the runs of the calling key, `admin_` for those of any key */
@@ -65,6 +67,8 @@ export function runReads(send: Send, settings: Settings, scope: "" | "admin_"): 
     },
     statement: methodOf(send, settings, ROUTES[`${scope}run_statement`]),
     report,
+    auditorZip: async (runId, call) =>
+      await send(callTo(settings, ROUTES[`${scope}auditor_zip`], { place: [runId] }), okZip, call),
     saveReport: async (runId, file, call) => await writeFile(file, await report(runId, call)),
   }
 }

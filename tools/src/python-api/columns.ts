@@ -25,6 +25,7 @@ export const METHOD_NAMES: Readonly<Record<string, string>> = {
   admin_verify_run: "check_any_run",
   admin_artifacts: "any_bundle",
   admin_report: "any_report",
+  admin_auditor_zip: "any_auditor_zip",
   admin_run_statement: "any_statement",
   admin_artifact: "any_artifact",
   admin_permits: "all_permits",

@@ -6,6 +6,7 @@ export const ASSET_NAMES = [
   "console.css",
   "site.css",
   "docs.css",
+  "page.js",
   "run.js",
   "tail.js",
   "log.js",

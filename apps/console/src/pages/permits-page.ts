@@ -96,7 +96,7 @@ export async function permitPage(visit: Visit): Promise<Response> {
   const short = id.slice(4, 12)
   const body = html`<p class="back"><a href="${PATH}">Permits</a></p>${heading(`Permit ${short}…`, permitLabel(found))}
 <section class="card">${facts([
-    ["Permit", html`<code>${id}</code>`],
+    ["Permit", html`<code data-copy="${id}">${id}</code>`],
     ["Route", named(found.route_id)],
     ["Audience", named(found.audience)],
     [

@@ -14,6 +14,7 @@ export const TEXT_FILTERS = [
   { name: "route_id", label: "Route", hint: "payments/transfer" },
   { name: "rule_id", label: "Rule or signature", hint: "large-payment" },
   { name: "actor_id", label: "Actor", hint: "treasury-agent-07" },
+  { name: "route_prefix", label: "Route begins with", hint: "payments/" },
   { name: "end_user", label: "End user", hint: "grace" },
   { name: "approver", label: "Approver", hint: "j.doe" },
   { name: "model_name", label: "Model", hint: "m-1" },

@@ -129,7 +129,7 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
     [
       "Permit",
       sections.permit &&
-        html`<a href="/console/permits/${sections.permit.permit_id}"><code>${sections.permit.permit_id.slice(0, 12)}…</code></a>`,
+        html`<a href="/console/permits/${sections.permit.permit_id}"><code>${sections.permit.permit_id.slice(0, 12)}…</code></a><span data-copy="${sections.permit.permit_id}" data-name="the id of the permit"></span>`,
     ],
     ["Region", run.execution_region],
   ])
@@ -229,7 +229,12 @@ function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut, i
     ? html`<form method="post" action="${pathOf(run.run_id)}" class="row">${formTokens(visit.session.csrf_token)}${published === undefined ? (isOwn ? html`<button name="action" value="publish">Publish</button>` : "") : html`<button name="action" value="unpublish" class="plain">Withdraw</button>`}</form>
 <p class="quiet">${published === undefined ? "Not published." : html`Published since ${time(published.published_at)}: <a href="${pageOf(published.url)}">its page</a>.`} ${isOwn || published !== undefined ? "Published, everybody with its address reads and verifies the record." : `Only the key that made a run publishes it.${shared === undefined ? "" : " Share it instead."}`}</p>`
     : ""
-  return html`<ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
+  const records = `${recordsOf(visit)}/${run.run_id}`
+  const file = `runseal-run-${run.run_id}-auditor.zip`
+  return html`<p><a class="button" href="${records}/auditor.zip" download="${file}">One file for the auditor</a></p>
+<p class="quiet">A ZIP with record, report, public keys and how to verify them. <code>verifier</code> takes it as it is, with keys that the auditor has by another way.</p>
+<p class="commands"><button type="button" class="plain" hidden data-curl="${records}/auditor.zip" data-file="${file}">Copy as curl</button><button type="button" class="plain" hidden data-copy="verifier ${file} --trust trust.json">Copy as verifier command</button></p>
+<h3>Its parts</h3><ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
 ${isWitnessed ? html`<li><a href="${recordsOf(visit)}/${run.run_id}/artifacts?with=witnessed" download="runseal-run-${run.run_id}-witnessed.json">Bundle with witnesses</a>: with what they signed of the log since</li>` : ""}
 ${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${shared === undefined ? "" : sharing(run.run_id, shared, visit)}${publish}`
 }

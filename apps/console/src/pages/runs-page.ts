@@ -128,7 +128,7 @@ export async function runsPage(visit: Visit): Promise<Response> {
   const all = seesAll(visit)
   const [found, { counts, names }] = await Promise.all([findRuns(visit, view, PAGE_SIZE), countsOf(visit, view)])
   const exported = (extension: string): string => address(`/console/runs.${extension}`, viewParameters(view))
-  const actions = html`<a class="button plain" href="${exported("csv")}" download>CSV</a> <a class="button plain" href="${exported("ndjson")}" download>NDJSON</a>`
+  const actions = html`<a class="button plain" href="${exported("csv")}" download>CSV</a> <a class="button plain" href="${exported("ndjson")}" download>NDJSON</a> <button type="button" class="plain" hidden data-curl="${address(all ? "/admin/runs" : "/runs/search", viewParameters(view))}">Copy as curl</button>`
   const body = html`${heading("Runs", "Newest first. The address of this page holds the filters: save it as a bookmark.", actions)}
 ${outcomeFilter(view, counts)}
 ${filterForm(view, names)}

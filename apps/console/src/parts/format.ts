@@ -23,7 +23,9 @@ export const shortTime = (text: string | null | undefined): Markup =>
 
 /** The beginning of a hash; the whole is in its title. */
 export const shortHash = (hash: string): Markup =>
-  hash === "" ? html`<span class="quiet">none</span>` : html`<code title="${hash}">${hash.slice(0, 12)}…</code>`
+  hash === ""
+    ? html`<span class="quiet">none</span>`
+    : html`<code title="${hash}" data-copy="${hash}">${hash.slice(0, 12)}…</code>`
 
 /** Seconds as the largest unit that is not a fraction of one. */
 export function seconds(value: number): string {

@@ -61,6 +61,12 @@ const SCOPES: Readonly<Record<SessionAnswer["scope"], string>> = {
   anonymous: "open mode: no key was made yet",
 }
 
+/** Longest text that is looked for, in UTF-16 units: that of a route. */
+export const FIND_MAX_LENGTH = 512
+
+/** The search of every page; a script makes `/` lead to it. */
+const FIND = html`<form class="find" method="get" action="/console/find" role="search" aria-label="Find"><input type="search" name="q" maxlength="${FIND_MAX_LENGTH}" aria-label="Find a run, permit, hash, actor or route" aria-keyshortcuts="/" placeholder="Find run, hash, actor…" title="The number of a run, an id, a hash, a name, or the beginning of a route" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>`
+
 /** The navigation of a session. @param here path of the page */
 function navigation({ scope, reads, person }: SessionAnswer, here: string): Markup {
   const seen = PLACES.filter(
@@ -78,7 +84,7 @@ function navigation({ scope, reads, person }: SessionAnswer, here: string): Mark
 /** Whose session it is, at the end of the head. */
 function visitor({ scope, reads, name, csrf_token }: SessionAnswer): Markup {
   const role = reads === undefined ? SCOPES[scope] : `auditor of ${plural(reads.length, "key")}`
-  return html`<div class="who"><p><strong>${name}</strong> <span class="quiet">${role}</span></p>
+  return html`${scope === "approver" ? "" : FIND}<div class="who"><p><strong>${name}</strong> <span class="quiet">${role}</span></p>
 ${
   csrf_token === undefined
     ? ""
@@ -111,7 +117,7 @@ export async function page({ title, session, here, body, islands = [] }: PagePar
 <title>${title} · Runseal</title>
 <link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${addressOf("console.css")}">
-${islands.map(name => html`<script src="${addressOf(name)}" defer></script>`)}
+${(session === undefined ? islands : ["page.js" as const, ...islands]).map(name => html`<script src="${addressOf(name)}" defer></script>`)}
 </head>
 <body class="${session === undefined ? "alone" : "framed"}">
 ${raw(siteHeader({ root: "/", here: "console", beside }))}

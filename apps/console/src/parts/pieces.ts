@@ -34,7 +34,7 @@ export const newsNotice = ({ tone, text, link, secret }: News): Markup =>
     tone,
     secret === undefined
       ? html`<p>${text}${link === undefined ? "" : html` <a href="${link}">${link}</a>`}</p>`
-      : html`<p><strong>${text}</strong> It is shown this once; copy it now.</p><p><code class="secret">${secret}</code></p>`,
+      : html`<p><strong>${text}</strong> It is shown this once; copy it now.</p><p><code class="secret" data-copy="${secret}" data-name="it">${secret}</code></p>`,
   )
 
 /** A state in a word, with a sign: colour is not all that tells one from another. */

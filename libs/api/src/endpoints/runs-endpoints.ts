@@ -47,6 +47,7 @@ export const RUN_PART_ROUTES = {
     query: shape(reportQuerySchema),
     answers: { 200: "application/pdf" },
   },
+  auditor_zip: { ...ONE, path: "/runs/{id}/auditor.zip", answers: { 200: "application/zip" } },
   run_statement: {
     ...ONE,
     path: "/runs/{id}/statement.intoto.json",
@@ -116,6 +117,13 @@ export const partDescriptions = () =>
       description: "503 also when too many reports are being made.",
       refusals: [404],
       answers: { 200: { description: "The report.", headers: SAVED_AS } },
+    },
+    auditor_zip: {
+      summary: "One file for an auditor: bundle, report, trust document, witnessed checkpoint, and how to verify them",
+      description:
+        "A ZIP that `verifier` takes as it is. The keys in it prove nothing about who made the record: the auditor gets them by another way. 503 also when too many reports are being made.",
+      refusals: [404],
+      answers: { 200: { description: "The file.", headers: SAVED_AS } },
     },
     run_statement: {
       tag: ARTIFACTS,

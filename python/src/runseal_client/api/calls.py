@@ -217,6 +217,11 @@ def report(
     return Call("GET", f"/runs/{segment(run_id)}/report.pdf", bytes, query=given({"with": with_, "format": format}))
 
 
+def auditor_zip(run_id: int) -> Call[bytes]:
+    """One file for an auditor: bundle, report, trust document, witnessed checkpoint, and how to verify them. A ZIP that `verifier` takes as it is. The keys in it prove nothing about who made the record: the auditor gets them by another way. 503 also when too many reports are being made."""
+    return Call("GET", f"/runs/{segment(run_id)}/auditor.zip", bytes)
+
+
 def statement(run_id: int) -> Call[bytes]:
     """A run's statement: in-toto, in a DSSE envelope that the service's key signed. 404 also for a run that ended as stage_error, whose record is no attestation, and for one whose key is revoked from before its log time."""
     return Call("GET", f"/runs/{segment(run_id)}/statement.intoto.json", bytes)
@@ -531,6 +536,11 @@ def any_report(
         bytes,
         query=given({"with": with_, "format": format}),
     )
+
+
+def any_auditor_zip(run_id: int) -> Call[bytes]:
+    """One file for an auditor: bundle, report, trust document, witnessed checkpoint, and how to verify them. A ZIP that `verifier` takes as it is. The keys in it prove nothing about who made the record: the auditor gets them by another way. 503 also when too many reports are being made."""
+    return Call("GET", f"/admin/runs/{segment(run_id)}/auditor.zip", bytes)
 
 
 def any_statement(run_id: int) -> Call[bytes]:

@@ -289,6 +289,10 @@ class Operations(Sender):
         """The audit report of a run, as a PDF that carries the sealed bundle. 503 also when too many reports are being made."""
         return self.send(c.report(run_id, with_=with_, format=format), timeout=timeout)
 
+    def auditor_zip(self, run_id: int, *, timeout: float | None = None) -> bytes:
+        """One file for an auditor: bundle, report, trust document, witnessed checkpoint, and how to verify them. A ZIP that `verifier` takes as it is. The keys in it prove nothing about who made the record: the auditor gets them by another way. 503 also when too many reports are being made."""
+        return self.send(c.auditor_zip(run_id), timeout=timeout)
+
     def statement(self, run_id: int, *, timeout: float | None = None) -> bytes:
         """A run's statement: in-toto, in a DSSE envelope that the service's key signed. 404 also for a run that ended as stage_error, whose record is no attestation, and for one whose key is revoked from before its log time."""
         return self.send(c.statement(run_id), timeout=timeout)
@@ -678,6 +682,10 @@ class Operations(Sender):
     ) -> bytes:
         """The audit report of a run, as a PDF that carries the sealed bundle. 503 also when too many reports are being made."""
         return self.send(c.any_report(run_id, with_=with_, format=format), timeout=timeout)
+
+    def any_auditor_zip(self, run_id: int, *, timeout: float | None = None) -> bytes:
+        """One file for an auditor: bundle, report, trust document, witnessed checkpoint, and how to verify them. A ZIP that `verifier` takes as it is. The keys in it prove nothing about who made the record: the auditor gets them by another way. 503 also when too many reports are being made."""
+        return self.send(c.any_auditor_zip(run_id), timeout=timeout)
 
     def any_statement(self, run_id: int, *, timeout: float | None = None) -> bytes:
         """A run's statement: in-toto, in a DSSE envelope that the service's key signed. 404 also for a run that ended as stage_error, whose record is no attestation, and for one whose key is revoked from before its log time."""
@@ -1296,6 +1304,10 @@ class AsyncOperations(AsyncSender):
         """The audit report of a run, as a PDF that carries the sealed bundle. 503 also when too many reports are being made."""
         return await self.send(c.report(run_id, with_=with_, format=format), timeout=timeout)
 
+    async def auditor_zip(self, run_id: int, *, timeout: float | None = None) -> bytes:
+        """One file for an auditor: bundle, report, trust document, witnessed checkpoint, and how to verify them. A ZIP that `verifier` takes as it is. The keys in it prove nothing about who made the record: the auditor gets them by another way. 503 also when too many reports are being made."""
+        return await self.send(c.auditor_zip(run_id), timeout=timeout)
+
     async def statement(self, run_id: int, *, timeout: float | None = None) -> bytes:
         """A run's statement: in-toto, in a DSSE envelope that the service's key signed. 404 also for a run that ended as stage_error, whose record is no attestation, and for one whose key is revoked from before its log time."""
         return await self.send(c.statement(run_id), timeout=timeout)
@@ -1690,6 +1702,10 @@ class AsyncOperations(AsyncSender):
     ) -> bytes:
         """The audit report of a run, as a PDF that carries the sealed bundle. 503 also when too many reports are being made."""
         return await self.send(c.any_report(run_id, with_=with_, format=format), timeout=timeout)
+
+    async def any_auditor_zip(self, run_id: int, *, timeout: float | None = None) -> bytes:
+        """One file for an auditor: bundle, report, trust document, witnessed checkpoint, and how to verify them. A ZIP that `verifier` takes as it is. The keys in it prove nothing about who made the record: the auditor gets them by another way. 503 also when too many reports are being made."""
+        return await self.send(c.any_auditor_zip(run_id), timeout=timeout)
 
     async def any_statement(self, run_id: int, *, timeout: float | None = None) -> bytes:
         """A run's statement: in-toto, in a DSSE envelope that the service's key signed. 404 also for a run that ended as stage_error, whose record is no attestation, and for one whose key is revoked from before its log time."""

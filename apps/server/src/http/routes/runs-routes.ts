@@ -18,6 +18,7 @@ import {
   type BundleAddition,
   type BundleForm,
   REPORT_FORMAT_DEFAULT,
+  type ReportFormat,
   type RunFilters,
   type RunsPage,
   serveReceiptAnchor,
@@ -30,10 +31,12 @@ import type { NoStatement } from "../../sealing/seal-run-statement.ts"
 import { listAllRuns } from "../../store/tables/all-owners.ts"
 import { findPublicToken } from "../../store/tables/publications-table.ts"
 import { listRuns, type RunRow, type RunSummaryRow, searchRuns } from "../../store/tables/runs-table.ts"
+import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import { keyCallerOf } from "../access/caller.ts"
 import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { type Page, searchFilters } from "../query.ts"
 import { publicBundlePath } from "./addresses.ts"
+import { auditorZip, auditorZipName } from "./auditor-zip.ts"
 import { type ListReader, ownPage } from "./claim-routes.ts"
 import { refusalOfJob } from "./job-refusal.ts"
 import { sendPublished } from "./publications-routes.ts"
@@ -146,6 +149,10 @@ export function reportOf(deps: Deps, find: RunOfPath): Handlers {
       const run = await find(c, deps)
       return sendReport(c, deps, run, { ...asked, caller: run.owner, seesRules: seesRules(c, deps) })
     },
+    auditor_zip: async c => {
+      const run = await find(c, deps)
+      return sendAuditorZip(c, deps, run, { caller: run.owner, seesRules: seesRules(c, deps) })
+    },
   }
 }
 
@@ -164,8 +171,21 @@ export async function sendReport(
   run: Pick<RunRow, "run_id" | "bundle" | "outcome_kind">,
   { format = REPORT_FORMAT_DEFAULT, with: addition, caller, seesRules }: Asked,
 ): Promise<Response> {
-  const { run_id } = run
   const bundle = await shownBundle(deps, run.bundle, addition)
+  const pdf = await madeReport(deps, run, { bundle, format, caller, seesRules })
+  return c.body(pdf, 200, {
+    "Content-Type": "application/pdf",
+    "Content-Disposition": `attachment; filename="${reportFileName(run.run_id, format)}"`,
+  })
+}
+
+/** @param bundle the bundle's text as the report carries it. @throws HttpError */
+async function madeReport(
+  deps: Deps,
+  run: Pick<RunRow, "run_id" | "bundle" | "outcome_kind">,
+  { bundle, format, caller, seesRules }: Required<Omit<Asked, "with">> & { readonly bundle: string },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { run_id } = run
   const refusal = isRefused(run.outcome_kind) ? await deps.policies.explain(storedRecord(run), seesRules) : undefined
   const why = refusal === undefined ? {} : { explanation: refusal.explanation }
   const token = await findPublicToken(deps.db, run_id)
@@ -173,12 +193,39 @@ export async function sendReport(
   // The service signs a report, and others read it. So it never names the address that its caller wrote into the request.
   const address = deps.baseUrl === undefined ? {} : { base_url: deps.baseUrl }
   const job = { bundle, format, ...address, ...published, ...why, trust: deps.trust }
-  const pdf = await deps.renderReport(caller, job).catch((error: unknown) => {
+  return deps.renderReport(caller, job).catch((error: unknown) => {
     throw refusalOfJob(error, BUSY, TOO_MUCH)
   })
-  return c.body(pdf, 200, {
-    "Content-Type": "application/pdf",
-    "Content-Disposition": `attachment; filename="${reportFileName(run_id, format)}"`,
+}
+
+/** The format of the report that an auditor gets. */
+const AUDITORS_FORMAT: ReportFormat = "auditor"
+
+/** One file for an auditor. Bundle and report carry the same text, so that a verifier can compare them. @throws HttpError */
+async function sendAuditorZip(
+  c: Context,
+  deps: Deps,
+  run: RunRow,
+  reader: Pick<Asked, "caller" | "seesRules">,
+): Promise<Response> {
+  const plain = await shownBundle(deps, run.bundle, undefined)
+  const bundle = await deps.showWitnessed(plain)
+  const [report, witnessed] = await Promise.all([
+    madeReport(deps, run, { ...reader, bundle, format: AUDITORS_FORMAT }),
+    readWitnessed(deps.db),
+  ])
+  const file = auditorZip({
+    run_id: run.run_id,
+    origin: deps.logOrigin,
+    bundle,
+    isWitnessed: bundle !== plain,
+    report,
+    trust: JSON.stringify(deps.trustDocument),
+    checkpoint: witnessed?.checkpoint,
+  })
+  return c.body(file, 200, {
+    "Content-Type": "application/zip",
+    "Content-Disposition": `attachment; filename="${auditorZipName(run.run_id)}"`,
   })
 }
 

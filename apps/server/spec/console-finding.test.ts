@@ -1,0 +1,108 @@
+/** docs/console.md: the search of every page, and what lists of runs say of what they found, as the server sends them. */
+import type { JsonObject } from "@runseal/canonical"
+import { beforeAll, describe, expect, test } from "vitest"
+import { openedId } from "./harness/asked-permits.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
+import { numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { EICAR, request } from "./harness/sample-requests.ts"
+import { standingService } from "./harness/test-service.ts"
+
+const service = standingService()
+let admin: Holder
+let customer: Holder
+let other: Holder
+let permit = ""
+const cookies = new Map<Holder, string>()
+
+const signIn = async ({ secret }: Holder): Promise<string> => {
+  const session = await service().request("/session", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ key: secret }),
+  })
+  return (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
+}
+const ask = (path: string, as: Holder = admin): Promise<Response> =>
+  service().request(path, { headers: { Cookie: cookies.get(as) ?? "" } })
+const find = (q: string, as?: Holder): Promise<Response> => ask(`/console/find?${new URLSearchParams({ q })}`, as)
+const placeOf = async (q: string, as?: Holder): Promise<string | null> => (await find(q, as)).headers.get("Location")
+
+const attested = (actor_id: string): JsonObject => ({
+  attested_context: { attested: true, actor_id, model_name: "m-1" },
+})
+
+beforeAll(async () => {
+  admin = await mint(service(), ADMIN)
+  customer = await mint(service(), { ...CUSTOMER, name: "Acme & Sons" }, admin)
+  other = await mint(service(), { name: "other", tier: "production" }, admin)
+  for (const body of [
+    request({ route_id: "payments/transfer", ...attested("ada") }),
+    request({ route_id: "payments/refund", ...attested("ada") }),
+    request({ route_id: "mail/send", payload: EICAR }),
+    request({ route_id: "mail/read", ...attested("mail/read") }),
+  ])
+    await customer.execute(body)
+  await other.execute(request({ route_id: "other/only" }))
+  permit = await openedId(customer, { audience: "payments" })
+  for (const holder of [admin, customer, other]) cookies.set(holder, await signIn(holder))
+})
+
+describe("the search leads straight to", () => {
+  test.each([
+    ["the number of a run", "3", "/console/runs/3"],
+    ["the same, as people write it", " Run 3 ", "/console/runs/3"],
+    ["the beginning of a route", "payments/", "/console/runs?route_prefix=payments%2F"],
+    ["a route that one run has", "mail/send", "/console/runs/3"],
+    ["an actor", "ada", "/console/runs?actor_id=ada"],
+    ["the name of a key, in any letters", "acme & sons", "/console/runs?key=2"],
+    ["nothing, all runs", " ", "/console/runs"],
+  ])("%s", async (_, text, place) => {
+    expect(await placeOf(text)).toBe(place)
+  })
+
+  test("a permit and an approval", async () => {
+    const approval = `apr-${"0".repeat(32)}`
+    expect(await placeOf(permit)).toBe(`/console/permits/${permit}`)
+    expect(await placeOf(approval)).toBe(`/console/approval?id=${approval}`)
+  })
+
+  test("a hash of payload or manifest, and to its beginning", async () => {
+    const record = (await admin.get("/admin/runs/2")).body
+    expect(await placeOf(textAt(record, "manifest_hash"))).toBe("/console/runs/2")
+    expect(await placeOf(textAt(record, "manifest_hash").slice(0, 12))).toBe("/console/runs/2")
+    const eicar = textAt((await admin.get("/admin/runs/3")).body, "payload_hash")
+    expect(await placeOf(eicar)).toBe("/console/runs/3")
+  })
+})
+
+test("a text with several meanings shows each with its runs", async () => {
+  const page = await (await find("mail/read")).text()
+  expect(page).toContain("Routes that begin so <a")
+  expect(page).toContain("Actor <a")
+  expect(page.match(/href="\/console\/runs\/4"/g)).toHaveLength(2)
+})
+
+test("a text that nothing has says what can be found", async () => {
+  const answer = await find("<b>nobody</b>")
+  expect(answer.status).toBe(200)
+  const page = await answer.text()
+  expect(page).toContain("Nothing found")
+  expect(page).toContain("“&lt;b&gt;nobody&lt;/b&gt;”")
+  expect(await (await find("4711")).text()).toContain("Nothing found")
+})
+
+test("a customer finds its own runs alone", async () => {
+  expect(await placeOf("1", customer)).toBe("/console/runs/1")
+  expect(await (await find("1", other)).text()).toContain("Nothing found")
+  expect(await placeOf("ada", customer)).toBe("/console/runs?actor_id=ada")
+  expect(await (await find("ada", other)).text()).toContain("Nothing found")
+  expect(await (await find("other", customer)).text()).toContain("Nothing found")
+})
+
+test("every page has the search, and its shortcut", async () => {
+  const page = await (await ask("/console/log")).text()
+  expect(page).toMatch(/<form class="find" method="get" action="\/console\/find" role="search"/)
+  expect(page).toContain('aria-keyshortcuts="/"')
+  expect(objectAt((await admin.get("/admin/runs?with=counts")).body.counts)).toMatchObject({ ok: 4, pepg_deny: 1 })
+  expect(numberAt((await customer.get("/runs")).body, "total")).toBe(4)
+})

@@ -1,0 +1,208 @@
+/** docs/verifier.md, "One file for an auditor": a ZIP is verified as it is, and one that could be read in two ways is refused. */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { crc32, deflateRawSync } from "node:zlib"
+import { clockSeconds } from "@runseal/core/vocabulary/scalars"
+import { describe, expect, test } from "vitest"
+import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
+import { smallPdf } from "../../../libs/core/test/fixtures/small-pdf.ts"
+import { commandsInFolder } from "./commands-in-folder.ts"
+
+const deployment = makeDeployment({ seed: "auditor" })
+const { folder, verifier } = commandsInFolder("runseal-auditor-zip", deployment)
+const { bundle } = sealRun(deployment, { outcome: "ok" })
+const { bundle: other } = sealRun(deployment, { outcome: "pepg_deny" })
+const stranger = makeDeployment({ seed: "stranger" })
+
+type Document = typeof bundle
+const textOf = (document: Document): string => JSON.stringify(document)
+const reportOf = (document: Document, signer = deployment): Uint8Array =>
+  smallPdf({ record: textOf(document), madeAt: clockSeconds(document.run.created_at) ?? 0 }, signer)
+
+/** What an entry says of itself; a hostile one says something else than is true. */
+type Entry = {
+  readonly name: string
+  readonly data: Uint8Array | string
+  readonly method?: number
+  readonly flags?: number
+  readonly size?: number
+  readonly crc?: number
+  readonly packed?: Uint8Array
+  readonly extra?: Uint8Array
+  /** What the header before the data says instead. */
+  readonly local?: Partial<Record<"name" | "size", string | number>>
+}
+
+function headersOf({ name, data, method = 0, flags = 0, extra = new Uint8Array(), ...entry }: Entry) {
+  const plain = Buffer.from(data)
+  const packed = Buffer.from(entry.packed ?? (method === 8 ? deflateRawSync(plain) : plain))
+  const { size = plain.length, crc = crc32(plain) } = entry
+  const described = (shownName: string, shownSize: number): Buffer => {
+    const bytes = Buffer.alloc(26)
+    bytes.writeUInt16LE(20, 0)
+    bytes.writeUInt16LE(flags, 2)
+    bytes.writeUInt16LE(method, 4)
+    bytes.writeUInt16LE(33, 8)
+    bytes.writeUInt32LE(crc, 10)
+    bytes.writeUInt32LE(packed.length, 14)
+    bytes.writeUInt32LE(shownSize, 18)
+    bytes.writeUInt16LE(shownName.length, 22)
+    bytes.writeUInt16LE(extra.length, 24)
+    return bytes
+  }
+  const localName = `${entry.local?.name ?? name}`
+  const local = [Buffer.from("PK\x03\x04"), described(localName, Number(entry.local?.size ?? size)), localName, extra]
+  return { local: [...local, packed], central: described(name, size), name, extra }
+}
+
+/** A ZIP with these entries. @param changed what its end says instead */
+function zip(entries: readonly Entry[], changed: { readonly count?: number; readonly comment?: string } = {}): Buffer {
+  const join = (parts: readonly (Uint8Array | string)[]): Buffer => Buffer.concat(parts.map(part => Buffer.from(part)))
+  const bodies: Buffer[] = []
+  const directory: Buffer[] = []
+  let offset = 0
+  for (const entry of entries) {
+    const { local, central, name, extra } = headersOf(entry)
+    const place = Buffer.alloc(14)
+    place.writeUInt32LE(offset, 10)
+    directory.push(join(["PK\x01\x02", "\x14\x00", central, place, name, extra]))
+    bodies.push(join(local))
+    offset += bodies.at(-1)?.length ?? 0
+  }
+  const listed = join(directory)
+  const end = Buffer.alloc(22)
+  end.write("PK\x05\x06", "latin1")
+  end.writeUInt16LE(changed.count ?? entries.length, 8)
+  end.writeUInt16LE(changed.count ?? entries.length, 10)
+  end.writeUInt32LE(listed.length, 12)
+  end.writeUInt32LE(offset, 16)
+  end.writeUInt16LE(changed.comment?.length ?? 0, 20)
+  return join([...bodies, listed, end, changed.comment ?? ""])
+}
+
+const RECORD: Entry = { name: "bundle.json", data: textOf(bundle) }
+const WHOLE: readonly Entry[] = [
+  { name: "HOW-TO-VERIFY.txt", data: "Read this first." },
+  RECORD,
+  { name: "report.pdf", data: reportOf(bundle) },
+  { name: "trust.json", data: JSON.stringify(deployment.trustDocument) },
+]
+
+const verified = (bytes: Uint8Array, ...options: readonly string[]) => {
+  const path = join(folder, "auditor.zip")
+  writeFileSync(path, bytes)
+  return verifier(path, ...options)
+}
+const KEYS_UNUSED = "trust.json in the ZIP was not used: keys that come with a record prove nothing about who made it."
+
+test("a ZIP gives the verdict on its record, and on the report beside it", async () => {
+  const { stdout, stderr, exit } = await verified(zip(WHOLE))
+  expect(stdout).toContain("✓ report_in_zip         report.pdf verifies, and carries the record of bundle.json")
+  expect(stdout.trimEnd().split("\n").at(-1)).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+  expect({ stderr, exit }).toEqual({ stderr: `verifier: ${KEYS_UNUSED}\n`, exit: 0 })
+})
+
+test("one that somebody packed again, compressed and without the report, verifies as well", async () => {
+  const packed = [RECORD, ...WHOLE.slice(3)].map(entry => ({
+    ...entry,
+    method: 8,
+    extra: Buffer.from("UT\x05\x00\x01abcd"),
+  }))
+  expect(await verified(zip(packed))).toMatchObject({ exit: 0 })
+})
+
+test("keys in the ZIP are trusted by nobody: without the reader's own keys the verdict is that of a stranger's bundle", async () => {
+  const trust = { name: "trust.json", data: JSON.stringify(stranger.trustDocument) }
+  const { bundle: foreign } = sealRun(stranger, { outcome: "ok" })
+  const entries = [
+    { name: "bundle.json", data: textOf(foreign) },
+    { name: "report.pdf", data: reportOf(foreign, stranger) },
+    trust,
+  ]
+  const { stdout, stderr, exit } = await verified(zip(entries))
+  expect(stdout.split("
+").filter(line => line.startsWith("NOT TRUSTED: "))).toHaveLength(1)
+  expect(stdout.trimEnd().split("
+").at(-1)).toBe("FAILED")
+  expect({ stderr, exit }).toEqual({ stderr: `verifier: ${KEYS_UNUSED}\n`, exit: 1 })
+})
+
+test.each([
+  ["of another record", reportOf(other), "report.pdf carries another record than bundle.json"],
+  ["signed by a stranger", reportOf(bundle, stranger), "report.pdf does not verify"],
+  ["that is none", "%PDF-1.7 nothing", "report.pdf cannot be read"],
+])("a report %s makes the verdict FAILED", async (_, data, sentence) => {
+  const { stdout, exit } = await verified(zip([RECORD, { name: "report.pdf", data }]), "--json")
+  const { verdict, first_failure, expectations } = JSON.parse(stdout)
+  expect({ verdict, first_failure, exit }).toEqual({ verdict: "FAILED", first_failure: "report_in_zip", exit: 1 })
+  expect(expectations[0].message).toContain(sentence)
+})
+
+test("in a table a ZIP is one document", async () => {
+  const { stdout, exit } = await verified(zip(WHOLE), "--csv")
+  expect({ rows: stdout.trimEnd().split("\r\n").length, exit }).toEqual({ rows: 2, exit: 0 })
+})
+
+describe("a hostile ZIP is refused in one sentence", () => {
+  const zeros = Buffer.alloc(1024)
+  const bomb = deflateRawSync(Buffer.alloc(100 * 1_048_576))
+  const many = Array.from({ length: 17 }, (_, i) => ({ name: `${i}.json`, data: "{}" }))
+  const zip64 = Buffer.from("\x01\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00", "latin1")
+  const whole = zip(WHOLE)
+  const gap = Buffer.concat([zip([RECORD]).subarray(0, 0), zeros, zip([RECORD])])
+  test.each([
+    [
+      "a bomb that says so",
+      zip([RECORD, { name: "b", data: "", method: 8, size: 100 * 1_048_576, packed: bomb }]),
+      "unpacks to more than 67108864 bytes",
+    ],
+    [
+      "a bomb that does not",
+      zip([RECORD, { name: "b", data: "", method: 8, size: 10, packed: bomb }]),
+      "b is damaged, or is not what the ZIP says of it",
+    ],
+    ["more than 16 entries", zip(many), "it has more than 16 entries"],
+    ["no entry", Buffer.concat([Buffer.from("PK\x03\x04"), zip([])]), "it is empty"],
+    ["a path", zip([RECORD, { name: "../bundle.json", data: "x" }]), "an entry has a name with a path"],
+    ["a folder", zip([RECORD, { name: "a/", data: "" }]), "an entry has a name with a path"],
+    ["a path of Windows", zip([{ name: "c:\\bundle.json", data: "x" }]), "an entry has a name with a path"],
+    ["a name that ends early", zip([{ name: "bundle.json\0.txt", data: "x" }]), "an entry has a name with a path"],
+    ["twice the same name", zip([RECORD, RECORD]), "it has two entries of one name"],
+    ["twice, in capital letters", zip([RECORD, { ...RECORD, name: "Bundle.JSON" }]), "it has two entries of one name"],
+    ["an encrypted entry", zip([{ ...RECORD, flags: 1 }]), "it is encrypted"],
+    ["sizes behind the data", zip([{ ...RECORD, flags: 8 }]), "an entry is packed in a way that is not read here"],
+    ["another compression", zip([{ ...RECORD, method: 93 }]), "an entry is packed in a way that is not read here"],
+    ["ZIP64 by its size", zip([{ ...RECORD, size: 0xffffffff }]), "it is ZIP64"],
+    ["ZIP64 by its fields", zip([{ ...RECORD, extra: zip64 }]), "it is ZIP64"],
+    ["ZIP64 by its count", zip([RECORD], { count: 0xffff }), "it is ZIP64"],
+    ["data behind its end", Buffer.concat([whole, zeros]), "it is cut off, or has something behind its end"],
+    ["a comment", zip(WHOLE, { comment: "see you" }), "it is cut off, or has something behind its end"],
+    ["half of it", whole.subarray(0, whole.length / 2), "it is cut off, or has something behind its end"],
+    [
+      "data between its entries",
+      Buffer.concat([Buffer.from("PK\x03\x04"), gap]),
+      "its directory does not describe all of its bytes",
+    ],
+    ["a wrong checksum", zip([{ ...RECORD, crc: 7 }]), "bundle.json is damaged"],
+    [
+      "something behind compressed data",
+      zip([{ ...RECORD, method: 8, packed: Buffer.concat([deflateRawSync(textOf(bundle)), zeros]) }]),
+      "bundle.json is damaged",
+    ],
+    [
+      "another name before the data",
+      zip([{ ...RECORD, local: { name: "bundle.jso_" } }]),
+      "its directory does not describe all of its bytes",
+    ],
+    [
+      "another size before the data",
+      zip([{ ...RECORD, local: { size: 1 } }]),
+      "its directory does not describe all of its bytes",
+    ],
+    ["no record", zip(WHOLE.filter(({ name }) => name !== "bundle.json")), "The ZIP holds no bundle.json"],
+  ])("%s", async (_, bytes, sentence) => {
+    const { stdout, stderr, exit } = await verified(bytes)
+    expect(stderr).toContain(sentence)
+    expect({ stdout, exit }).toEqual({ stdout: "", exit: 2 })
+  })
+})
