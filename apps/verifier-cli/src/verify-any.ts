@@ -20,7 +20,7 @@ const ZIP = [0x50, 0x4b, 0x03, 0x04]
 /** Verifies JSON text, or the record that an audit report in PDF or a ZIP for an auditor carries. Throws InputError for a ZIP that is not read. */
 export async function verifyAny(input: Uint8Array, trusts: readonly TrustedKeys[]): Promise<VerifiedInput> {
   if (ZIP.every((byte, at) => input[at] === byte)) {
-    const { verifyZip } = await import("./auditor-zip.ts")
+    const { verifyZip } = await import("./zipped-record.ts")
     return verifyZip(input, trusts)
   }
   const problem = savedProblem(input)

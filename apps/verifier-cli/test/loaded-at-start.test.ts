@@ -32,6 +32,6 @@ test("what reads PDFs, what exports, what decides again, what holds records toge
   expect(loaded).toContain("src/verify-command.ts")
   expect(loaded).toContain("../../libs/core/src/verify/document.ts")
   const late =
-    /^src\/export-|approve-|command-line|trust-command|expected-|payload-files|libs\/policy|verify-many|auditor-zip|zip-input|output-schema|shell-completion|help-texts|commander|complete|export-records|sigstore|report-pdf\/(?!is-pdf)/
+    /^src\/export-|approve-|command-line|trust-command|expected-|payload-files|libs\/policy|verify-many|zipped-record|zip-input|output-schema|shell-completion|help-texts|commander|complete|export-records|sigstore|report-pdf\/(?!is-pdf)/
   expect(loaded.filter(path => late.test(path))).toEqual([])
 })

@@ -14,7 +14,7 @@ const SOURCES: Readonly<Record<BuiltAsset, string>> = {
   "console.css": "style/console.css",
   "site.css": "style/site.css",
   "docs.css": "style/docs.css",
-  "page.js": "islands/page.ts",
+  "page.js": "islands/every-page.ts",
   "run.js": "islands/verify-run.ts",
   "tail.js": "islands/live-tail.ts",
   "log.js": "islands/audit-log.ts",

@@ -11,6 +11,8 @@ import { findRuns, type RunsFound, type RunView } from "./run-lists.ts"
 const RUNS = "/console/runs"
 /** Runs of each meaning that are shown. */
 const SHOWN = 5
+/** Keys that are shown. */
+const MAX_KEYS = 5
 /** What names its page by itself. */
 const OWN_PAGES: readonly (readonly [RegExp, (id: string) => string])[] = [
   [/^pmt-[0-9a-f]{32}$/, id => `/console/permits/${id}`],
@@ -46,14 +48,15 @@ function meaningsOf(text: string): readonly Meaning[] {
   return HASH_BEGINNING.test(text) ? [{ title: "Manifest", texts: { manifest_hash: text } }, ...names] : names
 }
 
-/** Keys with this name, whose runs an administrator or auditor reads. */
+/** Keys with this in their names, whose runs an administrator or auditor reads. */
 async function keysNamed(visit: Visit, text: string): Promise<readonly Meaning[]> {
   if (!seesAll(visit)) return []
   const usage = await visit.api.ask("/admin/usage", usageAnswerSchema)
   if (isRefusal(usage)) return []
   const wanted = text.toLowerCase()
   return usage.keys
-    .filter(({ name }) => name.toLowerCase() === wanted)
+    .filter(({ name }) => name.toLowerCase().includes(wanted))
+    .slice(0, MAX_KEYS)
     .map(({ key_id, name }) => ({ title: `Key ${name}`, texts: {}, key: `${key_id}` }))
 }
 
@@ -92,7 +95,7 @@ const group = (found: Found): Markup => {
 }
 
 const WHAT_IS_FOUND =
-  "Found are the number of a run, the id of a permit or an approval, a hash of payload, program or manifest, and the whole name of an actor, an end user, an approver, a model, a rule, a signature or a key. Of a route its beginning is enough."
+  "Found are the number of a run, the id of a permit or an approval, a hash of payload, program or manifest, and the whole name of an actor, an end user, an approver, a model, a rule or a signature. Of a route its beginning is enough, and of a key a part of its name."
 
 export async function findPage(visit: Visit): Promise<Response> {
   const { c } = visit

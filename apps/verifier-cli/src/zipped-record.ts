@@ -14,7 +14,7 @@ const REPORT = "report.pdf"
 /** Keys that come with a record. */
 const KEYS = "trust.json"
 
-/** Said of keys in the file each time: a reader could think that they were used. */
+/** Printed each time: a reader could think that keys in the file were used. */
 const KEYS_UNUSED = `${KEYS} in the ZIP was not used: keys that come with a record prove nothing about who made it.`
 
 /** A record out of a ZIP, with what must hold of the entries beside it. */

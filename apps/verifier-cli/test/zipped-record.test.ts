@@ -120,10 +120,8 @@ test("keys in the ZIP are trusted by nobody: without the reader's own keys the v
     trust,
   ]
   const { stdout, stderr, exit } = await verified(zip(entries))
-  expect(stdout.split("
-").filter(line => line.startsWith("NOT TRUSTED: "))).toHaveLength(1)
-  expect(stdout.trimEnd().split("
-").at(-1)).toBe("FAILED")
+  expect(stdout.split("\n").filter(line => line.startsWith("NOT TRUSTED: "))).toHaveLength(1)
+  expect(stdout.trimEnd().split("\n").at(-1)).toBe("FAILED")
   expect({ stderr, exit }).toEqual({ stderr: `verifier: ${KEYS_UNUSED}\n`, exit: 1 })
 })
 

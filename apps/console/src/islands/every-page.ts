@@ -2,8 +2,8 @@
 
 const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
 const ZONE = LOCAL.resolvedOptions().timeZone
-/** How long a button says that it copied. */
-const SAID_MS = 1600
+/** How long a button shows that it copied. */
+const SHOWN_MS = 1600
 /** Elements that get a button; a page with more is a list of everything. */
 const MAX_BUTTONS = 500
 
@@ -38,18 +38,18 @@ function textOf({ dataset }: HTMLElement): string {
 }
 
 async function copy(button: HTMLButtonElement, text: string): Promise<void> {
-  const said = await navigator.clipboard.writeText(text).then(
+  const result = await navigator.clipboard.writeText(text).then(
     () => "Copied",
     () => "Not copied",
   )
   const { textContent: before } = button
-  if (button.dataset.said !== undefined) return
-  button.dataset.said = ""
-  button.textContent = said
+  if (button.dataset.copied !== undefined) return
+  button.dataset.copied = ""
+  button.textContent = result
   setTimeout(() => {
     button.textContent = before
-    delete button.dataset.said
-  }, SAID_MS)
+    delete button.dataset.copied
+  }, SHOWN_MS)
 }
 
 /** A button of the server's page, or a new one behind what it copies. */
