@@ -124,7 +124,7 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
     ],
     ["Program", shortHash(run.program_id)],
     ["Register entry", envelope && shortHash(envelope.registry_record_hash)],
-    ["Payload", html`${shortHash(payload.payload_hash)}, ${plural(payload.payload_bytes, "byte")}, not stored`],
+    ["Payload", html`${shortHash(payload.payload_hash)} ${plural(payload.payload_bytes, "byte")}, not stored`],
     ["AI output", outputFact(bundle)],
     [
       "Permit",
@@ -138,11 +138,11 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
 /** The output of a run by its hash, and whether the service ever had it. */
 function outputFact({ sections }: Bundle): Markup | undefined {
   const { ai_output_hash } = sections.payload
-  if (ai_output_hash !== undefined) return html`${shortHash(ai_output_hash)}, not stored`
+  if (ai_output_hash !== undefined) return html`${shortHash(ai_output_hash)} not stored`
   const declared = declaredOutputHash(sections)
   return declared === undefined
     ? undefined
-    : html`${shortHash(declared)}, as the caller declared it: not sent, not reviewed`
+    : html`${shortHash(declared)} as the caller declared it: not sent, not reviewed`
 }
 
 function budgets(visit: Visit, bundle: Bundle): Markup | string {
