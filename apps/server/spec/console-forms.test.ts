@@ -187,3 +187,15 @@ test("a form with more fields than are held is not held", async () => {
   const answer = await post("/console/keys", many, as)
   expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("too large to be held")])
 })
+
+test("a sign-in that is held in a sign-in holds none in turn: one request opens no row of sessions", async () => {
+  const fields = ["key", "next", "by"].map(
+    name => [name, { key: admin.secret ?? "", next: "/console/sign-in", by: `key ${admin.id}` }[name]] as const,
+  )
+  const row = Array.from({ length: 5 }, (_, depth) =>
+    fields.map(([name, value = ""]) => [`${"held.".repeat(depth)}${name}`, value]),
+  )
+  service().clock.advance(MINUTE_MS)
+  const answer = await post("/console/sign-in", Object.fromEntries(row.flat()), "")
+  expect(answer.headers.getSetCookie().filter(one => one.startsWith("runseal-session=")).length).toBeLessThanOrEqual(2)
+})

@@ -176,10 +176,10 @@ async function fieldsOf(c: Context, prefix: string): Promise<Held> {
   )
 }
 
-/** The form that goes with a sign-in; undefined where none does. */
+/** The form that goes with a sign-in; undefined where none does. None goes with that form in turn: a request opens no row of sessions. */
 async function heldFields(c: Context): Promise<Held | undefined> {
-  const held = await fieldsOf(c, HELD)
-  return held.size === 0 ? undefined : held
+  const held = [...(await fieldsOf(c, HELD))].filter(([name]) => !name.startsWith(HELD))
+  return held.length === 0 ? undefined : new Map(held)
 }
 
 /** The answer to a form whose session has ended: it is held, and sent when its holder has signed in again. */
