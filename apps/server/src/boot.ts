@@ -199,10 +199,11 @@ const openVerificationOf = (
   openOwnVerification({ document, log: { keys, origin }, db, keysDir, ownSize: () => heads.own().size, telemetry })
 
 /** What the sealer reports of batches and records. */
-const reportsTo = ({ stageFailed, batchFailed, sealed, lockHeld }: Deps["telemetry"]) => ({
+const reportsTo = ({ stageFailed, batchFailed, sealed, built, lockHeld }: Deps["telemetry"]) => ({
   reportFault: stageFailed,
   reportFailure: batchFailed,
   reportSealed: sealed,
+  reportBuilt: built,
   reportLockHeld: lockHeld,
 })
 

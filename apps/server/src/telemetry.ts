@@ -53,6 +53,11 @@ export type Counters = {
   readonly sealed: (kind: OutcomeKind | MeteredDocument, seconds: number) => void
   /** A batch of so many records was committed. */
   readonly committed: (records: number) => void
+  /**
+   * Where a batch is built: before the lock of the log's head, behind it, or `again` behind it, because what it was built on before it was no
+   * longer true.
+   */
+  readonly built: (place: "ahead" | "locked" | "again") => void
   /** A batch held the lock of the log's head for so many seconds: nobody else could seal meanwhile. */
   readonly lockHeld: (seconds: number) => void
   /** A batch was not committed, and everything in it refused. */
@@ -168,6 +173,7 @@ const UNCOUNTED: Counters = {
   answered: ignore,
   sealed: ignore,
   committed: ignore,
+  built: ignore,
   lockHeld: ignore,
   batchFailed: ignore,
   signatureWrong: ignore,

@@ -1,29 +1,27 @@
 /** Commits a batch. Everything that its items depend on is locked first, always in the order of `docs/architecture.md`, "Locks". */
-import { randomBytes } from "node:crypto"
-import { equalBytes } from "@runseal/canonical"
-import type { PermitLocks } from "@runseal/core/seal/permits/settle-permits"
+import { NOTHING_LOCKED } from "@runseal/core/seal/permits/settle-permits"
 import type { TenantHead } from "@runseal/core/seal/tenant-chain"
-import { rootOf } from "@runseal/log/merkle/compact-range"
 import type { SealingHeads } from "../heads/heads.ts"
-import type { LogFrontier, LogIdentity } from "../keys/embedded-log.ts"
+import type { LogIdentity } from "../keys/embedded-log.ts"
 import type { PayloadKeys } from "../keys/payload-keys.ts"
 import type { Database } from "../store/driver/database.ts"
 import type { Upstream } from "../store/driver/group-commit.ts"
 import { sentTogether, type Tx } from "../store/driver/session.ts"
 import { StoreError, storeErrorFrom } from "../store/driver/store-errors.ts"
 import { dueEvents, hasDueEvents, sealEventRows } from "../store/tables/admin-events.ts"
-import { endApprovals, insertApprovals, lockApprovals } from "../store/tables/approvals-table.ts"
-import { countAttestations, insertAttestations } from "../store/tables/attestations-table.ts"
+import { endApprovals, insertApprovals } from "../store/tables/approvals-table.ts"
+import { insertAttestations } from "../store/tables/attestations-table.ts"
 import { insertDocuments } from "../store/tables/documents-table.ts"
-import { type KeyState, lockKeys, updateKeys } from "../store/tables/idempotency-keys.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import { insertTerms } from "../store/tables/run-terms.ts"
 import { countOutcomes, insertRuns } from "../store/tables/runs-table.ts"
-import { findTenants, lockTenants, type TenantClaim, type TenantOwner, updateTenants } from "../store/tables/tenants.ts"
+import { lockTenants, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
 import type { Answered, Attempt, Batch, BatchContext, Item } from "./batch.ts"
+import { type AheadBatch, type Base, type BuiltBatch, baseAfter, isAt, isStillTrue } from "./build-ahead.ts"
+import { type LockedRows, lockClaims, lockRows, ownersOf, recordSealed, withoutTaken, withSalt } from "./locked-rows.ts"
 import { type LogClock, nextLogTime } from "./log-clock.ts"
-import { lockPermitItems, lockPermitWindows, writePermits } from "./permit-rows.ts"
+import { lockPermitWindows, writePermits } from "./permit-rows.ts"
 import { buildBatch } from "./seal-batch.ts"
 import { eventItem } from "./seal-events.ts"
 
@@ -48,6 +46,8 @@ export type SealerContext = BatchContext & {
   readonly reportSealed: Telemetry["sealed"]
   /** Called for each committed batch. */
   readonly reportCommitted: Telemetry["committed"]
+  /** Called behind the lock for each batch; before it is built, where it is built there. */
+  readonly reportBuilt: Telemetry["built"]
   /** Called for each batch that locked the log's head, committed or not. */
   readonly reportLockHeld: Telemetry["lockHeld"]
 }
@@ -70,65 +70,66 @@ export class ActRefused extends Error {
   }
 }
 
+/** A batch that was built ahead locks these only when it is built again. */
+const NOT_YET: Promise<undefined> = Promise.resolve(undefined)
+
+/** What is known of a batch before its transaction. */
+export type Known =
+  /** It was built ahead. */
+  | { readonly ahead: AheadBatch }
+  /** The base that the batch before has left, where it is known. */
+  | { readonly base: Base | undefined }
+
 /**
- * One transaction: lock the log's head, build on it, write everything.
+ * One transaction: lock the log's head; build on it, unless the batch was built ahead and that still holds; write everything.
  * @param items in the order of the queue; an act is alone
- * @param known the log's last frontier; it is read from the store when the stored head is another one
  * @throws ActRefused; StoreError; whatever else sealing failed with
  */
-export async function commitBatch(
-  items: readonly Item[],
-  known: LogFrontier | undefined,
-  context: SealerContext,
-): Promise<Committed> {
+export async function commitBatch(items: readonly Item[], known: Known, context: SealerContext): Promise<Committed> {
   let lockedSince: number | undefined
-  const owners = ownersOf(items)
-  const attesting = [...new Set(items.flatMap(({ locks }) => locks.attests ?? []))]
-  const wantsEvents = items.some(item => "eventsSealed" in item)
+  const isAhead = "ahead" in known
   const sealing = context.db.transactionFrom(
     // In this order: what is read behind the head's lock is final.
     tx =>
       sentTogether([
         lockHead(tx),
-        findTenants(tx, owners),
-        countAttestations(tx, attesting),
-        lockClaims(tx, items, context.nowMs()),
-        lockPermitItems(tx, items),
-        dueEvents(tx, wantsEvents),
-        lockApprovals(
-          tx,
-          items.flatMap(({ locks }) => locks.ends ?? []),
-        ),
+        lockClaims(tx, isAhead ? items : [], context.nowMs()),
+        isAhead ? NOT_YET : lockRows(tx, items, context.nowMs()),
       ]),
-    async (tx, [head, found, attested, keys, locked, stored, requests]) => {
+    async (tx, [head, keys, rows]) => {
       lockedSince = performance.now()
       await context.heads.contains(tx, head)
       if (head.epoch !== context.epoch)
         throw new StoreError("unavailable", { message: KEYS_CHANGED, callerMessage: KEYS_CHANGED })
       await context.clock.check(tx, head)
-      const time = nextLogTime(head.log_time, context.nowMs())
-      const frontier = isAt(known, head) ? known : await loadFrontier(tx, head)
-      const made = await lockTenants(tx, owners.filter(({ tenant_id }) => !found.has(tenant_id)).map(withSalt))
-      const tenants = new Map([...found, ...made])
-      const acted = await actIn(tx, items)
-      const due = acted.length === 0 ? stored : await dueEvents(tx, true)
-      const free = withoutTaken(items, keys)
-      const attempts = await attemptsOf(tx, free, tenants, error => context.reportFailure(error, 1))
-      const events = due.map(eventItem).map(item => ({ item, open: item.open }))
-      const now = Math.max(context.nowMs(), time * 1000)
-      const permits = { ...locked, windows: await lockPermitWindows(tx, items, locked.permits), now }
-      const start = { frontier, next_run_id: head.next_run_id, tenants, attested, requests, time, now, permits }
-      const batch = await buildBatch([...attempts, ...events], start, context)
-      if (batch.entries.length > 0) {
+      const ahead =
+        isAhead && (await isStillTrue(tx, known.ahead, items, { head, keys, nowMs: context.nowMs() }))
+          ? known.ahead
+          : undefined
+      context.reportBuilt(ahead !== undefined ? "ahead" : isAhead ? "again" : "locked")
+      const base = isAhead || !isAt(known.base?.frontier, head) ? undefined : known.base
+      const { batch, start, free, acted } =
+        ahead === undefined
+          ? await buildLocked(
+              tx,
+              items,
+              { head, base, rows: rows ?? (await lockRows(tx, items, context.nowMs())) },
+              context,
+            )
+          : { ...ahead, free: ahead.items, acted: [] }
+      if (batch.entries.length > 0)
         await sentTogether([
-          ...writeBatch(tx, batch, { ...context, head, time, permits }),
+          ...writeBatch(tx, { batch, start }, head, context.publicCheckpoint),
           recordSealed(tx, batch, context.nowMs()),
         ])
-        // Nothing was sealed, and nothing refused: every item failed, and so has the batch.
-      } else if (free.some(isBuilt) && batch.outcomes.size === 0) throw new StoreError("unavailable")
+      // Nothing was sealed, and nothing refused: every item failed, and so has the batch.
+      else if (free.some(isBuilt) && batch.outcomes.size === 0) throw new StoreError("unavailable")
       if (acted.length > 0 && (await hasDueEvents(tx)))
         throw new StoreError("unavailable", { message: EVENT_NOT_SEALED, callerMessage: EVENT_NOT_SEALED })
-      return { batch, answers: new Map<Item, Answer>([...batch.outcomes, ...answersOfEvents(items, acted, batch)]) }
+      const answers = new Map<Item, Answer>([...batch.outcomes, ...answersOfEvents(items, acted, batch)])
+      if (ahead !== undefined) return { batch, answers }
+      const before = { tenants: new Map(), attested: new Map(), ...base, log_time: head.log_time }
+      return { batch, answers, base: baseAfter(before, { batch, start }) }
     },
   )
   return sealing.finally(() => {
@@ -136,10 +137,38 @@ export async function commitBatch(
   })
 }
 
-/** A batch that is durable, and what each of its items is answered: nothing for one that is refused alone. */
+type Locked = {
+  readonly head: LogHeadRow
+  /** Where it is known what the log of the head grows from; it is read otherwise. */
+  readonly base: Base | undefined
+  readonly rows: LockedRows
+}
+
+/** Builds a batch behind the locks. */
+async function buildLocked(tx: Tx, items: readonly Item[], { head, base, rows }: Locked, context: SealerContext) {
+  const time = nextLogTime(head.log_time, context.nowMs())
+  const frontier = base?.frontier ?? (await loadFrontier(tx, head))
+  const unknown = ownersOf(items).filter(({ tenant_id }) => !rows.tenants.has(tenant_id))
+  const tenants = new Map([...rows.tenants, ...(await lockTenants(tx, unknown.map(withSalt)))])
+  const acted = await actIn(tx, items)
+  const due = acted.length === 0 ? rows.due : await dueEvents(tx, true)
+  const free = withoutTaken(items, rows.keys)
+  const attempts = await attemptsOf(tx, free, tenants, error => context.reportFailure(error, 1))
+  const events = due.map(eventItem).map(item => ({ item, open: item.open }))
+  const now = Math.max(context.nowMs(), time * 1000)
+  const permits = { ...rows.permits, windows: await lockPermitWindows(tx, items, rows.permits.permits), now }
+  const { attested, requests } = rows
+  const start = { frontier, next_run_id: head.next_run_id, tenants, attested, requests, time, now, permits }
+  return { batch: await buildBatch([...attempts, ...events], start, context), start, free, acted }
+}
+
+/** A batch that is durable. */
 type Committed = {
   readonly batch: Batch
+  /** What each of its items is answered: nothing for one that is refused alone. */
   readonly answers: ReadonlyMap<Item, Answer>
+  /** What it leaves to the next batch, where it was built behind the lock. */
+  readonly base?: Base
 }
 export type Answer = Answered | { readonly refusal: unknown }
 
@@ -190,42 +219,20 @@ function answersOfEvents(
   return [...acted, ...asked].map(([item, acknowledge]) => [item, { counted, acknowledge }])
 }
 
-const isAt = (known: LogFrontier | undefined, head: LogHeadRow): known is LogFrontier =>
-  known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)
-
-/** Who owns the batch's tenants, each of them once. */
-const ownersOf = (items: readonly Item[]): readonly TenantOwner[] => [
-  ...new Map(
-    items.flatMap(({ locks: { tenant } }) => (tenant === undefined ? [] : [[tenant.tenant_id, tenant]])),
-  ).values(),
-]
-
-/** A tenant with the salt it gets if it is new. */
-const withSalt = ({ tenant_id, owner }: TenantOwner): TenantClaim => ({
-  tenant_id,
-  owner,
-  salt: randomBytes(32).toString("hex"),
-})
-
 export const secondsSince = (since: number): number => (performance.now() - since) / 1000
 
 // The rows of a batch, as its transaction writes them.
 
-/** What a batch was built on. */
-type BatchPlace = {
-  readonly head: LogHeadRow
-  /** Unix seconds. */
-  readonly time: number
-  /** The published checkpoint of a head. */
-  readonly publicCheckpoint: (size: number, root: Uint8Array) => string
-  readonly permits: PermitLocks
-}
-
-/** Sends all rows of a batch. */
+/**
+ * Sends all rows of a batch.
+ * @param head that it was built on
+ * @param publicCheckpoint gives the published checkpoint of a head
+ */
 function writeBatch(
   tx: Tx,
-  batch: Batch,
-  { head, time, publicCheckpoint, permits }: BatchPlace,
+  { batch, start: { time, tenants, permits = NOTHING_LOCKED } }: BuiltBatch,
+  head: LogHeadRow,
+  publicCheckpoint: SealerContext["publicCheckpoint"],
 ): readonly Promise<void>[] {
   const root = batch.log.root()
   const size = batch.log.size()
@@ -266,7 +273,7 @@ function writeBatch(
       tx,
       rows.flatMap(({ ended }) => ended ?? []),
     ),
-    updateTenants(tx, [...batch.tenants.values()]),
+    updateTenants(tx, [...batch.tenants.values()], tenants),
     countOutcomes(
       tx,
       runs.map(({ row: { owner, outcome_kind } }) => ({ owner, outcome_kind })),
@@ -277,42 +284,4 @@ function writeBatch(
     ),
     ...writePermits(tx, batch, permits),
   ]
-}
-
-// Items that came under an idempotency key. What is read of a key behind the lock of the log's head is final: of two requests under one key, in
-// whatever processes, one is sealed.
-
-/** Locks the keys of a batch's items and gives the state of each. */
-export const lockClaims = (tx: Tx, items: readonly Item[], now: number): Promise<ReadonlyMap<string, KeyState>> =>
-  lockKeys(
-    tx,
-    items.flatMap(({ claim }) => claim ?? []),
-    now,
-  )
-
-/**
- * The items of a batch without those that must not be sealed: an item whose key has a record already, and a run whose
- * charge another process has taken over for a retry of the same request.
- * @param states of the keys of its items, which are locked
- */
-export function withoutTaken(items: readonly Item[], states: ReadonlyMap<string, KeyState>): readonly Item[] {
-  const unused = new Map(states)
-  return items.filter(({ claim, charge_id }) => {
-    if (claim === undefined) return true
-    const state = unused.get(claim.key_hash)
-    // A second item of this batch under the same key finds none.
-    unused.delete(claim.key_hash)
-    return state !== undefined && !isTaken(state, charge_id)
-  })
-}
-
-const isTaken = ({ record_id, charge_id }: KeyState, charge: string): boolean =>
-  record_id !== "" || (charge !== "" && charge !== charge_id)
-
-/** Writes what was sealed under each key, in the transaction that writes the records. */
-async function recordSealed(tx: Tx, { sealed }: Batch, now: number): Promise<void> {
-  const rows = sealed.flatMap(({ item: { claim, charge_id }, record_id }) =>
-    claim === undefined ? [] : [{ ...claim, record_id, charge_id, kept_at: now }],
-  )
-  await updateKeys(tx, rows)
 }

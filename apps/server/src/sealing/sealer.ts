@@ -8,16 +8,16 @@ import type { PendingEnd, PendingRedemption } from "@runseal/core/seal/permits/s
 import type { PendingRequest } from "@runseal/core/seal/pipeline"
 import type { PendingClose, PendingOpening } from "@runseal/core/seal/settlement"
 import { followed } from "../followed-steps.ts"
-import type { LogFrontier } from "../keys/embedded-log.ts"
 import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
-import { createGroupCommit } from "../store/driver/group-commit.ts"
+import { createPipelinedCommit, type WriteBatch } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import type { Acts } from "../store/tables/admin-events.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
 import type { ReportFault } from "../telemetry.ts"
 import type { Item, SealedRun } from "./batch.ts"
-import { ActRefused, type Answer, commitBatch, type SealerContext, secondsSince } from "./commit-batch.ts"
+import { type Base, baseAfter, buildAhead, isBuiltAhead } from "./build-ahead.ts"
+import { ActRefused, type Answer, commitBatch, type Known, type SealerContext, secondsSince } from "./commit-batch.ts"
 import { PROBE } from "./readiness.ts"
 import { requestItem } from "./seal-approvals.ts"
 import { type AttestationDraft, attestationItem, type SealedAttestation } from "./seal-attestation.ts"
@@ -30,6 +30,9 @@ import { runItem } from "./seal-run.ts"
 export const BATCH_MAX_ITEMS = 256
 /** Most of them that may wait; past it sealing answers 503 at once. */
 export const QUEUE_MAX_ITEMS = 4096
+
+/** Fewer items than these wait for the batch before, so that they share a batch with those that come meanwhile. */
+const AHEAD_FROM_ITEMS = 4
 
 /** A run whose sections exceed this size, in bytes of canonical text, takes long to seal. */
 const LONG_BYTES = 65_536
@@ -80,23 +83,44 @@ const ACT_UNKNOWN =
 const UNREMEMBERED =
   "The batch was committed, but the log's head could not be remembered beside the keys; nothing of it was acknowledged."
 
-/** Seals batches one after the other. */
-function createBatches(context: SealerContext): (items: readonly Item[]) => Promise<readonly Answer[]> {
-  let known: LogFrontier | undefined
+type SealBatch = WriteBatch<Answer>
+
+/**
+ * Makes batches ready and writes them, one after the other. A batch is built while the one before it is written, where its items allow it; the next
+ * one is built on what it leaves.
+ */
+function createBatches(context: SealerContext): (items: readonly Item[]) => Promise<SealBatch> {
+  /** Behind all batches that were built; undefined while nobody knows, and while a batch is built behind the lock. */
+  let base: Base | undefined
+  /** Whether a batch is built and not being written yet. */
+  let isBuilt = false
+  /** The last batch that is being written; never rejects. */
+  let writing: Promise<unknown> = Promise.resolve()
   /** Whether the last batch got no signature. The next asks for one before its transaction, which holds the log's head and keeps reads waiting. */
   let isUnsigned = false
 
-  return async items => {
+  const write = async (
+    items: readonly Item[],
+    known: Known,
+    found: readonly Fault[] = [],
+  ): Promise<readonly Answer[]> => {
     let committed = false
-    const faults: Parameters<ReportFault>[] = []
+    const faults: Fault[] = []
     const reportFault: ReportFault = (...fault) => void faults.push(fault)
     try {
       await context.heads.readyToRemember()
       if (isUnsigned) await context.log.keys.service.signAll([PROBE])
       isUnsigned = false
-      const { batch, answers } = await commitBatch(items, known, { ...context, reportFault })
+      const reportBuilt: SealerContext["reportBuilt"] = place => {
+        if (place === "again") base = undefined
+        context.reportBuilt(place)
+      }
+      const sealed = await commitBatch(items, known, { ...context, reportFault, reportBuilt })
+      const { batch, answers } = sealed
       committed = true
-      known = batch.log.frontier()
+      if (sealed.base === undefined) faults.push(...found)
+      // What was built meanwhile was built on something else, and is built again.
+      else base = isBuilt ? undefined : sealed.base
       await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })
       context.clock.sealed(batch.log.size())
       context.reportCommitted(items.length)
@@ -105,7 +129,7 @@ function createBatches(context: SealerContext): (items: readonly Item[]) => Prom
     } catch (error) {
       if (error instanceof ActRefused) throw error.reason
       // Whatever the outcome of the commit was, the next batch reads the log's head again.
-      known = undefined
+      base = undefined
       context.reportFailure(error, items.length)
       const isOfSigner = error instanceof SignerFailure
       isUnsigned ||= isOfSigner
@@ -117,21 +141,58 @@ function createBatches(context: SealerContext): (items: readonly Item[]) => Prom
       for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)
     }
   }
+  const writer =
+    (items: readonly Item[], known: Known, found?: readonly Fault[]): SealBatch =>
+    () => {
+      isBuilt = false
+      const batch = { name: "batch", facts: { items: items.length }, apart: items }
+      const written = context.heads.whileSealing(() => followed(batch, () => write(items, known, found)))
+      writing = written.catch(ignore)
+      return written
+    }
+  /** A batch that is built behind the lock, on what all batches before it leave. */
+  const behindLock = async (items: readonly Item[]): Promise<SealBatch> => {
+    await writing
+    const before = base
+    base = undefined
+    return writer(items, { base: before })
+  }
+
+  return async items => {
+    isBuilt = false
+    // Of a batch that is thrown away, a signer elsewhere would have seen leaves that are in no log.
+    if (context.log.keys.service.isElsewhere || !items.every(isBuiltAhead)) return behindLock(items)
+    if (base === undefined) await writing
+    const from = base
+    if (from === undefined) return behindLock(items)
+    const faults: Fault[] = []
+    const reportFault: ReportFault = (...fault) => void faults.push(fault)
+    const step = { name: "build", facts: { items: items.length }, apart: items }
+    const ahead = await followed(step, () => buildAhead(items, from, { ...context, reportFault }))
+    // A batch before it was not written as it was built.
+    if (base !== from) return behindLock(items)
+    base = baseAfter(from, ahead)
+    isBuilt = true
+    return writer(items, { ahead }, faults)
+  }
 }
 
+type Fault = Parameters<ReportFault>
+const ignore = (): void => undefined
+
 export function openSealer(context: SealerContext): Sealer {
-  const sealItems = createBatches(context)
   const weigh = ({ bytes }: Item): number => bytes
-  const long = { isLong: (item: Item) => weigh(item) > LONG_BYTES, weigh, batchWeight: LONG_BATCH_BYTES }
-  const bounds = { batch: BATCH_MAX_ITEMS, waiting: QUEUE_MAX_ITEMS, long }
-  const group = createGroupCommit<Item, Answer>(
-    items => {
-      const batch = { name: "batch", facts: { items: items.length }, apart: items }
-      return context.heads.whileSealing(() => followed(batch, () => sealItems(items)))
-    },
-    bounds,
-    context.upstream,
-  )
+  const bounds = {
+    batch: BATCH_MAX_ITEMS,
+    waiting: QUEUE_MAX_ITEMS,
+    lanes: [
+      { takes: (item: Item) => weigh(item) > LONG_BYTES, weigh, batchWeight: LONG_BATCH_BYTES },
+      // What is built behind the lock holds up nothing that need not be.
+      { takes: (item: Item) => !isBuiltAhead(item), weigh: () => 1, batchWeight: BATCH_MAX_ITEMS },
+    ],
+    aheadFrom: AHEAD_FROM_ITEMS,
+  }
+  const group = createPipelinedCommit<Item, Answer>(createBatches(context), bounds, context.upstream)
   /** From the queue to the end of the batch. @param make the item, which gives its answer once it is acknowledged */
   const submit = <Made>(make: (answer: (made: Made) => void) => Item): Promise<Made> =>
     new Promise((resolve, reject) => {

@@ -70,6 +70,11 @@ function createCounters(registry: Registry): Counters {
     "From the lock of the log's head to the end of the transaction, for each batch.",
     SEALING_BUCKETS,
   )
+  const built = counter(
+    "runseal_batches_built_total",
+    "Batches by where they were built: before the lock of the log's head, behind it, or again behind it.",
+    "place",
+  )
   const failures = counter(
     "runseal_batch_failures_total",
     "Batches that were not committed; everything in them was refused.",
@@ -91,6 +96,7 @@ function createCounters(registry: Registry): Counters {
     ...(["method", "route", "status"] as const),
   )
   for (const outcome of OUTCOME_KINDS) runs.inc({ outcome }, 0)
+  for (const place of ["ahead", "locked", "again"]) built.inc({ place }, 0)
   for (const limit of ["shared", "attest", "permits", "sessions", "trial"]) refusals.inc({ limit }, 0)
   return {
     answered: (route, status) =>
@@ -106,6 +112,7 @@ function createCounters(registry: Registry): Counters {
       else document.inc()
     },
     committed: records => batches.observe(records),
+    built: place => built.inc({ place }),
     lockHeld: seconds => locked.observe(seconds),
     batchFailed: () => failures.inc(),
     signatureWrong: () => wrong.inc(),

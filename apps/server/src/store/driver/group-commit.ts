@@ -6,17 +6,23 @@ import { waitWithin, withoutWaitLimit } from "./wait-limit.ts"
 type GroupBounds<Item = never> = {
   /** Most items of one batch. */
   readonly batch: number
-  /** Most items in the queue; one more is refused at once. */
+  /** Most items in the queues; one more is refused at once. */
   readonly waiting: number
   /** A batch has no effect that a caller could see: an item that gave up was refused, whatever becomes of its batch. */
   readonly readsOnly?: true
-  /** Items that take long get a queue and batches of their own, which alternate with the others: those wait for one of them at most. */
-  readonly long?: {
-    readonly isLong: (item: Item) => boolean
-    /** What such items may weigh in one batch, whatever one alone weighs. */
-    readonly weigh: (item: Item) => number
-    readonly batchWeight: number
-  }
+  /** Items that would hold up others get queues and batches of their own, which take turns with theirs: those wait for one batch of each at most. */
+  readonly lanes?: readonly Lane<Item>[]
+  /** From so many items in a queue on, a batch is made ready while the one before is written; absent: never. */
+  readonly aheadFrom?: number
+}
+
+/** A queue of its own. */
+export type Lane<Item> = {
+  /** Which items go into it; those of an earlier lane do not. */
+  readonly takes: (item: Item) => boolean
+  /** What an item weighs, and what the items of one batch may weigh together, whatever one alone weighs. */
+  readonly weigh: (item: Item) => number
+  readonly batchWeight: number
 }
 
 export type GroupCommit<Item, Result> = {
@@ -29,7 +35,7 @@ export type GroupCommit<Item, Result> = {
   /** Items in the queue. */
   readonly waiting: () => number
   /** Resolves when the batch that is being written is settled; undefined when none is. */
-  readonly underWay: () => Promise<void> | undefined
+  readonly underWay: () => Promise<unknown> | undefined
   /** Refuses new items and resolves when those in the queue are settled. */
   readonly close: () => Promise<void>
 }
@@ -46,71 +52,101 @@ type Waiting<Item, Result> = {
   readonly reject: (error: unknown) => void
 }
 
-/**
- * @param write writes a batch and gives one result an item, in the same order; when it rejects, so does every item
- * @param upstream groups that items come through, in their order. A batch waits for the items that are being written there, so
- *   that few concurrent items share a batch. Decision 0116.
- */
-export function createGroupCommit<Item, Result>(
+/** Writes a batch that was made ready, and gives one result an item, in the same order; when it rejects, so does every item. */
+export type WriteBatch<Result> = () => Promise<readonly Result[]>
+
+/** @param write writes a batch, once the one before is settled */
+export const createGroupCommit = <Item, Result>(
   write: (batch: readonly Item[]) => Promise<readonly Result[]>,
   bounds: GroupBounds<Item>,
   upstream: readonly Upstream[] = [],
+): GroupCommit<Item, Result> => createPipelinedCommit(async batch => () => write(batch), bounds, upstream)
+
+/**
+ * Batches in two steps: the next one is made ready while the one before is written. One at a time is made ready, and one at a time written, in
+ * their order; so at most two are in flight.
+ * @param ready makes a batch ready; when it rejects, so does every item, in its place in the order
+ * @param upstream groups that items come through, in their order. A batch waits for the items that are being written there, so
+ *   that few concurrent items share a batch. Decision 0116.
+ */
+export function createPipelinedCommit<Item, Result>(
+  ready: (batch: readonly Item[]) => Promise<WriteBatch<Result>>,
+  bounds: GroupBounds<Item>,
+  upstream: readonly Upstream[] = [],
 ): GroupCommit<Item, Result> {
-  const queue: Waiting<Item, Result>[] = []
-  const longQueue: Waiting<Item, Result>[] = []
-  const { long } = bounds
+  const lanes = [...(bounds.lanes ?? []), { takes: () => true, weigh: () => 1, batchWeight: bounds.batch }].map(
+    lane => ({ ...lane, queue: [] as Waiting<Item, Result>[] }),
+  )
+  const waiting = (): number => lanes.reduce((sum, { queue }) => sum + queue.length, 0)
   let closed = false
-  let writing: Promise<void> | undefined
-  let batch: Promise<void> | undefined
+  let working: Promise<void> | undefined
+  let batch: Promise<Settled> | undefined
   let hasFailed = false
   /** When the first batch began that was not written since another was. */
   let goingOnSince = 0
-  const writeBatch = async (items: readonly Waiting<Item, Result>[]): Promise<void> => {
-    if (!hasFailed) goingOnSince = performance.now()
-    const settling = settle(write, items)
-    batch = settling.then(() => undefined)
-    // After a timeout the queue is refused: nothing of it was written, and the next batch would take as long again.
-    const result = await settling
-    hasFailed = result !== "written"
-    if (result === "late")
-      for (const { reject } of [...queue.splice(0), ...longQueue.splice(0)]) reject(new StoreError("unavailable"))
-    batch = undefined
+  /** After a timeout what waits is refused: nothing of it was written, and the next batch would take as long again. */
+  const refuse = (items: readonly Waiting<Item, Result>[]): void => {
+    for (const { reject } of items) reject(new StoreError("unavailable"))
   }
-  const writeAll = async (): Promise<void> => {
-    while (queue.length + longQueue.length > 0) {
+  const goOn = (): void => {
+    if (!hasFailed) goingOnSince = performance.now()
+  }
+  const writeBatch = async (write: WriteBatch<Result>, items: readonly Waiting<Item, Result>[]): Promise<Settled> => {
+    goOn()
+    const result = await settle(write, items)
+    hasFailed = result !== "written"
+    if (result === "late") refuse(lanes.flatMap(({ queue }) => queue.splice(0)))
+    batch = undefined
+    return result
+  }
+  const takeBatch = async ({ queue, weigh, batchWeight }: (typeof lanes)[number]): Promise<void> => {
+    const count = countWithin(
+      queue.slice(0, bounds.batch).map(({ item }) => weigh(item)),
+      batchWeight,
+    )
+    const items = queue.splice(0, count)
+    const before = batch
+    goOn()
+    const write = await ready(items.map(({ item }) => item)).catch((error: unknown) => () => Promise.reject(error))
+    if ((await before) === "late") refuse(items)
+    else batch = writeBatch(write, items)
+  }
+  const work = async (): Promise<void> => {
+    while (waiting() > 0) {
       for (const group of upstream) await letArrive(group)
-      if (queue.length > 0) await writeBatch(queue.splice(0, bounds.batch))
-      if (long !== undefined && longQueue.length > 0) {
-        const weight = ({ item }: Waiting<Item, Result>): number => long.weigh(item)
-        await writeBatch(longQueue.splice(0, countWithin(longQueue.map(weight), long.batchWeight)))
+      for (const lane of lanes) {
+        if (lane.queue.length === 0) continue
+        if (lane.queue.length < (bounds.aheadFrom ?? Number.POSITIVE_INFINITY)) await batch
+        if (lane.queue.length > 0) await takeBatch(lane)
       }
+      if (waiting() === 0) await batch
     }
-    writing = undefined
+    working = undefined
   }
   return {
     submit: item => {
-      const into = long?.isLong(item) ? longQueue : queue
+      const into = lanes.find(({ takes }) => takes(item))?.queue
       let own: Waiting<Item, Result> | undefined
       const result = new Promise<Result>((resolve, reject) => {
-        if (closed || queue.length + longQueue.length >= bounds.waiting) return reject(new StoreError("unavailable"))
+        if (closed || into === undefined || waiting() >= bounds.waiting) return reject(new StoreError("unavailable"))
         own = { item, resolve, reject }
         into.push(own)
         // Not at once: other callers that the same event releases are in the first batch too.
-        writing ??= withoutWaitLimit(() => Promise.resolve().then(writeAll))
+        working ??= withoutWaitLimit(() => Promise.resolve().then(work))
       })
       const giveUp = (): StoreError => {
-        const at = own === undefined ? -1 : into.indexOf(own)
-        if (at !== -1) into.splice(at, 1)
+        const at = own === undefined || into === undefined ? -1 : into.indexOf(own)
+        if (at !== -1) into?.splice(at, 1)
         const isOpen = at === -1 && bounds.readsOnly !== true
         return new StoreError(isOpen ? "outcome_unknown" : "unavailable")
       }
       return waitWithin(result, giveUp, () => goingOnSince)
     },
-    waiting: () => queue.length + longQueue.length,
+    waiting,
     underWay: () => batch,
     close: async () => {
       closed = true
-      await writing
+      await working
     },
   }
 }
@@ -133,13 +169,15 @@ async function letArrive({ underWay }: Upstream): Promise<void> {
   await setImmediate()
 }
 
-/** @returns "late" when a time limit ended it */
+/** What became of a batch; "late" when a time limit ended it. */
+type Settled = "written" | "failed" | "late"
+
 async function settle<Item, Result>(
-  write: (batch: readonly Item[]) => Promise<readonly Result[]>,
+  write: WriteBatch<Result>,
   batch: readonly Waiting<Item, Result>[],
-): Promise<"written" | "failed" | "late"> {
+): Promise<Settled> {
   try {
-    const results = await write(batch.map(({ item }) => item))
+    const results = await write()
     for (const [at, { resolve, reject }] of batch.entries()) {
       const result = results[at]
       if (result === undefined) reject(new StoreError("corrupt"))

@@ -4,7 +4,7 @@
  */
 import { eq } from "drizzle-orm"
 import { pgTable, text } from "drizzle-orm/pg-core"
-import type { Source, Tx } from "../driver/session.ts"
+import type { Session, Source, Tx } from "../driver/session.ts"
 import { StoreError } from "../driver/store-errors.ts"
 import { number, type RowOf } from "./column-types.ts"
 
@@ -45,11 +45,31 @@ export async function findTenants(
   owners: readonly TenantOwner[],
 ): Promise<ReadonlyMap<string, TenantRow>> {
   if (owners.length === 0) return new Map()
-  const rows = await sql<TenantRow[]>`
-    select tenant_id, owner, salt, record_count, run_count, head from tenant
-    where tenant_id in (select json_array_elements_text(${JSON.stringify(owners.map(tenantId))}::text::json))
-    order by tenant_id collate "C"
-    for update`
+  return ofTheirOwners(
+    owners,
+    await sql<TenantRow[]>`
+      select tenant_id, owner, salt, record_count, run_count, head from tenant
+      where tenant_id in (select json_array_elements_text(${JSON.stringify(owners.map(tenantId))}::text::json))
+      order by tenant_id collate "C"
+      for update`,
+  )
+}
+
+/** The same without a lock: another transaction may move them at any time. */
+export async function readTenants(
+  { sql }: Session,
+  owners: readonly TenantOwner[],
+): Promise<ReadonlyMap<string, TenantRow>> {
+  if (owners.length === 0) return new Map()
+  return ofTheirOwners(
+    owners,
+    await sql<TenantRow[]>`
+      select tenant_id, owner, salt, record_count, run_count, head from tenant
+      where tenant_id in (select json_array_elements_text(${JSON.stringify(owners.map(tenantId))}::text::json))`,
+  )
+}
+
+function ofTheirOwners(owners: readonly TenantOwner[], rows: readonly TenantRow[]): ReadonlyMap<string, TenantRow> {
   const tenants = new Map(rows.map(row => [row.tenant_id, row]))
   const foreign = owners.some(({ tenant_id, owner }) => (tenants.get(tenant_id)?.owner ?? owner) !== owner)
   if (foreign) throw anotherOwner()
@@ -91,14 +111,20 @@ export async function readRecordCount(source: Source, tenantId: string): Promise
 const tenantId = ({ tenant_id }: TenantOwner): string => tenant_id
 
 /**
- * Moves the heads of tenants this transaction has locked.
- * @throws StoreError "conflict" when one of them does not exist
+ * Moves the heads of tenants.
+ * @param built the heads that they were moved from
+ * @throws StoreError "conflict" when the stored head of one of them is another one, or does not exist
  */
-export async function updateTenants({ sql }: Tx, heads: readonly TenantHeadRow[]): Promise<void> {
+export async function updateTenants(
+  { sql }: Tx,
+  heads: readonly TenantHeadRow[],
+  built: ReadonlyMap<string, Pick<TenantHeadRow, "record_count">>,
+): Promise<void> {
+  const rows = heads.map(head => ({ ...head, built: built.get(head.tenant_id)?.record_count ?? 0 }))
   const moved = await sql`
     update tenant set record_count = next.record_count, run_count = next.run_count, head = next.head
-    from json_to_recordset(${JSON.stringify(heads)}::text::json)
-      as next(tenant_id text, record_count bigint, run_count bigint, head text)
-    where tenant.tenant_id = next.tenant_id`
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as next(tenant_id text, record_count bigint, run_count bigint, head text, built bigint)
+    where tenant.tenant_id = next.tenant_id and tenant.record_count = next.built`
   if (moved.count !== heads.length) throw new StoreError("conflict")
 }
