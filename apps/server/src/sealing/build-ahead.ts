@@ -110,29 +110,41 @@ const newHead = ({ tenant_id, salt }: TenantClaim): TenantHead => ({
 const statesAsSent = (items: readonly Item[]): ReadonlyMap<string, Pick<KeyState, "record_id" | "charge_id">> =>
   new Map(items.flatMap(({ claim, charge_id }) => at(claim?.key_hash ?? "", claim && { record_id: "", charge_id })))
 
+/** What the database holds, behind the lock of its head. */
+type Found = {
+  readonly head: LogHeadRow
+  /** The tenants of a batch's items that exist, locked. */
+  readonly tenants: ReadonlyMap<string, TenantHead>
+  /** The states of their idempotency keys, locked. */
+  readonly keys: ReadonlyMap<string, KeyState>
+  /** Milliseconds since the epoch, by the log's clock. */
+  readonly nowMs: number
+}
+
 /**
- * Whether what a batch was built on is what the database holds, behind the lock of the log's head. Tenants move and attestations are counted only
- * with the log's size and root. The epoch is compared for every batch.
- * @param items of the batch
- * @param keys the states of their idempotency keys, locked
+ * Whether what a batch was built on is what the database holds. The head's epoch is compared for every batch; attestations are counted only with
+ * the log's size. Makes the batch's new tenants.
+ * @param items all of the batch
  */
 export async function isStillTrue(
   tx: Tx,
   { base, start, items: built, made }: AheadBatch,
   items: readonly Item[],
-  {
-    head,
-    keys,
-    nowMs,
-  }: { readonly head: LogHeadRow; readonly keys: ReadonlyMap<string, KeyState>; readonly nowMs: number },
+  { head, tenants, keys, nowMs }: Found,
 ): Promise<boolean> {
   if (!isAt(base.frontier, head)) return false
   if (head.log_time !== base.log_time || head.next_run_id !== base.next_run_id) return false
   if (Math.abs(nowMs - start.time * 1000) > AHEAD_MAX_AGE_MS) return false
   if (withoutTaken(items, keys).length !== built.length) return false
-  const stored = await lockTenants(tx, made)
-  return made.every(({ tenant_id, salt }) => stored.get(tenant_id)?.salt === salt)
+  const stored = made.length === 0 ? tenants : new Map([...tenants, ...(await lockTenants(tx, made))])
+  return [...start.tenants.values()].every(built => isSame(built, stored.get(built.tenant_id)))
 }
+
+const isSame = (built: TenantHead, stored: TenantHead | undefined): boolean =>
+  stored?.record_count === built.record_count &&
+  stored.run_count === built.run_count &&
+  stored.head === built.head &&
+  stored.salt === built.salt
 
 /** Whether the log of a head is the one that is known. */
 export const isAt = (known: LogFrontier | undefined, head: Pick<LogHeadRow, "size" | "root">): known is LogFrontier =>

@@ -15,7 +15,7 @@ import { insertDocuments } from "../store/tables/documents-table.ts"
 import { appendEntries, type LogHeadRow, loadFrontier, lockHead } from "../store/tables/log-store.ts"
 import { insertTerms } from "../store/tables/run-terms.ts"
 import { countOutcomes, insertRuns } from "../store/tables/runs-table.ts"
-import { lockTenants, updateTenants } from "../store/tables/tenants.ts"
+import { findTenants, lockTenants, updateTenants } from "../store/tables/tenants.ts"
 import type { Telemetry } from "../telemetry.ts"
 import type { Answered, Attempt, Batch, BatchContext, Item } from "./batch.ts"
 import { type AheadBatch, type Base, type BuiltBatch, baseAfter, isAt, isStillTrue } from "./build-ahead.ts"
@@ -93,17 +93,18 @@ export async function commitBatch(items: readonly Item[], known: Known, context:
     tx =>
       sentTogether([
         lockHead(tx),
+        findTenants(tx, isAhead ? ownersOf(items) : []),
         lockClaims(tx, isAhead ? items : [], context.nowMs()),
         isAhead ? NOT_YET : lockRows(tx, items, context.nowMs()),
       ]),
-    async (tx, [head, keys, rows]) => {
+    async (tx, [head, tenants, keys, rows], sendLast) => {
       lockedSince = performance.now()
       await context.heads.contains(tx, head)
       if (head.epoch !== context.epoch)
         throw new StoreError("unavailable", { message: KEYS_CHANGED, callerMessage: KEYS_CHANGED })
       await context.clock.check(tx, head)
       const ahead =
-        isAhead && (await isStillTrue(tx, known.ahead, items, { head, keys, nowMs: context.nowMs() }))
+        isAhead && (await isStillTrue(tx, known.ahead, items, { head, tenants, keys, nowMs: context.nowMs() }))
           ? known.ahead
           : undefined
       context.reportBuilt(ahead !== undefined ? "ahead" : isAhead ? "again" : "locked")
@@ -117,11 +118,15 @@ export async function commitBatch(items: readonly Item[], known: Known, context:
               context,
             )
           : { ...ahead, free: ahead.items, acted: [] }
-      if (batch.entries.length > 0)
-        await sentTogether([
-          ...writeBatch(tx, { batch, start }, head, context.publicCheckpoint),
-          recordSealed(tx, batch, context.nowMs()),
-        ])
+      if (batch.entries.length > 0) {
+        const write = () =>
+          sentTogether([
+            ...writeBatch(tx, { batch, start }, head, context.publicCheckpoint),
+            recordSealed(tx, batch, context.nowMs()),
+          ])
+        // Whether events are sealed is seen behind the write. All else that is written was compared behind the locks.
+        await (items.some(sealsEvents) ? write() : sendLast(write))
+      }
       // Nothing was sealed, and nothing refused: every item failed, and so has the batch.
       else if (free.some(isBuilt) && batch.outcomes.size === 0) throw new StoreError("unavailable")
       if (acted.length > 0 && (await hasDueEvents(tx)))
@@ -174,6 +179,8 @@ export type Answer = Answered | { readonly refusal: unknown }
 
 /** Whether the rounds of a batch build an item: an act, and that events are due, they do not. */
 const isBuilt = (item: Item): boolean => "open" in item || "read" in item
+
+const sealsEvents = (item: Item): boolean => "act" in item || "eventsSealed" in item
 
 /** Does the act of a batch behind the locks of the head and the tenants. @returns it with its answer; nothing where there is none */
 async function actIn(tx: Tx, items: readonly Item[]): Promise<readonly (readonly [Item, () => void])[]> {
@@ -230,7 +237,7 @@ export const secondsSince = (since: number): number => (performance.now() - sinc
  */
 function writeBatch(
   tx: Tx,
-  { batch, start: { time, tenants, permits = NOTHING_LOCKED } }: BuiltBatch,
+  { batch, start: { time, permits = NOTHING_LOCKED } }: BuiltBatch,
   head: LogHeadRow,
   publicCheckpoint: SealerContext["publicCheckpoint"],
 ): readonly Promise<void>[] {
@@ -273,7 +280,7 @@ function writeBatch(
       tx,
       rows.flatMap(({ ended }) => ended ?? []),
     ),
-    updateTenants(tx, [...batch.tenants.values()], tenants),
+    updateTenants(tx, [...batch.tenants.values()]),
     countOutcomes(
       tx,
       runs.map(({ row: { owner, outcome_kind } }) => ({ owner, outcome_kind })),

@@ -167,7 +167,7 @@ function openRound(start: BatchStart, context: BatchContext) {
 // Steps are taken item by item. Other work of the event loop runs in between, and an item that fails is left out alone.
 
 /** Longest that a batch runs without a break for the event loop, in milliseconds; a single step may take longer. */
-const SLICE_MS = 5
+const SLICE_MS = 2
 
 /** Takes a step for each part, in order. When it fails, its failure is recorded and the part left out of what is returned. */
 type RunSteps = <Step, Next>(

@@ -8,17 +8,15 @@ import type { PendingEnd, PendingRedemption } from "@runseal/core/seal/permits/s
 import type { PendingRequest } from "@runseal/core/seal/pipeline"
 import type { PendingClose, PendingOpening } from "@runseal/core/seal/settlement"
 import { followed } from "../followed-steps.ts"
-import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
-import { createPipelinedCommit, type WriteBatch } from "../store/driver/group-commit.ts"
+import { createPipelinedCommit } from "../store/driver/group-commit.ts"
 import type { Tx } from "../store/driver/session.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import type { Acts } from "../store/tables/admin-events.ts"
 import type { KeyClaim } from "../store/tables/idempotency-keys.ts"
-import type { ReportFault } from "../telemetry.ts"
 import type { Item, SealedRun } from "./batch.ts"
-import { type Base, baseAfter, buildAhead, isBuiltAhead } from "./build-ahead.ts"
-import { ActRefused, type Answer, commitBatch, type Known, type SealerContext, secondsSince } from "./commit-batch.ts"
-import { PROBE } from "./readiness.ts"
+import { createBatches } from "./batches.ts"
+import { isBuiltAhead } from "./build-ahead.ts"
+import { type Answer, type SealerContext, secondsSince } from "./commit-batch.ts"
 import { requestItem } from "./seal-approvals.ts"
 import { type AttestationDraft, attestationItem, type SealedAttestation } from "./seal-attestation.ts"
 import { DEPLOYMENT } from "./seal-events.ts"
@@ -80,105 +78,6 @@ export type Sealer = {
 
 const ACT_UNKNOWN =
   "It is not known whether this was done: read GET /admin/audit, or send it again. Without an Idempotency-Key a repeat makes another key, secret or destination; anything else is done once."
-const UNREMEMBERED =
-  "The batch was committed, but the log's head could not be remembered beside the keys; nothing of it was acknowledged."
-
-type SealBatch = WriteBatch<Answer>
-
-/**
- * Makes batches ready and writes them, one after the other. A batch is built while the one before it is written, where its items allow it; the next
- * one is built on what it leaves.
- */
-function createBatches(context: SealerContext): (items: readonly Item[]) => Promise<SealBatch> {
-  /** Behind all batches that were built; undefined while nobody knows, and while a batch is built behind the lock. */
-  let base: Base | undefined
-  /** Whether a batch is built and not being written yet. */
-  let isBuilt = false
-  /** The last batch that is being written; never rejects. */
-  let writing: Promise<unknown> = Promise.resolve()
-  /** Whether the last batch got no signature. The next asks for one before its transaction, which holds the log's head and keeps reads waiting. */
-  let isUnsigned = false
-
-  const write = async (
-    items: readonly Item[],
-    known: Known,
-    found: readonly Fault[] = [],
-  ): Promise<readonly Answer[]> => {
-    let committed = false
-    const faults: Fault[] = []
-    const reportFault: ReportFault = (...fault) => void faults.push(fault)
-    try {
-      await context.heads.readyToRemember()
-      if (isUnsigned) await context.log.keys.service.signAll([PROBE])
-      isUnsigned = false
-      const reportBuilt: SealerContext["reportBuilt"] = place => {
-        if (place === "again") base = undefined
-        context.reportBuilt(place)
-      }
-      const sealed = await commitBatch(items, known, { ...context, reportFault, reportBuilt })
-      const { batch, answers } = sealed
-      committed = true
-      if (sealed.base === undefined) faults.push(...found)
-      // What was built meanwhile was built on something else, and is built again.
-      else base = isBuilt ? undefined : sealed.base
-      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })
-      context.clock.sealed(batch.log.size())
-      context.reportCommitted(items.length)
-      // The batch was sealed without an item that has no answer.
-      return items.map(item => answers.get(item) ?? { refusal: new StoreError("unavailable") })
-    } catch (error) {
-      if (error instanceof ActRefused) throw error.reason
-      // Whatever the outcome of the commit was, the next batch reads the log's head again.
-      base = undefined
-      context.reportFailure(error, items.length)
-      const isOfSigner = error instanceof SignerFailure
-      isUnsigned ||= isOfSigner
-      if (committed) throw new StoreError("outcome_unknown", { message: UNREMEMBERED })
-      if (error instanceof StoreError) throw error
-      throw new StoreError("unavailable", isOfSigner ? { callerMessage: SIGNER_AWAY } : {})
-    } finally {
-      // A run has its number once it is committed.
-      for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)
-    }
-  }
-  const writer =
-    (items: readonly Item[], known: Known, found?: readonly Fault[]): SealBatch =>
-    () => {
-      isBuilt = false
-      const batch = { name: "batch", facts: { items: items.length }, apart: items }
-      const written = context.heads.whileSealing(() => followed(batch, () => write(items, known, found)))
-      writing = written.catch(ignore)
-      return written
-    }
-  /** A batch that is built behind the lock, on what all batches before it leave. */
-  const behindLock = async (items: readonly Item[]): Promise<SealBatch> => {
-    await writing
-    const before = base
-    base = undefined
-    return writer(items, { base: before })
-  }
-
-  return async items => {
-    isBuilt = false
-    // Of a batch that is thrown away, a signer elsewhere would have seen leaves that are in no log.
-    if (context.log.keys.service.isElsewhere || !items.every(isBuiltAhead)) return behindLock(items)
-    if (base === undefined) await writing
-    const from = base
-    if (from === undefined) return behindLock(items)
-    const faults: Fault[] = []
-    const reportFault: ReportFault = (...fault) => void faults.push(fault)
-    const step = { name: "build", facts: { items: items.length }, apart: items }
-    const ahead = await followed(step, () => buildAhead(items, from, { ...context, reportFault }))
-    // A batch before it was not written as it was built.
-    if (base !== from) return behindLock(items)
-    base = baseAfter(from, ahead)
-    isBuilt = true
-    return writer(items, { ahead }, faults)
-  }
-}
-
-type Fault = Parameters<ReportFault>
-const ignore = (): void => undefined
 
 export function openSealer(context: SealerContext): Sealer {
   const weigh = ({ bytes }: Item): number => bytes

@@ -161,8 +161,15 @@ function statementOf(table: string, columns: readonly string[], count: number): 
 /** The first statements of a transaction, on their way together with its BEGIN. */
 export type Opening<First> = (tx: Tx) => Promise<First>
 
+/**
+ * Sends the last statements of a transaction together with its COMMIT, so that no lock waits for this process between them. What their answers
+ * show comes too late to roll back: what they rely on was locked and compared before. A statement that is sent later is refused.
+ * @param send sends all of them before it returns
+ */
+export type SendLast = <T>(send: () => Promise<T>) => Promise<T>
+
 /** The rest of a transaction, with the results of its first statements. */
-export type Work<First, T> = (tx: Tx, first: First) => Promise<T>
+export type Work<First, T> = (tx: Tx, first: First, sendLast: SendLast) => Promise<T>
 
 /**
  * Commits what `work` does when it resolves, rolls back when it rejects.
@@ -174,15 +181,31 @@ export const runTransaction = <T>(connection: Connection, work: (tx: Tx) => Prom
 
 const NOTHING: Opening<undefined> = async () => undefined
 
-/** The same with first statements that are sent together with BEGIN. */
+/** The same with first statements that are sent together with BEGIN, and perhaps last ones with COMMIT. */
 export async function runTransactionFrom<First, T>(
   connection: Connection,
   open: Opening<First>,
   work: Work<First, T>,
 ): Promise<T> {
-  const result = await beginAndWork(connection, open, work, connection.bounds.statement)
-  await commit(connection)
-  return result
+  let committing: Promise<void> | undefined
+  const commitAfter = <Sent>(sent: Promise<Sent>): Promise<Sent> => {
+    committing = commit(connection)
+    // Awaited below.
+    committing.catch(() => {})
+    return sent
+  }
+  try {
+    const result = await beginAndWork(connection, open, work, connection.bounds.statement, commitAfter)
+    await (committing ?? commit(connection))
+    return result
+  } catch (error) {
+    // The answer to a COMMIT says more than that of a statement before it: when one had failed, it was answered with ROLLBACK.
+    const answered = await committing?.then(
+      () => new StoreError("outcome_unknown"),
+      (reason: unknown) => reason,
+    )
+    throw answered instanceof StoreError && answered.code === "outcome_unknown" ? answered : error
+  }
 }
 
 async function beginAndWork<First, T>(
@@ -190,6 +213,7 @@ async function beginAndWork<First, T>(
   open: Opening<First>,
   work: Work<First, T>,
   answerMs: number,
+  commitAfter: <Sent>(sent: Promise<Sent>) => Promise<Sent> = sent => sent,
 ): Promise<T> {
   const { client, orLost, within, bounds, drop } = connection
   let place: object = connection.pooling === undefined ? client : {}
@@ -199,7 +223,12 @@ async function beginAndWork<First, T>(
     const starting = within(answerMs, begin(connection))
     const [at, first] = await Promise.all([starting, orLost(open(session))])
     place = at
-    return await orLost(work(session, first))
+    const sendLast: SendLast = send => {
+      const sent = send()
+      end()
+      return commitAfter(sent)
+    }
+    return await orLost(work(session, first, sendLast))
   } catch (error) {
     end()
     const failure = failureOf(connection, error)

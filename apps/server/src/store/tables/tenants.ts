@@ -111,20 +111,14 @@ export async function readRecordCount(source: Source, tenantId: string): Promise
 const tenantId = ({ tenant_id }: TenantOwner): string => tenant_id
 
 /**
- * Moves the heads of tenants.
- * @param built the heads that they were moved from
- * @throws StoreError "conflict" when the stored head of one of them is another one, or does not exist
+ * Moves the heads of tenants this transaction has locked.
+ * @throws StoreError "conflict" when one of them does not exist
  */
-export async function updateTenants(
-  { sql }: Tx,
-  heads: readonly TenantHeadRow[],
-  built: ReadonlyMap<string, Pick<TenantHeadRow, "record_count">>,
-): Promise<void> {
-  const rows = heads.map(head => ({ ...head, built: built.get(head.tenant_id)?.record_count ?? 0 }))
+export async function updateTenants({ sql }: Tx, heads: readonly TenantHeadRow[]): Promise<void> {
   const moved = await sql`
     update tenant set record_count = next.record_count, run_count = next.run_count, head = next.head
-    from json_to_recordset(${JSON.stringify(rows)}::text::json)
-      as next(tenant_id text, record_count bigint, run_count bigint, head text, built bigint)
-    where tenant.tenant_id = next.tenant_id and tenant.record_count = next.built`
+    from json_to_recordset(${JSON.stringify(heads)}::text::json)
+      as next(tenant_id text, record_count bigint, run_count bigint, head text)
+    where tenant.tenant_id = next.tenant_id`
   if (moved.count !== heads.length) throw new StoreError("conflict")
 }

@@ -1,0 +1,129 @@
+/**
+ * The batches of one process, one after the other: the next one is built while the one before is written.
+ *
+ * At most one batch is being built and one being written; at most one more is built and waits for the write before it. So leaves that are never
+ * published are in memory alone, and nothing of a batch leaves the process before the log's head behind it is remembered.
+ */
+import { followed } from "../followed-steps.ts"
+import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
+import type { WriteBatch } from "../store/driver/group-commit.ts"
+import { StoreError } from "../store/driver/store-errors.ts"
+import type { ReportFault } from "../telemetry.ts"
+import type { Item, OpenItem } from "./batch.ts"
+import { type Base, baseAfter, buildAhead, isBuiltAhead } from "./build-ahead.ts"
+import { ActRefused, type Answer, commitBatch, type Known, type SealerContext } from "./commit-batch.ts"
+import { PROBE } from "./readiness.ts"
+
+/** What the batches of a process leave to each other. */
+type State = {
+  /** Behind all batches that were built; undefined while nobody knows, and while a batch is built behind the lock. */
+  base: Base | undefined
+  /** Whether a batch is built and not being written yet. */
+  isBuilt: boolean
+  /** The batch that is being written, or was last; never rejects. */
+  writing: Promise<unknown>
+  /** Whether the last batch got no signature. The next asks for one before its transaction, which holds the log's head and keeps reads waiting. */
+  isUnsigned: boolean
+}
+
+/** @returns makes a batch ready, and gives the function that writes it */
+export function createBatches(context: SealerContext): (items: readonly Item[]) => Promise<WriteBatch<Answer>> {
+  const state: State = { base: undefined, isBuilt: false, writing: Promise.resolve(), isUnsigned: false }
+  const writer =
+    (items: readonly Item[], known: Known, found: readonly Fault[] = []): WriteBatch<Answer> =>
+    () => {
+      state.isBuilt = false
+      const batch = { name: "batch", facts: { items: items.length }, apart: items }
+      const write = () => writeBatch({ items, known, found }, state, context)
+      const written = context.heads.whileSealing(() => followed(batch, write))
+      state.writing = written.catch(ignore)
+      return written
+    }
+  /** A batch that is built behind the lock, on what all batches before it leave. */
+  const behindLock = async (items: readonly Item[]): Promise<WriteBatch<Answer>> => {
+    await state.writing
+    const { base } = state
+    state.base = undefined
+    return writer(items, { base })
+  }
+  const beforeLock = async (items: readonly OpenItem[]): Promise<WriteBatch<Answer>> => {
+    if (state.base === undefined) await state.writing
+    const { base } = state
+    if (base === undefined) return behindLock(items)
+    const { faults, reportFault } = collectFaults()
+    const step = { name: "build", facts: { items: items.length }, apart: items }
+    const ahead = await followed(step, () => buildAhead(items, base, { ...context, reportFault }))
+    // The batch before it failed, or was not written as it was built.
+    if (state.base !== base) return behindLock(items)
+    state.base = baseAfter(base, ahead)
+    state.isBuilt = true
+    return writer(items, { ahead }, faults)
+  }
+  return async items => {
+    state.isBuilt = false
+    // Of a batch that is thrown away, a signer elsewhere would have seen leaves that are in no log.
+    const isHere = !context.log.keys.service.isElsewhere
+    return isHere && items.every(isBuiltAhead) ? beforeLock(items) : behindLock(items)
+  }
+}
+
+const UNREMEMBERED =
+  "The batch was committed, but the log's head could not be remembered beside the keys; nothing of it was acknowledged."
+
+type ReadyBatch = {
+  readonly items: readonly Item[]
+  readonly known: Known
+  /** Faults of its build ahead: they count if it is written as it was built. */
+  readonly found: readonly Fault[]
+}
+
+/** Writes a batch and remembers the log's head behind it. */
+async function writeBatch(
+  { items, known, found }: ReadyBatch,
+  state: State,
+  context: SealerContext,
+): Promise<readonly Answer[]> {
+  let committed = false
+  const { faults, reportFault } = collectFaults()
+  const reportBuilt: SealerContext["reportBuilt"] = place => {
+    if (place === "again") state.base = undefined
+    context.reportBuilt(place)
+  }
+  try {
+    await context.heads.readyToRemember()
+    if (state.isUnsigned) await context.log.keys.service.signAll([PROBE])
+    state.isUnsigned = false
+    const { batch, answers, base } = await commitBatch(items, known, { ...context, reportFault, reportBuilt })
+    committed = true
+    if (base === undefined) faults.push(...found)
+    // What was built meanwhile was built on something else, and is built again.
+    else state.base = state.isBuilt ? undefined : base
+    await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })
+    context.clock.sealed(batch.log.size())
+    context.reportCommitted(items.length)
+    // The batch was sealed without an item that has no answer.
+    return items.map(item => answers.get(item) ?? { refusal: new StoreError("unavailable") })
+  } catch (error) {
+    if (error instanceof ActRefused) throw error.reason
+    // Whatever the outcome of the commit was, the next batch reads the log's head again.
+    state.base = undefined
+    context.reportFailure(error, items.length)
+    const isOfSigner = error instanceof SignerFailure
+    state.isUnsigned ||= isOfSigner
+    if (committed) throw new StoreError("outcome_unknown", { message: UNREMEMBERED })
+    if (error instanceof StoreError) throw error
+    throw new StoreError("unavailable", isOfSigner ? { callerMessage: SIGNER_AWAY } : {})
+  } finally {
+    // A run has its number once it is committed.
+    for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)
+  }
+}
+
+type Fault = Parameters<ReportFault>
+
+function collectFaults(): { readonly faults: Fault[]; readonly reportFault: ReportFault } {
+  const faults: Fault[] = []
+  return { faults, reportFault: (...fault) => void faults.push(fault) }
+}
+
+const ignore = (): void => undefined
