@@ -189,7 +189,7 @@ export async function runTransactionFrom<First, T>(
 ): Promise<T> {
   let committing: Promise<void> | undefined
   const commitAfter = <Sent>(sent: Promise<Sent>): Promise<Sent> => {
-    committing = commit(connection)
+    committing = sentBefore().then(() => commit(connection))
     // Awaited below.
     committing.catch(() => {})
     return sent
@@ -207,6 +207,9 @@ export async function runTransactionFrom<First, T>(
     throw answered instanceof StoreError && answered.code === "outcome_unknown" ? answered : error
   }
 }
+
+/** Resolves once all statements are sent that are awaited by now: the driver sends them in microtasks, which a tick comes after. */
+const sentBefore = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 async function beginAndWork<First, T>(
   connection: Connection,
