@@ -199,14 +199,15 @@ export async function runTransactionFrom<First, T>(
     await (committing ?? commit(connection))
     return result
   } catch (error) {
-    // The answer to a COMMIT says more than that of a statement before it: when one had failed, it was answered with ROLLBACK.
-    const answered = await committing?.then(
-      () => new StoreError("outcome_unknown"),
-      (reason: unknown) => reason,
-    )
-    throw answered instanceof StoreError && answered.code === "outcome_unknown" ? answered : error
+    const answered = await committing?.catch((reason: unknown) => reason)
+    // Behind a statement that the server refused, COMMIT is answered with ROLLBACK. Otherwise its own answer says what became of it.
+    const isRefused = error instanceof StoreError && error.sqlstate !== undefined
+    if (committing === undefined || isRefused || isRolledBack(answered)) throw error
+    throw new StoreError("outcome_unknown", { late: answered instanceof StoreError && answered.late })
   }
 }
+
+const isRolledBack = (answered: unknown): boolean => answered instanceof StoreError && answered.code === "rolled_back"
 
 /** Resolves once all statements are sent that are awaited by now: the driver sends them in microtasks, which a tick comes after. */
 const sentBefore = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
@@ -220,6 +221,7 @@ async function beginAndWork<First, T>(
 ): Promise<T> {
   const { client, orLost, within, bounds, drop } = connection
   let place: object = connection.pooling === undefined ? client : {}
+  let isCommitting = false
   const { session, end } = openSession(connection, answerMs, () => place)
   try {
     // The driver sends a statement once it is awaited: BEGIN before all others.
@@ -227,6 +229,7 @@ async function beginAndWork<First, T>(
     const [at, first] = await Promise.all([starting, orLost(open(session))])
     place = at
     const sendLast: SendLast = send => {
+      isCommitting = true
       const sent = send()
       end()
       return commitAfter(sent)
@@ -236,7 +239,7 @@ async function beginAndWork<First, T>(
     end()
     const failure = failureOf(connection, error)
     // A connection that was lost has rolled back, and this only fails; one that does not is of no use to the next transaction.
-    await within(bounds.statement, client.unsafe("rollback")).catch(drop)
+    if (!isCommitting) await within(bounds.statement, client.unsafe("rollback")).catch(drop)
     throw failure
   } finally {
     end()
