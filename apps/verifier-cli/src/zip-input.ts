@@ -17,6 +17,10 @@ const CENTRAL_HEADER = { signature: 0x02014b50, bytes: 46 }
 const END = { signature: 0x06054b50, bytes: 22 }
 /** Values that say that the true ones are in a ZIP64 part. */
 const ZIP64 = { count: 0xffff, size: 0xffffffff, extra: 0x0001 }
+/** The extra field of Info-ZIP whose name takes the place of the one in the header. */
+const SECOND_NAME = 0x7075
+/** What the mode of a symbolic link has in its highest bits. */
+const LINK = { mask: 0xf000, mode: 0xa000 }
 /** Bits 0, 6 and 13: encrypted, strongly encrypted, names hidden. */
 const ENCRYPTED = 0x2041
 /** Bits 1, 2 and 11: how hard it was compressed, and names in UTF-8. */
@@ -102,8 +106,9 @@ function entryAt(
   const nameAt = at + CENTRAL_HEADER.bytes
   const name = nameIn(bytes, nameAt, nameLength)
   if ((flags & ENCRYPTED) !== 0) throw refusal("it is encrypted")
-  if (packedSize === ZIP64.size || size === ZIP64.size || hasZip64(view, nameAt + nameLength, extraLength))
-    throw refusal(IS_ZIP64)
+  if (packedSize === ZIP64.size || size === ZIP64.size) throw refusal(IS_ZIP64)
+  checkExtras(view, nameAt + nameLength, extraLength)
+  if ((view.getUint16(at + 40, true) & LINK.mask) === LINK.mode) throw refusal(`${name} is a link to another file`)
   if ((flags & ~HARMLESS) !== 0 || (method !== STORED && method !== DEFLATED))
     throw refusal("an entry is packed in a way that is not read here: pack the files again, each stored or deflated")
   if (method === STORED && packedSize !== size) throw refusal(CONTRADICTS)
@@ -124,11 +129,17 @@ function nameIn(bytes: Uint8Array, at: number, length: number): string {
   return name
 }
 
-/** Whether the extra fields of an entry hold sizes of 64 bits. */
-function hasZip64(view: DataView, at: number, length: number): boolean {
-  for (let field = at; field + 4 <= at + length; field += 4 + view.getUint16(field + 2, true))
-    if (view.getUint16(field, true) === ZIP64.extra) return true
-  return false
+/** The extra fields of a header must hold neither sizes of 64 bits nor a name. */
+function checkExtras(view: DataView, begin: number, length: number): void {
+  const end = begin + length
+  let at = begin
+  while (at + 4 <= end) {
+    const id = view.getUint16(at, true)
+    if (id === ZIP64.extra) throw refusal(IS_ZIP64)
+    if (id === SECOND_NAME) throw refusal("an entry has a second name, which other programs would use")
+    at += 4 + view.getUint16(at + 2, true)
+  }
+  if (at !== end) throw refusal(CONTRADICTS)
 }
 
 /** Bytes of the header before an entry's data, which must say what the directory says. */
@@ -147,7 +158,11 @@ function localHeader(
   const [here, there] = [begin + 6, listed.at + 8]
   for (let i = 0; i < 22; i += 1) if (view.getUint8(here + i) !== view.getUint8(there + i)) throw refusal(CONTRADICTS)
   if (nameIn(bytes, begin + LOCAL_HEADER.bytes, listed.nameLength) !== listed.name) throw refusal(CONTRADICTS)
-  return LOCAL_HEADER.bytes + listed.nameLength + view.getUint16(begin + 28, true)
+  const length = LOCAL_HEADER.bytes + listed.nameLength
+  const extraLength = view.getUint16(begin + 28, true)
+  if (begin + length + extraLength > bytes.length) throw refusal(CONTRADICTS)
+  checkExtras(view, begin + length, extraLength)
+  return length + extraLength
 }
 
 /** The bytes of an entry: as many as it says, and those whose checksum it has. */

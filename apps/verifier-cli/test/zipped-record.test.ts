@@ -29,6 +29,10 @@ type Entry = {
   readonly crc?: number
   readonly packed?: Uint8Array
   readonly extra?: Uint8Array
+  /** Extra fields in the header before the data, instead of `extra`. */
+  readonly localExtra?: Uint8Array
+  /** What the entry becomes on a disk, as systems with modes write it. */
+  readonly mode?: number
   /** What the header before the data says instead. */
   readonly local?: Partial<Record<"name" | "size", string | number>>
 }
@@ -37,7 +41,8 @@ function headersOf({ name, data, method = 0, flags = 0, extra = new Uint8Array()
   const plain = Buffer.from(data)
   const packed = Buffer.from(entry.packed ?? (method === 8 ? deflateRawSync(plain) : plain))
   const { size = plain.length, crc = crc32(plain) } = entry
-  const described = (shownName: string, shownSize: number): Buffer => {
+  const localExtra = entry.localExtra ?? extra
+  const described = (shownName: string, shownSize: number, extraLength: number): Buffer => {
     const bytes = Buffer.alloc(26)
     bytes.writeUInt16LE(20, 0)
     bytes.writeUInt16LE(flags, 2)
@@ -47,12 +52,17 @@ function headersOf({ name, data, method = 0, flags = 0, extra = new Uint8Array()
     bytes.writeUInt32LE(packed.length, 14)
     bytes.writeUInt32LE(shownSize, 18)
     bytes.writeUInt16LE(shownName.length, 22)
-    bytes.writeUInt16LE(extra.length, 24)
+    bytes.writeUInt16LE(extraLength, 24)
     return bytes
   }
   const localName = `${entry.local?.name ?? name}`
-  const local = [Buffer.from("PK\x03\x04"), described(localName, Number(entry.local?.size ?? size)), localName, extra]
-  return { local: [...local, packed], central: described(name, size), name, extra }
+  const local = [
+    Buffer.from("PK\x03\x04"),
+    described(localName, Number(entry.local?.size ?? size), localExtra.length),
+    localName,
+    localExtra,
+  ]
+  return { local: [...local, packed], central: described(name, size, extra.length), name, extra, mode: entry.mode ?? 0 }
 }
 
 /** A ZIP with these entries. @param changed what its end says instead */
@@ -62,10 +72,11 @@ function zip(entries: readonly Entry[], changed: { readonly count?: number; read
   const directory: Buffer[] = []
   let offset = 0
   for (const entry of entries) {
-    const { local, central, name, extra } = headersOf(entry)
+    const { local, central, name, extra, mode } = headersOf(entry)
     const place = Buffer.alloc(14)
+    place.writeUInt16LE(mode, 8)
     place.writeUInt32LE(offset, 10)
-    directory.push(join(["PK\x01\x02", "\x14\x00", central, place, name, extra]))
+    directory.push(join(["PK\x01\x02", "\x14\x03", central, place, name, extra]))
     bodies.push(join(local))
     offset += bodies.at(-1)?.length ?? 0
   }
@@ -146,6 +157,8 @@ describe("a hostile ZIP is refused in one sentence", () => {
   const bomb = deflateRawSync(Buffer.alloc(100 * 1_048_576))
   const many = Array.from({ length: 17 }, (_, i) => ({ name: `${i}.json`, data: "{}" }))
   const zip64 = Buffer.from("\x01\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00", "latin1")
+  const unicodeName = Buffer.from("up\x0b\x00\x01\x00\x00\x00\x00b.json", "latin1")
+  const HAS_TWO_NAMES = "an entry has a second name, which other programs would use"
   const whole = zip(WHOLE)
   const gap = Buffer.concat([zip([RECORD]).subarray(0, 0), zeros, zip([RECORD])])
   test.each([
@@ -172,6 +185,18 @@ describe("a hostile ZIP is refused in one sentence", () => {
     ["another compression", zip([{ ...RECORD, method: 93 }]), "an entry is packed in a way that is not read here"],
     ["ZIP64 by its size", zip([{ ...RECORD, size: 0xffffffff }]), "it is ZIP64"],
     ["ZIP64 by its fields", zip([{ ...RECORD, extra: zip64 }]), "it is ZIP64"],
+    ["another name for programs that read extra fields", zip([{ ...RECORD, extra: unicodeName }]), HAS_TWO_NAMES],
+    [
+      "such a name before the data alone",
+      zip([{ ...RECORD, extra: new Uint8Array(), localExtra: unicodeName }]),
+      HAS_TWO_NAMES,
+    ],
+    [
+      "extra fields that end early",
+      zip([{ ...RECORD, extra: Buffer.from("UT\x50\x00a", "latin1") }]),
+      "its directory does not describe all of its bytes",
+    ],
+    ["a link to another file", zip([RECORD, { name: "a", data: "/etc/passwd", mode: 0o120777 }]), "a is a link"],
     ["ZIP64 by its count", zip([RECORD], { count: 0xffff }), "it is ZIP64"],
     ["data behind its end", Buffer.concat([whole, zeros]), "it is cut off, or has something behind its end"],
     ["a comment", zip(WHOLE, { comment: "see you" }), "it is cut off, or has something behind its end"],
