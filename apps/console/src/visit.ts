@@ -1,11 +1,12 @@
 /** One visit of a page: who visits, how the API is asked, and how a page is sent. */
+import { OVERLAP_SECONDS_MAX } from "@runseal/core/wire/key-requests"
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import { type Api, ApiRefusal, isRefusal, type Refusal } from "./api.ts"
 import type { AssetName } from "./assets/asset-names.ts"
 import { giveNews, type News } from "./news.ts"
 import { page } from "./parts/layout.ts"
-import type { Markup } from "./parts/markup.ts"
+import { html, type Markup } from "./parts/markup.ts"
 import { holderOf, type TypedForm, withForms } from "./parts/page-forms.ts"
 import { refused } from "./parts/pieces.ts"
 
@@ -138,3 +139,28 @@ export async function formOf(c: Context): Promise<Field> {
 
 /** What was typed; a number that is none goes on as it is, and the API says what is wrong with it. */
 export const typedNumber = (text: string): number | string => (/^\d{1,16}$/.test(text) ? Number(text) : text)
+
+// How long an old secret still works after a rotation: of keys and of receivers of events.
+
+const HOUR_SECONDS = 3600
+const OVERLAP_HOURS_MAX: number = OVERLAP_SECONDS_MAX / HOUR_SECONDS
+/** Hours that are proposed: the next working day has time to take the new secret. */
+const OVERLAP_HOURS = 24
+
+/** @param does what the old secret still does, as "The old secret still …" */
+export const overlapFields = (does: string): Markup => html`<div class="fields">
+<label>Hours that the old secret still ${does}<input name="overlap_hours" type="number" min="1" max="${OVERLAP_HOURS_MAX}" step="1" required value="${OVERLAP_HOURS}"></label></div>
+<label class="check"><input type="checkbox" name="leaked" value="yes"> It leaked: the old secret ends at once</label>`
+
+const NO_OVERLAP: Refusal = {
+  status: 400,
+  code: "invalid_body",
+  error: `Say for how many hours the old secret still works, 1 to ${OVERLAP_HOURS_MAX}, or that it leaked.`,
+}
+
+/** What was typed there, in seconds. A leak needs its tick: no hours at all are refused. */
+export function overlapOf(field: Field): number | Refusal {
+  if (field("leaked") === "yes") return 0
+  const hours = typedNumber(field("overlap_hours"))
+  return typeof hours === "number" && hours >= 1 && hours <= OVERLAP_HOURS_MAX ? hours * HOUR_SECONDS : NO_OVERLAP
+}

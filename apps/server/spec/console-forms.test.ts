@@ -129,6 +129,36 @@ test("an earlier policy is tried before it decides again, and is then put in for
   expect(objectAt((await admin.get("/admin/policies?limit=1")).body, "policies", 0, "policy")).toEqual(before)
 })
 
+test("a rotation asks how long the old secret lives; that it ends at once needs a tick", async () => {
+  const key = await mint(service(), { ...CUSTOMER, name: "rotated" }, admin)
+  const made = await admin.post("/admin/destinations", { url: "https://rotated.invalid/" })
+  const paths = [`/console/keys/${key.id}`, `/console/deliveries/${numberAt(made.body, "destination", "id")}`]
+  const works = async ({ secret = "" }: Holder): Promise<boolean> =>
+    (await service().request("/runs", { headers: { "X-Service-Key": secret } })).status === 200
+  for (const path of paths)
+    for (const overlap_hours of ["", "0", "169", "1.5", "all"]) {
+      const page = await (await send(path, "Rotate the secret", { overlap_hours })).text()
+      expect(formWith(page, "Rotate the secret"), path).toContain(
+        "for how many hours the old secret still works, 1 to 168",
+      )
+      expect(formWith(page, "Rotate the secret"), path).toContain(`value="${overlap_hours}"`)
+    }
+  expect(formWith(await pageOf(paths[0] ?? ""), "Rotate the secret")).toContain(
+    'min="1" max="168" step="1" required value="24"',
+  )
+  expect(await works(key)).toBe(true)
+  for (const path of paths) expect((await send(path, "Rotate the secret", { overlap_hours: "2" })).status).toBe(303)
+  expect(await works(key)).toBe(true)
+  service().clock.advance(121 * MINUTE_MS)
+  cookie = await signIn(admin)
+  expect(await works(key)).toBe(false)
+  const other = await mint(service(), { ...CUSTOMER, name: "leaked" }, admin)
+  expect(
+    (await send(`/console/keys/${other.id}`, "Rotate the secret", { overlap_hours: "2", leaked: "yes" })).status,
+  ).toBe(303)
+  expect(await works(other)).toBe(false)
+})
+
 /** A form for a new key that is sent after its session has ended. @returns the page that it leads to */
 async function sentLate(holder: Holder, name: string): Promise<{ readonly page: string; readonly as: string }> {
   const as = await signIn(holder)

@@ -348,9 +348,9 @@ test("a form that makes or kills a secret does it once, however often it is sent
   const id = numberAt(made.body, "destination", "id")
   const forms = [
     ["/console/keys", { name: "made-once", scope: "", tier: "" }],
-    [`/console/keys/${target.id}`, { action: "rotate", overlap_seconds: "0" }],
+    [`/console/keys/${target.id}`, { action: "rotate", leaked: "yes" }],
     ["/console/deliveries", { url: "https://once.invalid/", name: "once", kind: "webhook", format: "standard" }],
-    [`/console/deliveries/${id}`, { action: "rotate", overlap_seconds: "0" }],
+    [`/console/deliveries/${id}`, { action: "rotate", leaked: "yes" }],
   ] as const
   for (const [path, fields] of forms) {
     const sent = { ...tokensOn(await pageOf(path)), ...fields }
@@ -392,7 +392,7 @@ test("what a form did is said to its own session alone, and never by a cookie th
 test("who rotates the own key stays signed in, and sees the new secret", async () => {
   const own = await mint(service(), { ...ADMIN, name: "own" }, admin)
   const as = await signIn(own)
-  const answer = await sendForm(`/console/keys/${own.id}`, as, { action: "rotate", overlap_seconds: "0" })
+  const answer = await sendForm(`/console/keys/${own.id}`, as, { action: "rotate", leaked: "yes" })
   expect((await service().request("/session", { headers: { Cookie: as } })).status).toBe(401)
   const session = answer.headers.getSetCookie().find(one => one.startsWith("runseal-session="))
   const page = await pageAfter(answer, session?.split(";")[0])

@@ -20,12 +20,23 @@ import {
   type RotatedDestination,
   rotatedDestinationSchema,
 } from "@runseal/core/wire/event-messages"
+import { isRefusal } from "../api.ts"
 import type { News } from "../news.ts"
 import { number, plural, seconds, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { empty, facts, formTokens, heading, label, notice, table } from "../parts/pieces.ts"
 import { OUTCOME_NAMES } from "../parts/run-words.ts"
-import { administers, answerForm, type Field, formOf, show, typedNumber, type Visit } from "../visit.ts"
+import {
+  administers,
+  answerForm,
+  type Field,
+  formOf,
+  overlapFields,
+  overlapOf,
+  show,
+  typedNumber,
+  type Visit,
+} from "../visit.ts"
 
 const PATH = "/console/deliveries"
 
@@ -150,8 +161,10 @@ export async function deliveryAction(visit: Visit): Promise<Response> {
       return answerForm(visit, done, { ...answer, news: ({ error }) => testNews(error) })
     }
     case "rotate": {
-      const overlap_seconds = Number(field("overlap_seconds"))
-      const done = await change("POST", `${path}/rotate`, rotatedDestinationSchema, { overlap_seconds })
+      const overlap_seconds = overlapOf(field)
+      const done = isRefusal(overlap_seconds)
+        ? overlap_seconds
+        : await change("POST", `${path}/rotate`, rotatedDestinationSchema, { overlap_seconds })
       const news = ({ secret }: RotatedDestination): News => ({ tone: "good", text: "The new secret.", secret })
       return answerForm(visit, done, { ...answer, news })
     }
@@ -219,7 +232,7 @@ function destinationForms(destination: Destination, { position }: Delivery, csrf
     : html`<p>It is paused. It gets what was sealed meanwhile.</p>${form("continue", button("Go on"))}`
   const rotate = html`<section class="card"><h2>Rotate the secret</h2>${form(
     "rotate",
-    html`<label>The old secret still signs for<select name="overlap_seconds"><option value="86400">a day</option><option value="3600">an hour</option><option value="604800">a week</option><option value="0">no time: it was leaked</option></select></label>${button("Rotate the secret")}`,
+    html`${overlapFields("signs")}${button("Rotate the secret")}`,
   )}</section>`
   return html`<div class="columns even"><div>
 <section class="card"><h2>Try it</h2><p>Sends a test event now.</p>${form("test", button("Send a test event"))}</section>

@@ -14,7 +14,18 @@ import { address, number, shortTime, time } from "../parts/format.ts"
 import { page } from "../parts/layout.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { clipped, empty, facts, formTokens, heading, label, newsNotice, notice, table } from "../parts/pieces.ts"
-import { administers, answerForm, type Field, formOf, leadTo, show, typedNumber, type Visit } from "../visit.ts"
+import {
+  administers,
+  answerForm,
+  type Field,
+  formOf,
+  leadTo,
+  overlapFields,
+  overlapOf,
+  show,
+  typedNumber,
+  type Visit,
+} from "../visit.ts"
 import { openSession } from "./sign-in-page.ts"
 
 const PATH = "/console/keys"
@@ -96,8 +107,10 @@ export async function keyAction(visit: Visit): Promise<Response> {
   const withText = (text: string) => ({ ...answer, news: () => ({ tone: "good", text }) as const })
   switch (field("action")) {
     case "rotate": {
-      const overlap_seconds = Number(field("overlap_seconds"))
-      const done = await visit.api.change("POST", `${path}/rotate`, rotatedKeySchema, { overlap_seconds })
+      const overlap_seconds = overlapOf(field)
+      const done = isRefusal(overlap_seconds)
+        ? overlap_seconds
+        : await visit.api.change("POST", `${path}/rotate`, rotatedKeySchema, { overlap_seconds })
       if (!isRefusal(done) && done.id === visit.session.key_id) return ownRotation(visit, done)
       return answerForm(visit, done, { ...answer, news: newSecret })
     }
@@ -162,7 +175,7 @@ const rotateForm = (
   key: ListedKey,
   csrf: string | undefined,
 ): Markup => html`<form method="post" action="/console/keys/${key.id}">${formTokens(csrf)}<input type="hidden" name="action" value="rotate">
-<label>The old secret works for<select name="overlap_seconds"><option value="0">no time: it was leaked</option><option value="3600">an hour</option><option value="86400">a day</option><option value="604800">a week</option></select></label>
+${overlapFields("works")}
 <p class="buttons"><button>Rotate the secret</button></p></form>`
 
 const revokeForm = (

@@ -166,6 +166,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     const theirs = await signIn(leaked.secret ?? "")
     const page = await signIn(admin.secret ?? "")
     await open(page, `/console/keys/${leaked.id}`)
+    await page.check("[name=leaked]")
     await page.click("text=Rotate the secret")
     const secret = await page.locator(".secret").innerText()
     expect((await visitWith(secret)).status).toBe(200)

@@ -114,6 +114,8 @@ export const keyUsageSchema = v.strictObject({
   window: v.strictObject({
     window_start: clockSchema,
     window_seconds: ordinalSchema,
+    /** Runs that were admitted in it. One that was admitted just before it and sealed in it may be counted. */
+    runs: countSchema,
     /** Tokens charged and reserved in it. */
     total: countSchema,
     cap: countSchema,

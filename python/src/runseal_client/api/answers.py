@@ -852,6 +852,7 @@ class PublicationsPage(Answer):
 class BudgetWindow(Answer):
     window_start: str
     window_seconds: int
+    runs: int
     total: int
     cap: int
 

@@ -48,7 +48,7 @@ export function usageRoutes(deps: Deps): Handlers {
 function keyUsage(
   row: KeyUsageRow,
   counts: readonly OutcomeCountRow[],
-  { cap, ...window }: Omit<KeyUsage["window"], "total">,
+  { cap, ...window }: Omit<KeyUsage["window"], "runs" | "total">,
 ): KeyUsage {
   const own = new Map(counts.filter(({ owner }) => owner === row.key_id).map(each => [each.outcome_kind, each.runs]))
   const runsOf = (kind: OutcomeKind): number => own.get(kind) ?? 0
@@ -73,7 +73,7 @@ function keyUsage(
     },
     tokens: row.tokens,
     open_permits: row.open_permits,
-    window: { ...window, total: row.window_total, cap: own_cap },
+    window: { ...window, runs: row.window_runs, total: row.window_total, cap: own_cap },
     ...(tier === "trial" ? { trial: { used: row.admitted, left: Math.max(0, TRIAL_CAP.runs - row.admitted) } } : {}),
   }
 }

@@ -217,7 +217,7 @@ export async function noteUses(sink: Sink, keyIds: readonly number[], nowMs: num
   })
 }
 
-// What each key has used. Nothing here reads runs: they are counted where they are sealed.
+// What each key has used. Nothing here reads runs one by one: they are counted where they are sealed, and numbered without a gap.
 
 /** A key with the sums over its rows; key 0 is open mode. */
 export type KeyUsageRow = Pick<ApiKeyRow, "key_id" | "name" | "revoked_at" | "last_used_at" | "window_token_budget"> & {
@@ -225,6 +225,8 @@ export type KeyUsageRow = Pick<ApiKeyRow, "key_id" | "name" | "revoked_at" | "la
   readonly tier: ApiKeyRow["tier"] | ""
   readonly tokens: number
   readonly window_total: number
+  /** Runs since the first that was admitted in the window. */
+  readonly window_runs: number
   readonly open_permits: number
   /** Runs that it was admitted to in the trial period. */
   readonly admitted: number
@@ -255,6 +257,9 @@ export function readUsage(
         coalesce((select total from tenant_window where tenant_window.tenant_id = tenant.tenant_id
           and tenant_window.window_seconds = ${window_seconds}::bigint
           and tenant_window.window_start = ${window_start}::bigint), 0) as window_total,
+        coalesce((select tenant.run_count + 1 - run.owner_ordinal from run where run.owner = listed.key_id
+          and run.created_at >= ${window_start}::bigint order by run.created_at, run.owner_ordinal limit 1), 0)
+          as window_runs,
         (select count(*) from permit where permit.owner = listed.key_id and state = 'open') as open_permits,
         (select count(*) from trial_admission where trial_admission.key_id = listed.key_id
           and admitted_at > ${trial_since}::bigint) as admitted
