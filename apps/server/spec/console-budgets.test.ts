@@ -1,4 +1,4 @@
-/** docs/console.md, "Budgets": the runs of the window of each key that spends. */
+/** *Budgets* of docs/console.md: the runs of the window of each key that spends. */
 import { expect, test } from "vitest"
 import { ADMIN, mint } from "./harness/key-holders.ts"
 import { objectAt } from "./harness/read-answer.ts"

@@ -212,7 +212,7 @@ async function pageAfter(answer: Response, as = cookie, from = service()): Promi
   return page.text()
 }
 
-const secretOn = (page: string): string | undefined => /<code class="secret">([^<]+)/.exec(page)?.[1]
+const secretOn = (page: string): string | undefined => /<code class="secret"[^>]*>([^<]+)/.exec(page)?.[1]
 
 /** The numbers of the runs that a page lists. */
 const runsOn = (page: string): readonly number[] =>
