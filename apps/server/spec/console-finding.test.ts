@@ -106,3 +106,11 @@ test("every page has the search, and its shortcut", async () => {
   expect(objectAt((await admin.get("/admin/runs?with=counts")).body.counts)).toMatchObject({ ok: 4, pepg_deny: 1 })
   expect(numberAt((await customer.get("/runs")).body, "total")).toBe(4)
 })
+
+test("where the service did not look, the page says so, and not that nothing was found", async () => {
+  const few = await mint(service(), { name: "few", tier: "production", rate_limit: 12 }, admin)
+  cookies.set(few, await signIn(few))
+  const pages = [await find("nothing-there", few), await find("nothing-there", few), await find("nothing-there", few)]
+  expect(pages.map(({ status }) => status).at(-1)).toBe(429)
+  expect(await pages.at(-1)?.text()).not.toContain("Nothing found")
+})

@@ -1,6 +1,6 @@
 /** *Find*: one box for whatever a visitor holds: the number of a run, an id, a hash, a name, the beginning of a route. It leads straight to what is found once. */
 import { usageAnswerSchema } from "@runseal/core/wire/admin-answers"
-import { isRefusal } from "../api.ts"
+import { ApiRefusal, isRefusal } from "../api.ts"
 import { address, plural, shortTime } from "../parts/format.ts"
 import { FIND_MAX_LENGTH } from "../parts/layout.ts"
 import { html, type Markup } from "../parts/markup.ts"
@@ -62,12 +62,13 @@ async function keysNamed(visit: Visit, text: string): Promise<readonly Meaning[]
 
 type Found = Meaning & RunsFound
 
-/** The meanings with which runs are found. What a filter refuses is no meaning of the text. */
+/** The meanings with which runs are found. A text that a filter does not take has no such meaning. @throws ApiRefusal where the service did not look */
 async function searched(visit: Visit, text: string): Promise<readonly Found[]> {
   const meanings = [...(await keysNamed(visit, text)), ...meaningsOf(text)]
   const answers = await Promise.all(meanings.map(meaning => findRuns(visit, meaning, SHOWN)))
   return answers.flatMap((found, i) => {
     const meaning = meanings[i]
+    if (isRefusal(found) && found.status !== 400) throw new ApiRefusal(found)
     return meaning === undefined || isRefusal(found) || found.runs.length === 0 ? [] : [{ ...meaning, ...found }]
   })
 }
