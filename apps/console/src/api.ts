@@ -5,7 +5,7 @@
 
 import { IDEMPOTENCY_KEY_HEADER } from "@runseal/core/wire/idempotency-key"
 import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
-import { CSRF_HEADER, type SessionAnswer } from "@runseal/core/wire/session-requests"
+import { CSRF_HEADER, type SessionAnswer, UNATTENDED_HEADER } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
 import * as v from "valibot"
 
@@ -32,7 +32,15 @@ export class ApiRefusal extends Error {
 }
 
 /** Header fields of the visitor's request that the API judges by. The key header is never among them. */
-const FORWARDED = ["Cookie", "Origin", "X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "User-Agent"] as const
+const FORWARDED = [
+  "Cookie",
+  "Origin",
+  "X-Forwarded-For",
+  "X-Forwarded-Proto",
+  "Forwarded",
+  "User-Agent",
+  UNATTENDED_HEADER,
+] as const
 
 export type Method = "POST" | "DELETE" | "PATCH"
 

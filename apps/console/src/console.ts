@@ -28,7 +28,7 @@ import { POLICY, page } from "./parts/layout.ts"
 import { html, type Markup } from "./parts/markup.ts"
 import { holderOf } from "./parts/page-forms.ts"
 import { newsNotice, notice, refused } from "./parts/pieces.ts"
-import { asTyped, FORM_MAX_BYTES, formOf, type Page, show, statusOf } from "./visit.ts"
+import { asTyped, attentionOf, FORM_MAX_BYTES, formOf, type Page, show, statusOf } from "./visit.ts"
 
 type ConsoleParts = {
   /** Sends a request to the service that the console is of. */
@@ -141,6 +141,9 @@ function withoutSlash(c: Context): Response | undefined {
 /** What a browser stores: it must not store a page in place of the file. */
 const IS_FILE = /\.(?:csv|ndjson)$/
 
+/** These have no menu. */
+const IS_DOWNLOAD = /\.\w+$/
+
 const noFile = (signIn: string): Markup =>
   html`<h1>The session has ended</h1><p><a href="${signIn}">Sign in</a> to load the file.</p>`
 
@@ -157,8 +160,12 @@ async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Res
     if (c.req.path === "/console") return c.redirect(APPROVALS_PATH, 303)
     throw new ApiRefusal(APPROVALS_ONLY)
   }
+  const api = apiOf(c, fetch, session)
+  const attention = attentionOf(api)
+  // Before the page asks for anything, so that it shows no less than the size of the log says.
+  if (!IS_DOWNLOAD.test(c.req.path)) void attention()
   const news = await takeNews(c, session)
-  return make({ c, session, api: apiOf(c, fetch, session), news: news && newsNotice(news) })
+  return make({ c, session, api, attention, news: news && newsNotice(news) })
 }
 
 /** An approver sees its own pages alone. */
@@ -176,7 +183,8 @@ async function sent(c: Context, fetch: ConsoleFetch, make: Page, again: Page): P
   const field = await formOf(c)
   const tokens = { csrf_token: field("csrf"), once: field("once") }
   if (!UUID.test(tokens.once)) throw new ApiRefusal(NO_TOKENS)
-  const visit = { c, session, api: apiOf(c, fetch, tokens) }
+  const api = apiOf(c, fetch, tokens)
+  const visit = { c, session, api, attention: attentionOf(api) }
   // The page is of an earlier session. Who typed there reads it again; nobody else does, and nothing is done.
   if (session.csrf_token !== undefined && session.csrf_token !== tokens.csrf_token)
     return field("by") === holderOf(session) ? again(await asTyped(visit, EARLIER)) : show(visit, OF_ANOTHER)
@@ -222,8 +230,10 @@ async function refusalPage(c: Context, fetch: ConsoleFetch, refusal: Refusal): P
   if (refusal.status === 401) return c.redirect(signInAddress(c), 303)
   const status = statusOf(refusal)
   const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
-  if (refusal.status === 404 && !isRefusal(session))
-    return show({ c, session, api: apiOf(c, fetch) }, { ...NOT_FOUND, status })
+  if (refusal.status === 404 && !isRefusal(session)) {
+    const api = apiOf(c, fetch)
+    return show({ c, session, api, attention: attentionOf(api) }, { ...NOT_FOUND, status })
+  }
   const body = html`<h1>This page cannot be shown</h1>${refused(refusal)}<p><a href="/console">Go to the overview</a></p>`
   const text = await page({ title: "Refused", here: c.req.path, body, ...(isRefusal(session) ? {} : { session }) })
   return c.html(text, status)

@@ -1,4 +1,5 @@
 /** One visit of a page: who visits, how the API is asked, and how a page is sent. */
+import { type AttentionAnswer, attentionAnswerSchema } from "@runseal/core/wire/attention-answer"
 import { OVERLAP_SECONDS_MAX } from "@runseal/core/wire/key-requests"
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Context } from "hono"
@@ -14,6 +15,8 @@ export type Visit = {
   readonly c: Context
   readonly api: Api
   readonly session: SessionAnswer
+  /** What needs attention of what the visitor sees, asked once a visit. */
+  readonly attention: () => Promise<AttentionAnswer | Refusal>
   /** What a form has just done. */
   readonly news?: Markup | undefined
   /** The form that was sent and did nothing: the page shows it as it was typed. */
@@ -22,11 +25,24 @@ export type Visit = {
 
 export type Page = (visit: Visit) => Response | Promise<Response>
 
+/** Asks when it is called first. */
+export function attentionOf(api: Api): Visit["attention"] {
+  let asked: ReturnType<Visit["attention"]> | undefined
+  return () => {
+    asked ??= api.ask("/attention", attentionAnswerSchema)
+    // Where the page itself cannot be shown, nobody waits for it.
+    asked.catch(() => undefined)
+    return asked
+  }
+}
+
 type Sent = {
   readonly title: string
   readonly body: Markup | readonly Markup[]
   readonly islands?: readonly AssetName[]
   readonly status?: 200 | RefusedStatus
+  /** Whether the page refreshes itself: one on which nobody types or decides. */
+  readonly live?: true
 }
 
 const REFUSED_STATUSES = [400, 403, 404, 409, 413, 429, 503] as const
@@ -37,10 +53,12 @@ export const statusOf = ({ status }: Refusal): RefusedStatus => REFUSED_STATUSES
 
 /** Sends a page in its frame. */
 export async function show(
-  { c, session, typed }: Visit,
-  { title, body, islands, status = 200 }: Sent,
+  { c, session, typed, attention }: Visit,
+  { status = 200, ...parts }: Sent,
 ): Promise<Response> {
-  const text = await page({ title, session, here: c.req.path, body, ...(islands === undefined ? {} : { islands }) })
+  const answer = await attention()
+  const numbers = isRefusal(answer) ? {} : { attention: answer }
+  const text = await page({ ...parts, session, here: c.req.path, ...numbers })
   return c.html(withForms(text, holderOf(session), typed), status)
 }
 

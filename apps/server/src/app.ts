@@ -31,6 +31,7 @@ import { holdBodies } from "./http/json-body.ts"
 import { readBodyWithNulls } from "./http/request-bodies.ts"
 import { adminPermitRoutes, adminRunRoutes } from "./http/routes/admin-runs-routes.ts"
 import { approvalRoutes } from "./http/routes/approvals-routes.ts"
+import { attentionRoutes } from "./http/routes/attention-route.ts"
 import { attestationRoutes } from "./http/routes/attestations-routes.ts"
 import { claimRoutes } from "./http/routes/claim-routes.ts"
 import { auditRoutes, usageRoutes } from "./http/routes/deployment-routes.ts"
@@ -77,6 +78,7 @@ const HANDLERS: readonly ((deps: Deps) => Handlers)[] = [
   adminPermitRoutes,
   usageRoutes,
   overviewRoutes,
+  attentionRoutes,
   auditRoutes,
   policyHistoryRoutes,
   eventRoutes,

@@ -20,6 +20,7 @@ import { openRateLimits } from "./http/access/rate-limit.ts"
 import { openSessions } from "./http/access/sessions.ts"
 import { openSignIns } from "./http/access/sign-in.ts"
 import { openTrialQuota } from "./http/access/trial-quota.ts"
+import { openLogGrowth } from "./http/log-growth.ts"
 import { openInspection } from "./inspection/inspection.ts"
 import { publicCheckpoint } from "./keys/embedded-log.ts"
 import { openPayloadKeys, type PayloadKeys } from "./keys/payload-keys.ts"
@@ -343,9 +344,10 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     reportNotEnded: telemetry.approvalsNotEnded,
   })
   const sweepers = openSweepers({ ...parts, ...execution, sealer, payloadKeys })
+  const growth = openLogGrowth(db)
   const readiness = verification.ready(createReadiness({ db, nowMs, clock, heads, epoch, trialDue, telemetry }))
   const deps: Deps = {
-    ...{ db, reads, guarded, shownHead, nowMs, endUsers },
+    ...{ db, reads, guarded, shownHead, nowMs, endUsers, growth },
     ...access,
     rememberStored: () => heads.rememberStored(db),
     ...openSessionsOf(parts, keys, policies),
@@ -372,6 +374,7 @@ async function bootOver(parts: OverHeads): Promise<Service> {
     checkDocument: documents.check,
     ...publishedOf(deployment, config, document),
   }
+  stop.signal.addEventListener("abort", growth.end)
   const swept = [policies, prepared.inspection, renderer, documents, ...Object.values(sweepers)]
   const sealing = [...swept, ledger, sealer, verification]
   const opened = [...sealing, cosigner, outside, deliveries, reads, ...Object.values(access), heads, db]

@@ -18,6 +18,7 @@ import type { Sessions } from "./http/access/sessions.ts"
 import type { SignIns } from "./http/access/sign-in.ts"
 import type { TrialQuota } from "./http/access/trial-quota.ts"
 import type { Proxies } from "./http/caller-address.ts"
+import type { LogGrowth } from "./http/log-growth.ts"
 import type { PayloadKeys } from "./keys/payload-keys.ts"
 import type { Config } from "./options/config.ts"
 import type { Deliveries } from "./outbound/deliveries/deliveries.ts"
@@ -50,6 +51,8 @@ export type Deps = {
   readonly reads: Reads
   /** The log's head, for checkpoints that leave the service. */
   readonly shownHead: ShownHead
+  /** Lets requests wait until the log has grown. */
+  readonly growth: LogGrowth
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number
   /** Finds the key of a secret, and whether the service is open or locked. */

@@ -141,6 +141,8 @@ export async function serve(start: Start): Promise<void> {
     if (stopping) return
     stopping = true
     logger.info({ signal }, "stopping")
+    // A request that waits for the log would hold up the stop.
+    service.deps.growth.end()
     await listeners.callers.stop()
     await service.close()
     await traces?.close()

@@ -11,6 +11,7 @@ import {
 } from "@runseal/core/vocabulary/scalars"
 import { COUNTED_RUNS_MAX, RUNS_ADDITIONS } from "@runseal/core/wire/admin-answers"
 import { APPROVAL_STATES, APPROVALS_LIMIT_MAX } from "@runseal/core/wire/approval-answers"
+import { ATTENTION_WAIT_MAX } from "@runseal/core/wire/attention-answer"
 import { EVENT_FORMATS, EVENTS_LIMIT_DEFAULT, EVENTS_LIMIT_MAX } from "@runseal/core/wire/event-messages"
 import { OVERVIEW_RANGE_DEFAULT, OVERVIEW_RANGE_NAMES } from "@runseal/core/wire/overview-answer"
 import { PASSKEY_STATES, PASSKEYS_LISTED_MAX } from "@runseal/core/wire/passkey-messages"
@@ -286,6 +287,19 @@ export const overviewQuerySchema = v.object({
     v.pipe(
       v.picklist(OVERVIEW_RANGE_NAMES, `must be one of ${OVERVIEW_RANGE_NAMES.join(", ")}`),
       v.metadata({ default: OVERVIEW_RANGE_DEFAULT }),
+    ),
+  ),
+})
+
+/** `GET /attention`. */
+export const attentionQuerySchema = v.object({
+  after: opt(
+    v.pipe(integerText(0, Number.MAX_SAFE_INTEGER), v.description("`log_size` of the answer before, for a wait.")),
+  ),
+  wait: opt(
+    v.pipe(
+      integerText(0, ATTENTION_WAIT_MAX, 0),
+      v.description("Seconds in which the answer is held back until the log has more entries than `after`."),
     ),
   ),
 })

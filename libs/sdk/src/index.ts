@@ -28,6 +28,7 @@ export type {
   PublicationsPage,
   UsageAnswer,
 } from "@runseal/core/wire/admin-answers"
+export type { AttentionAnswer } from "@runseal/core/wire/attention-answer"
 export type { AttestationsPage } from "@runseal/core/wire/attestation-requests"
 export type {
   Delivery,

@@ -12,6 +12,7 @@ export const ASSET_NAMES = [
   "log.js",
   "approval.js",
   "passkey.js",
+  "live.js",
 ] as const
 export type AssetName = (typeof ASSET_NAMES)[number]
 

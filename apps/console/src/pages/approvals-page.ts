@@ -40,7 +40,7 @@ export async function approvalsPage(visit: Visit): Promise<Response> {
   const body = html`${HEADING}${mine.length === 0 ? empty("No approval waits for you.") : list(mine)}
 ${others.length === 0 ? "" : html`<h2>You decided, others have not yet</h2>${list(others)}`}${older}
 ${lately.length === 0 ? "" : html`<h2>Lately decided or ended</h2>${list(lately)}`}`
-  return show(visit, { title: "Approvals", body })
+  return show(visit, { title: "Approvals", body, live: true })
 }
 
 const HEADING = heading("Approvals", "What an agent wants to do and may not do alone.")

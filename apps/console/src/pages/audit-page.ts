@@ -42,5 +42,5 @@ export async function auditPage(visit: Visit): Promise<Response> {
 ${shown.length === 0 ? "" : html`<p>Those of ${shown.join(" ")}. <a href="${PATH}">All actions</a></p>`}
 ${events.length === 0 ? empty(shown.length === 0 ? "No administrator has changed anything yet." : "There is no such action.") : table("Actions, newest first", COLUMNS, events.map(row), "audit")}
 <nav class="pages" aria-label="Pages">${next === undefined ? "" : html`<a rel="next" href="${address(PATH, { ...filters, before: next })}">Older actions</a>`}</nav>`
-  return show(visit, { title: "Admin audit", body })
+  return show(visit, { title: "Admin audit", body, live: true })
 }

@@ -28,5 +28,5 @@ export async function budgetsPage(visit: Visit): Promise<Response> {
   const length = keys[0]?.window.window_seconds
   const body = html`${heading("Budgets", html`Tokens charged and reserved in the present window${length === undefined ? "" : html` of ${seconds(length)}`}. The fullest first; a name leads to the runs of its window. A run that would reach the cap is halted.`)}
 ${sorted.length === 0 ? empty("No key has used anything yet.") : table("Budgets", ["Key", "Window", "Runs in it", "Ends (UTC)", "Open permits", "All runs", "Trial runs left"], sorted.map(row))}`
-  return show(visit, { title: "Budgets", body })
+  return show(visit, { title: "Budgets", body, live: true })
 }

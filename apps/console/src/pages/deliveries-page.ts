@@ -81,7 +81,7 @@ ${
         deliveries.map(row),
       )
 }${form}`
-  return show(visit, { title: "Deliveries", body })
+  return show(visit, { title: "Deliveries", body, live: true })
 }
 
 export async function newDestination(visit: Visit): Promise<Response> {

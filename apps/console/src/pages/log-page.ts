@@ -1,8 +1,10 @@
 /** *Log health*: size, checkpoint, witnesses, outside logs. The visitor's browser audits the log itself. */
 import {
+  isSilent,
   type OUTSIDE_FAULTS,
   type OutsideStanding,
   outsideLogsAnswerSchema,
+  silentSince,
   type WITNESS_FAULTS,
   type WitnessesAnswer,
   witnessesAnswerSchema,
@@ -17,8 +19,6 @@ import { show, type Visit } from "../visit.ts"
 export const witnessesOf = ({ api }: Visit): Promise<WitnessesAnswer> =>
   api.get("/log/witnesses", witnessesAnswerSchema)
 
-/** A witness cosigns every few seconds, and every ten minutes where the log does not grow. One that did not for so long is silent. */
-const SILENT_MS = 30 * 60_000
 /** An entry that waits for an outside log for so long is late. */
 const LATE_SECONDS = 600
 
@@ -42,10 +42,10 @@ export async function logPage(visit: Visit): Promise<Response> {
 ${outside.logs.length === 0 ? "" : html`<section class="card"><h2>Outside logs</h2>${outside.logs.map(outsideLog)}</section>`}
 </div><div><section class="card"><h2>Audit from this browser</h2>
 <p>Your browser fetches the checkpoint and every hash of the log, computes the root again, and compares it with what this browser saw before.</p>
-<div id="audit" data-origin="${index.log.origin}"><p class="buttons"><button type="button">Audit the log</button></p><p role="status"></p></div>
+<div id="audit" data-own data-origin="${index.log.origin}"><p class="buttons"><button type="button">Audit the log</button></p><p role="status"></p></div>
 <noscript><p class="notice warn">Scripts are switched off. Audit it with the command line instead.</p></noscript>
 <p class="quiet">It relies on the keys that this address publishes. With keys of your own, and for the entries themselves: <code>verifier log audit</code>.</p></section></div></div>`
-  return show(visit, { title: "Log health", body, islands: ["log.js"] })
+  return show(visit, { title: "Log health", body, islands: ["log.js"], live: true })
 }
 
 /** The first line of the page: good where nothing is wrong, and otherwise all that is. */
@@ -68,9 +68,6 @@ function verdict(ready: ReadyAnswer | Refusal, witnesses: WitnessesAnswer, logs:
   return notice("good", "Records can be sealed, and every witness signs this log.")
 }
 
-const silentSince = (cosigned_at: string | undefined): boolean =>
-  cosigned_at === undefined || Date.now() - Date.parse(cosigned_at) > SILENT_MS
-
 function witnessTroubles({ witnesses, needed, checkpoint }: WitnessesAnswer): readonly string[] {
   const asked = witnesses.filter(one => one.asked)
   const removed = witnesses
@@ -78,16 +75,14 @@ function witnessTroubles({ witnesses, needed, checkpoint }: WitnessesAnswer): re
     .map(({ name }) => `The witness ${name} signed this log before, and is asked no more.`)
   if (asked.length === 0)
     return [...removed, "No witness is asked to sign this log: different logs could be shown to different people."]
-  const silent = asked.filter(
-    one => one.fault !== "contradicted" && (one.fault !== undefined || silentSince(one.cosigned_at)),
-  )
+  const silent = asked.filter(one => one.fault !== "contradicted" && isSilent(one, Date.now()))
   return [
     ...removed,
     ...silent.map(
       ({ name, fault, cosigned_at }) =>
         `The witness ${name} ${cosigned_at === undefined ? "has not signed this log yet" : "does not sign this log now"}${fault === undefined ? "" : `: ${WITNESS_FAULT_NAMES[fault]}`}.`,
     ),
-    ...(silentSince(checkpoint?.cosigned_at)
+    ...(silentSince(checkpoint?.cosigned_at, Date.now())
       ? [`No checkpoint was signed by ${plural(needed, "witness", "witnesses")} in the last half hour.`]
       : []),
   ]
@@ -109,7 +104,7 @@ function witnessList({ witnesses, checkpoint }: WitnessesAnswer, size: number): 
       ? label("warn", "–", "removed")
       : one.fault !== undefined
         ? label("bad", "✗", one.fault)
-        : silentSince(one.cosigned_at)
+        : silentSince(one.cosigned_at, Date.now())
           ? label("warn", "–", "silent")
           : label("good", "✓", "signs")
     return html`<tr><td class="long">${one.name}</td><td>${state}</td><td class="nowrap">${shortTime(one.cosigned_at)}</td><td class="figure">${one.size === undefined ? "" : number(one.size)}</td></tr>`

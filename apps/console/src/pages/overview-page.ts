@@ -2,6 +2,7 @@
 
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { type KeyUsage, type UsageAnswer, usageAnswerSchema } from "@runseal/core/wire/admin-answers"
+import { NEAR_SHARE } from "@runseal/core/wire/attention-answer"
 import { type DeliveryList, deliveryListSchema } from "@runseal/core/wire/delivery-messages"
 import { outsideLogsAnswerSchema } from "@runseal/core/wire/log-answers"
 import {
@@ -11,22 +12,20 @@ import {
   type OverviewRange,
   overviewAnswerSchema,
 } from "@runseal/core/wire/overview-answer"
-import { indexAnswerSchema, readyAnswerSchema } from "@runseal/core/wire/service-answers"
+import { indexAnswerSchema } from "@runseal/core/wire/service-answers"
 import { isRefusal, type Refusal } from "../api.ts"
-import { address, compact, number, plural, seconds, shortTime } from "../parts/format.ts"
+import { attentionCard } from "../parts/attention.ts"
+import { address, compact, number, seconds, shortTime } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { clipped, empty, heading, meter, notice, outcomeLabel, refused, table } from "../parts/pieces.ts"
 import { OUTCOME_NAMES, toneOf } from "../parts/run-words.ts"
 import { filterOf, knownFilters, seesAll, show, type Visit } from "../visit.ts"
 import { shareOf } from "./budgets-page.ts"
 import { witnessesOf } from "./log-page.ts"
-import { waitingPasskeys } from "./passkeys-page.ts"
 import { findRuns, type RunsFound } from "./run-lists.ts"
 
 /** Runs that are listed as the latest. */
 const LATEST = 8
-/** A window is near its cap from this share on. */
-const NEAR = 0.8
 /** Budgets that are listed. */
 const MAX_BUDGETS = 6
 
@@ -57,14 +56,13 @@ export async function overviewPage(visit: Visit): Promise<Response> {
   const { api } = visit
   knownFilters(visit.c, ["range"])
   const range = filterOf(visit.c, "range", OVERVIEW_RANGE_NAMES) ?? OVERVIEW_RANGE_DEFAULT
-  const [index, ready, outside, seen, latest, deployment, passkeys] = await Promise.all([
+  const [index, outside, seen, latest, deployment, attention] = await Promise.all([
     api.get("/", indexAnswerSchema),
-    api.ask("/ready", readyAnswerSchema),
     api.get("/log/outside", outsideLogsAnswerSchema),
     witnessesOf(visit),
     findRuns(visit, { texts: {} }, LATEST),
     seesAll(visit) ? deploymentOf(visit, range) : undefined,
-    waitingPasskeys(visit),
+    visit.attention(),
   ])
   const backlog = outside.logs.reduce((sum, log) => sum + log.backlog, 0)
   const faults = outside.logs.filter(({ fault }) => fault !== undefined).length
@@ -75,9 +73,9 @@ ${seen.checkpoint === undefined ? "" : figure("Entries without a witness", Math.
 ${outside.logs.length === 0 ? "" : figure("Not yet in outside logs", backlog, "/console/log", faults > 0 ? "bad" : undefined)}
 </ul>`
   const runs = html`<section class="card"><h2>Latest runs</h2>${isRefusal(latest) ? refused(latest) : latestRuns(latest)}</section>`
-  const body = html`${heading("Overview", undefined, deployment === undefined ? undefined : rangeLinks(range))}${visit.news ?? ""}${isRefusal(ready) ? notice("bad", ready.error) : ""}${passkeys}${visit.session.scope === "anonymous" ? OPEN_MODE : ""}${figures}
+  const body = html`${heading("Overview", undefined, deployment === undefined ? undefined : rangeLinks(range))}${visit.news ?? ""}${visit.session.scope === "anonymous" ? OPEN_MODE : ""}${attentionCard(attention, visit.session)}${figures}
 ${deployment === undefined ? runs : charts(deployment, runs)}`
-  return show(visit, { title: "Overview", body })
+  return show(visit, { title: "Overview", body, live: true })
 }
 
 const OPEN_MODE = notice(
@@ -148,13 +146,16 @@ function latestRuns({ runs }: RunsFound): Markup {
 /** The fullest windows. */
 function budgets(keys: readonly KeyUsage[]): Markup {
   const sorted = [...keys].sort((a, b) => shareOf(b) - shareOf(a))
-  const near = sorted.filter(key => shareOf(key) >= NEAR).length
+  // A cap of 0 is meant.
+  const from = (share: number): number => keys.filter(key => key.window.cap > 0 && shareOf(key) >= share).length
+  const full = from(1)
+  const near = from(NEAR_SHARE) - full
   const shown = sorted.filter(({ window }) => window.total > 0).slice(0, MAX_BUDGETS)
   const rows = shown.map(
     ({ key_id, name, window }) =>
       html`<li><a href="${address("/console/runs", { key: key_id, from: window.window_start })}">${clipped(name)}</a>${meter(`Window of ${name}`, window.total, window.cap)}</li>`,
   )
-  return html`<section class="card"><h2>Budgets</h2><p>${near === 0 ? "No window is near its cap." : html`<strong>${plural(near, "window")}</strong> at 80 % of the cap or more.`}</p>${rows.length === 0 ? "" : html`<ul class="plain-list meters">${rows}</ul>`}<p><a href="/console/budgets">All budgets</a></p></section>`
+  return html`<section class="card"><h2>Budgets</h2><p>${full + near === 0 ? "No window is nearly full." : html`<strong>${number(full)} full</strong>, ${number(near)} nearly full.`}</p>${rows.length === 0 ? "" : html`<ul class="plain-list meters">${rows}</ul>`}<p><a href="/console/budgets">All budgets</a></p></section>`
 }
 
 // The charts of the overview, as SVG. Each has its figures in a table beside it, for those who do not see it.

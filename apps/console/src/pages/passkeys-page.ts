@@ -14,7 +14,7 @@ import type { News } from "../news.ts"
 import { everyCharacter } from "../parts/characters.ts"
 import { number, plural, time } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
-import { empty, facts, formTokens, heading, label, notice } from "../parts/pieces.ts"
+import { empty, facts, formTokens, heading, label } from "../parts/pieces.ts"
 import { administers, answerForm, formOf, show, type Visit } from "../visit.ts"
 
 export const PASSKEYS_PATH = "/console/passkeys"
@@ -33,17 +33,6 @@ export async function countingPasskeys(visit: Visit): Promise<readonly PasskeySu
   if (isRefusal(list)) return []
   const { enrolment, passkeys } = list
   return passkeys.filter(one => isOf(one, visit.session.person) && one.origin === enrolment?.origin)
-}
-
-/** Says to an administrator who can confirm passkeys that some wait for it. */
-export async function waitingPasskeys(visit: Visit): Promise<Markup | ""> {
-  const { person } = visit.session
-  if (!administers(visit) || person === undefined) return ""
-  const list = await ofState(visit, "pending")
-  const waiting = isRefusal(list) ? 0 : list.total - list.passkeys.filter(one => isOf(one, person)).length
-  if (waiting === 0) return ""
-  const text = plural(waiting, "passkey waits", "passkeys wait")
-  return notice("warn", html`<p><a href="${PASSKEYS_PATH}">${text} to be confirmed</a></p>`)
 }
 
 export async function passkeysPage(visit: Visit): Promise<Response> {

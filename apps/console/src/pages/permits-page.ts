@@ -52,7 +52,7 @@ export async function permitsPage(visit: Visit): Promise<Response> {
 <ul class="chips" aria-label="State">${link(undefined, "All")}${PERMIT_STATES.map(one => link(one, one))}</ul>
 ${view.key === undefined ? "" : html`<p>Those of key ${view.key}. <a href="${address(PATH, { state })}">Those of all keys</a></p>`}
 ${isRefusal(found) ? refused(found) : list(found, view, before)}`
-  return show(visit, { title: "Permits", body })
+  return show(visit, { title: "Permits", body, live: true })
 }
 
 function list({ permits, next }: Found, view: View, before: string | undefined): Markup {
@@ -120,7 +120,7 @@ export async function permitPage(visit: Visit): Promise<Response> {
           : html`${document(id, "opening")} and ${document(id, "end")}, as they are sealed: each verifies by itself`),
     ],
   ])}</section>`
-  return show(visit, { title: `Permit ${short}`, body })
+  return show(visit, { title: `Permit ${short}`, body, live: true })
 }
 
 const document = (id: string, name: "opening" | "end"): Markup =>

@@ -1,9 +1,11 @@
 /** The frame of every page: head, navigation, content. No page has a script or style of its own in it, as its policy demands. */
+import type { AttentionAnswer } from "@runseal/core/wire/attention-answer"
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import { ICON, siteHeader } from "@runseal/verify-page/face/site-header"
 import { raw } from "hono/html"
 import type { AssetName } from "../assets/asset-names.ts"
 import { consoleAssets } from "../assets/assets.ts"
+import { placeNumber } from "./attention.ts"
 import { plural } from "./format.ts"
 import { html, type Markup } from "./markup.ts"
 
@@ -67,8 +69,11 @@ export const FIND_MAX_LENGTH = 512
 /** The search of every page; a script makes `/` lead to it. */
 const FIND = html`<form class="find" method="get" action="/console/find" role="search" aria-label="Find"><input type="search" name="q" maxlength="${FIND_MAX_LENGTH}" aria-label="Find a run, permit, hash, actor or route" aria-keyshortcuts="/" placeholder="Find run, hash, actor…" title="The number of a run, an id, a hash, a name, or the beginning of a route" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>`
 
-/** The navigation of a session. @param here path of the page */
-function navigation({ scope, reads, person }: SessionAnswer, here: string): Markup {
+/** The navigation of a session. */
+function navigation(
+  { scope, reads, person }: SessionAnswer,
+  { here, attention, live }: Pick<PageParts, "here" | "attention" | "live">,
+): Markup {
   const seen = PLACES.filter(
     place =>
       (place.for.includes(scope) || (place.persons === true && person !== undefined)) &&
@@ -76,9 +81,9 @@ function navigation({ scope, reads, person }: SessionAnswer, here: string): Mark
   )
   const items = seen.map(({ path, name: text, one }) => {
     const current = here === path || here === one || (path !== "/console" && here.startsWith(`${path}/`))
-    return html`<li><a href="${path}" ${current ? html`aria-current="page"` : ""}>${text}</a></li>`
+    return html`<li><a href="${path}" ${current ? html`aria-current="page"` : ""}>${text}${attention === undefined ? "" : placeNumber(path, attention)}</a></li>`
   })
-  return html`<nav class="places" aria-label="Console"><ul>${items}</ul></nav>`
+  return html`<nav class="places" aria-label="Console"><ul>${items}</ul>${live === true && attention !== undefined ? liveControl(attention) : ""}</nav>`
 }
 
 /** Whose session it is, at the end of the head. */
@@ -92,6 +97,10 @@ ${
 }</div>`
 }
 
+/** Hidden until its script runs. The size of the log is where the first wait begins. */
+const liveControl = ({ log_size }: AttentionAnswer): Markup =>
+  html`<div class="live" id="live" data-own data-after="${log_size}" hidden><p role="status">Live</p><button type="button" class="plain">Pause</button></div>`
+
 type PageParts = {
   readonly title: string
   /** Absent: the visitor has no session. */
@@ -100,12 +109,22 @@ type PageParts = {
   readonly here: string
   readonly body: Markup | readonly Markup[]
   readonly islands?: readonly AssetName[]
+  /** For the numbers of the navigation; absent where they are not known. */
+  readonly attention?: AttentionAnswer
+  /** Whether it refreshes itself. */
+  readonly live?: true
 }
 
 /** A whole page. */
-export async function page({ title, session, here, body, islands = [] }: PageParts): Promise<string> {
+export async function page({ title, session, here, body, islands = [], attention, live }: PageParts): Promise<string> {
   const { addressOf } = await consoleAssets()
   const beside = session === undefined ? "" : (await visitor(session)).toString()
+  const navigated = { here, ...(attention === undefined ? {} : { attention }), ...(live === undefined ? {} : { live }) }
+  const scripts: readonly AssetName[] = [
+    ...(session === undefined ? [] : ["page.js" as const]),
+    ...islands,
+    ...(live === true && attention !== undefined ? ["live.js" as const] : []),
+  ]
   const made = await html`<!doctype html>
 <html lang="en">
 <head>
@@ -117,11 +136,11 @@ export async function page({ title, session, here, body, islands = [] }: PagePar
 <title>${title} · Runseal</title>
 <link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${addressOf("console.css")}">
-${(session === undefined ? islands : ["page.js" as const, ...islands]).map(name => html`<script src="${addressOf(name)}" defer></script>`)}
+${scripts.map(name => html`<script src="${addressOf(name)}" defer></script>`)}
 </head>
 <body class="${session === undefined ? "alone" : "framed"}">
 ${raw(siteHeader({ root: "/", here: "console", beside }))}
-${session === undefined ? "" : navigation(session, here)}
+${session === undefined ? "" : navigation(session, navigated)}
 <main id="main" tabindex="-1">
 ${body}
 </main>

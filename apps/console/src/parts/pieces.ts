@@ -30,12 +30,12 @@ export const notice = (tone: "good" | "warn" | "bad", body: Markup | string): Ma
 
 /** What a form has done. A secret is in no other answer. */
 export const newsNotice = ({ tone, text, link, secret }: News): Markup =>
-  notice(
+  html`<div data-own>${notice(
     tone,
     secret === undefined
       ? html`<p>${text}${link === undefined ? "" : html` <a href="${link}">${link}</a>`}</p>`
       : html`<p><strong>${text}</strong> It is shown this once; copy it now.</p><p><code class="secret" data-copy="${secret}" data-name="it">${secret}</code></p>`,
-  )
+  )}</div>`
 
 /** A state in a word, with a sign: colour is not all that tells one from another. */
 export const label = (tone: "good" | "warn" | "bad" | "info", sign: string, text: string): Markup =>

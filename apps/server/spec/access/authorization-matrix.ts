@@ -301,6 +301,8 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /admin/published": read(at("/admin/published")),
   "GET /admin/usage": read(at("/admin/usage")),
   "GET /admin/overview": read(at("/admin/overview")),
+  // Each sees what it reads; who sees what: attention.test.ts.
+  "GET /attention": signedIn(at("/attention")),
   "GET /admin/policy": read(at("/admin/policy")),
   "GET /admin/audit": readOfAll(at("/admin/audit")),
   "GET /admin/audit/export": readOfAll(at("/admin/audit/export")),

@@ -131,6 +131,17 @@ eachDatabase("sessions", open => {
     expectRefused(await send(idle, "GET", "/session"), 401)
   })
 
+  test("end though a page asks with X-Unattended: that is no use of them", async () => {
+    const session = await signIn(admin.secret ?? "")
+    const unattended = { headers: { Cookie: session.cookie, "X-Unattended": "1" } }
+    for (const minutes of [10, 19]) {
+      service().clock.advance(minutes * MINUTE_MS)
+      expect((await readAnswer(await service().request("/attention", unattended))).status).toBe(200)
+    }
+    service().clock.advance(MINUTE_MS)
+    expectRefused(await send(session, "GET", "/session"), 401)
+  })
+
   test("end after twelve hours, however much they are used", async () => {
     const session = await signIn(admin.secret ?? "")
     for (let minutes = 0; minutes < 12 * 60 - 20; minutes += 20) {

@@ -10,11 +10,13 @@ import {
   publicationsPageSchema,
   usageAnswerSchema,
 } from "@runseal/core/wire/admin-answers"
+import { attentionAnswerSchema } from "@runseal/core/wire/attention-answer"
 import { overviewAnswerSchema } from "@runseal/core/wire/overview-answer"
 import { type Description, described, type Route, type Routes, RUN_ID, shape } from "../endpoint.ts"
 import {
   adminPermitsQuerySchema,
   adminRunsQuerySchema,
+  attentionQuerySchema,
   auditExportQuerySchema,
   auditQuerySchema,
   keyExportQuerySchema,
@@ -85,6 +87,15 @@ export const DEPLOYMENT_ROUTES = {
     query: shape(overviewQuerySchema),
     answers: { 200: shape(overviewAnswerSchema) },
   },
+  attention: {
+    method: "get",
+    path: "/attention",
+    access: "key",
+    limit: "shared",
+    persons: true,
+    query: shape(attentionQuerySchema),
+    answers: { 200: shape(attentionAnswerSchema) },
+  },
   policy: { ...READ, path: "/admin/policy", answers: { 200: shape(policyInForceSchema) } },
   admin_events: {
     ...READ,
@@ -154,6 +165,12 @@ export const DEPLOYMENT_ENDPOINTS = /* @__PURE__ */ described(TAG, DEPLOYMENT_RO
     description:
       "Of the keys that the caller reads; the log is that of all keys. Steps begin at multiples of their length, in UTC.",
     answers: { 200: "The steps, oldest first." },
+  },
+  attention: {
+    summary: "What needs somebody's attention now, and how long the log is",
+    description:
+      "Of what the caller sees; what is well is left out. With `after` and `wait` the answer is held back until the log has grown.",
+    answers: { 200: "What was looked for, and what was found." },
   },
   policy: {
     summary: "The policy in force, and the library of signatures",

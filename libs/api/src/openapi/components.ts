@@ -13,6 +13,7 @@ import { neededApprovalSchema } from "@runseal/core/artifacts/sealed-sections"
 import * as admin from "@runseal/core/wire/admin-answers"
 import * as approvals from "@runseal/core/wire/approval-answers"
 import { decideApprovalRequestSchema } from "@runseal/core/wire/approval-requests"
+import { attentionAnswerSchema } from "@runseal/core/wire/attention-answer"
 import { attestationsPageSchema, attestRequestSchema } from "@runseal/core/wire/attestation-requests"
 import * as deliveries from "@runseal/core/wire/delivery-messages"
 import * as events from "@runseal/core/wire/event-messages"
@@ -162,6 +163,7 @@ const IN_ORDER: NamedSchemas = {
   KeyUsage: admin.keyUsageSchema,
   UsageAnswer: admin.usageAnswerSchema,
   OverviewAnswer: overviewAnswerSchema,
+  AttentionAnswer: attentionAnswerSchema,
   AdminEvent: CHAIN_DOCUMENTS.AdminEvent,
   ListedEvent: admin.listedEventSchema,
   EventsPage: admin.eventsPageSchema,

@@ -906,6 +906,142 @@ class OverviewAnswer(Answer):
     denied_by: list[DeniedBy]
 
 
+class NotReady(Answer):
+    error: str
+
+
+class FoundNotReady(Answer):
+    count: int
+    first: list[NotReady]
+
+
+class ClockBehind(Answer):
+    by: str
+    seconds: int
+
+
+class FoundClockBehind(Answer):
+    count: int
+    first: list[ClockBehind]
+
+
+class WaitingApproval(Answer):
+    approval_id: str
+    route_id: str
+    expires_at: str
+
+
+class FoundWaitingApproval(Answer):
+    count: int
+    first: list[WaitingApproval]
+
+
+class FailingReceiver(Answer):
+    id: int
+    name: str
+    fault: Literal["unreachable", "timed_out", "tls_failed", "address_refused", "refused"] | str
+    failing_since: str
+    backlog: int
+
+
+class FoundFailingReceiver(Answer):
+    count: int
+    first: list[FailingReceiver]
+
+
+class FullBudget(Answer):
+    key_id: int
+    name: str
+    total: int
+    cap: int
+    ends_at: str
+
+
+class FoundFullBudget(Answer):
+    count: int
+    first: list[FullBudget]
+
+
+class UrgentPermit(Answer):
+    permit_id: str
+    key_id: int
+    route_id: str
+    close_by: str
+    redeemed: bool
+
+
+class FoundUrgentPermit(Answer):
+    count: int
+    first: list[UrgentPermit]
+
+
+class DenyingRule(Answer):
+    rule_id: str
+    runs: int
+    runs_before: int
+
+
+class FoundDenyingRule(Answer):
+    count: int
+    first: list[DenyingRule]
+
+
+class WaitingPasskey(Answer):
+    subject: str
+
+
+class FoundWaitingPasskey(Answer):
+    count: int
+    first: list[WaitingPasskey]
+
+
+class SilentWitness(Answer):
+    name: str
+    cosigned_at: str | None = None
+    fault: Literal["unreachable", "refused", "invalid", "contradicted"] | str | None = None
+
+
+class FoundSilentWitness(Answer):
+    count: int
+    first: list[SilentWitness]
+
+
+class FailingOutsideLog(Answer):
+    host: str
+    fault: Literal["unreachable", "limited", "failed", "refused", "invalid", "untimed"] | str
+    failing_seconds: int
+
+
+class FoundFailingOutsideLog(Answer):
+    count: int
+    first: list[FailingOutsideLog]
+
+
+class AttentionFound(Answer):
+    not_ready: FoundNotReady | None = None
+    clock_behind: FoundClockBehind | None = None
+    approvals_for_you: FoundWaitingApproval | None = None
+    failing_receivers: FoundFailingReceiver | None = None
+    full_budgets: FoundFullBudget | None = None
+    unreported_permits: FoundUrgentPermit | None = None
+    ending_permits: FoundUrgentPermit | None = None
+    denying_rules: FoundDenyingRule | None = None
+    waiting_approvals: FoundWaitingApproval | None = None
+    waiting_passkeys: FoundWaitingPasskey | None = None
+    silent_witnesses: FoundSilentWitness | None = None
+    failing_outside_logs: FoundFailingOutsideLog | None = None
+    near_budgets: FoundFullBudget | None = None
+
+
+class AttentionAnswer(Answer):
+    """The answer of GET /attention."""
+
+    at: str
+    log_size: int
+    asked: list[Literal["not_ready", "clock_behind", "approvals_for_you", "failing_receivers", "full_budgets", "unreported_permits", "ending_permits", "denying_rules", "waiting_approvals", "waiting_passkeys", "silent_witnesses", "failing_outside_logs", "near_budgets"] | str]
+    found: AttentionFound
+
+
 class SignatureLibrary(Answer):
     library_hash: str
     count: int

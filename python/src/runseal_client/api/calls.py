@@ -602,6 +602,11 @@ def overview(*, range: Literal["24h", "7d", "30d", "90d"] | None = None) -> Call
     return Call("GET", "/admin/overview", a.OverviewAnswer, query=given({"range": range}))
 
 
+def attention(*, after: int | None = None, wait: int | None = None) -> Call[a.AttentionAnswer]:
+    """What needs somebody's attention now, and how long the log is. Of what the caller sees; what is well is left out. With `after` and `wait` the answer is held back until the log has grown."""
+    return Call("GET", "/attention", a.AttentionAnswer, query=given({"after": after, "wait": wait}))
+
+
 def policy() -> Call[a.PolicyInForce]:
     """The policy in force, and the library of signatures."""
     return Call("GET", "/admin/policy", a.PolicyInForce)

@@ -762,6 +762,16 @@ class Operations(Sender):
         """Runs by outcome over time, what denied them, and how the log grew. Of the keys that the caller reads; the log is that of all keys. Steps begin at multiples of their length, in UTC."""
         return self.send(c.overview(range=range), timeout=timeout)
 
+    def attention(
+        self,
+        *,
+        after: int | None = None,
+        wait: int | None = None,
+        timeout: float | None = None,
+    ) -> a.AttentionAnswer:
+        """What needs somebody's attention now, and how long the log is. Of what the caller sees; what is well is left out. With `after` and `wait` the answer is held back until the log has grown."""
+        return self.send(c.attention(after=after, wait=wait), timeout=timeout)
+
     def policy(self, *, timeout: float | None = None) -> a.PolicyInForce:
         """The policy in force, and the library of signatures."""
         return self.send(c.policy(), timeout=timeout)
@@ -1781,6 +1791,16 @@ class AsyncOperations(AsyncSender):
     ) -> a.OverviewAnswer:
         """Runs by outcome over time, what denied them, and how the log grew. Of the keys that the caller reads; the log is that of all keys. Steps begin at multiples of their length, in UTC."""
         return await self.send(c.overview(range=range), timeout=timeout)
+
+    async def attention(
+        self,
+        *,
+        after: int | None = None,
+        wait: int | None = None,
+        timeout: float | None = None,
+    ) -> a.AttentionAnswer:
+        """What needs somebody's attention now, and how long the log is. Of what the caller sees; what is well is left out. With `after` and `wait` the answer is held back until the log has grown."""
+        return await self.send(c.attention(after=after, wait=wait), timeout=timeout)
 
     async def policy(self, *, timeout: float | None = None) -> a.PolicyInForce:
         """The policy in force, and the library of signatures."""

@@ -6,7 +6,7 @@ import type { LimitName } from "@runseal/api/endpoint"
 import type { EndUser } from "@runseal/core/artifacts/end-user"
 import { END_USER_HEADER } from "@runseal/core/wire/end-user-token"
 import { KEY_HEADER } from "@runseal/core/wire/key-requests"
-import { CSRF_HEADER } from "@runseal/core/wire/session-requests"
+import { CSRF_HEADER, UNATTENDED_HEADER } from "@runseal/core/wire/session-requests"
 import type { Context, MiddlewareHandler } from "hono"
 import { HttpError } from "../../http-error.ts"
 import { type EndUserTokens, endUserRequired } from "../../outbound/identity/end-user-tokens.ts"
@@ -71,7 +71,9 @@ async function admitSession(
 async function sessionOf(c: Context, deps: Doorkeepers): Promise<BrowserSession | undefined> {
   if (c.req.header("Sec-Fetch-Site") === "cross-site") return undefined
   const token = sessionTokenOf(c, deps)
-  return token === undefined ? undefined : await deps.sessions.find(token)
+  return token === undefined
+    ? undefined
+    : await deps.sessions.find(token, c.req.header(UNATTENDED_HEADER) === undefined)
 }
 
 const READS: ReadonlySet<string> = new Set(["GET", "HEAD"])

@@ -51,8 +51,11 @@ export type RoleOf = (person: Pick<StoredPerson, "issuer" | "groups">) => Person
 export type Sessions = {
   /** Opens a session. @returns its token, which is stored as a hash alone */
   readonly open: (holder: SessionHolder) => Promise<BrowserSession & { readonly token: string }>
-  /** The session of a token, which may be any text, and notes its use; undefined when it has ended or never was. */
-  readonly find: (token: string) => Promise<BrowserSession | undefined>
+  /**
+   * The session of a token, which may be any text; undefined when it has ended or never was.
+   * @param isUse whether its use is noted; otherwise it ends as if nobody had asked
+   */
+  readonly find: (token: string, isUse: boolean) => Promise<BrowserSession | undefined>
   readonly close: (token: string) => Promise<void>
 }
 
@@ -104,12 +107,13 @@ export function openSessions(db: Database, nowMs: () => number, roleOf: RoleOf):
       await insertSession(db, hashOf(token), stored, bounds)
       return { token, ...opened }
     },
-    find: async token => {
+    find: async (token, isUse) => {
       if (!TOKEN.test(token)) return undefined
       const at = nowMs()
       const stored = await findSession(db.quick, hashOf(token), liveSince(at))
       const found = stored && sessionOf(token, stored, at, roleOf)
-      if (found === undefined || stored === undefined || at - stored.last_used_at < USE_NOTED_EVERY_MS) return found
+      if (found === undefined || stored === undefined || !isUse) return found
+      if (at - stored.last_used_at < USE_NOTED_EVERY_MS) return found
       await noteSessionUse(db, hashOf(token), at)
       return { ...found, idle_ends_at: Math.min(at + SESSION_IDLE_MS, found.ends_at) }
     },

@@ -38,7 +38,7 @@ const DAY_MS = 86_400_000
 const SALT_BYTES = 32
 
 /** The person that a caller is: signed in, or with the key of an approver; undefined for other keys. */
-function approverOf(caller: Caller): Approver | undefined {
+export function approverOf(caller: Caller): Approver | undefined {
   if (caller.person !== undefined) {
     const { display_name: name, issuer, subject, groups } = caller.person
     return { subject, issuer, name, key_name: "", proof: "idp", groups }

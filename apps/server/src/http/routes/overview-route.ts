@@ -31,7 +31,7 @@ export function overviewRoutes({ db, nowMs, signatureIds }: Deps): Handlers {
         db,
         times.map(time => time / 1000),
       )
-      const rules = rulesOf(await listPolicies(db, POLICIES), signatureIds)
+      const rules = await denyingRules({ db, signatureIds })
       const denied = await countDenied(db, owners, [from, to], rules)
       return c.json({
         ok: true,
@@ -76,6 +76,13 @@ function outcomesOf(counts: readonly StepCount[]): Step {
   const ok = runs - Object.values(refused).reduce((sum, each) => sum + each, 0)
   return { runs, outcomes: { ok, ...refused } }
 }
+
+/** All that may have denied a run under the newest policies. */
+export const denyingRules = async ({
+  db,
+  signatureIds,
+}: Pick<Deps, "db" | "signatureIds">): Promise<readonly string[]> =>
+  rulesOf(await listPolicies(db, POLICIES), signatureIds)
 
 /** All that may have denied a run under one of these policies. A rule that only ever allowed is left out: its runs are many. */
 function rulesOf(policies: readonly PolicyVersionRow[], signatures: ReadonlySet<string>): readonly string[] {
