@@ -98,12 +98,12 @@ eachDatabase("attention", open => {
 
   test("has permits that are about to end, and those that ended without a report for a day", async () => {
     const lifetime = { valid_for_seconds: 300, close_within_seconds: 300 }
-    const [kept, left] = [await openedId(acme, lifetime), await openedId(acme, lifetime)]
+    const [reported, left] = [await openedId(acme, lifetime), await openedId(acme, lifetime)]
     await openedId(other, { valid_for_seconds: 3600 })
     expect(await found(admin)).toEqual({})
     clock.advance(500_000)
     expect(await found(admin)).toMatchObject({ ending_permits: { count: 2 } })
-    await closed(acme, kept)
+    await closed(acme, reported)
     expect(await found(acme)).toEqual({
       ending_permits: {
         count: 1,

@@ -20,7 +20,7 @@ const SOURCES: Readonly<Record<BuiltAsset, string>> = {
   "log.js": "islands/audit-log.ts",
   "approval.js": "islands/approve.ts",
   "passkey.js": "islands/enrol.ts",
-  "live.js": "islands/live.ts",
+  "live.js": "islands/live-page.ts",
 }
 
 /** The content of every asset. @throws Error when its sources do not build */

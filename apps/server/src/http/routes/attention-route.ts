@@ -224,7 +224,7 @@ async function passkeysPart(
 
 type Denials = (owners: Owners, at: number) => Promise<Part>
 
-/** Rules that deny far more often than in the week before. Counted for all keys once a minute, whoever asks. */
+/** Rules that deny far more often than in the week before. Counted once a minute. */
 function rememberDenials(deps: Pick<Deps, "db" | "signatureIds">): Denials {
   const counted = new Map<string, { readonly at: number; readonly part: Promise<Part> }>()
   return (owners, at) => {

@@ -43,7 +43,7 @@ const BUDGETS = `
     select budget.*, count(*) over (partition by is_full) as matching,
       row_number() over (partition by is_full order by total::float / cap desc, key_id) as place
     from budget
-  ) as placed where place <= ${ATTENTION_ITEMS_MAX} order by is_full desc, place`
+  ) as numbered where place <= ${ATTENTION_ITEMS_MAX} order by is_full desc, place`
 
 type BudgetTimes = { readonly cap: number; readonly window_seconds: number; readonly window_start: number }
 
@@ -77,7 +77,7 @@ const PERMITS = `
     select urgent.*, count(*) over (partition by state) as matching,
       row_number() over (partition by state order by case state when 'open' then close_by else -close_by end, permit_id) as place
     from urgent
-  ) as placed where place <= ${ATTENTION_ITEMS_MAX} order by state, place`
+  ) as numbered where place <= ${ATTENTION_ITEMS_MAX} order by state, place`
 
 /** Milliseconds since the epoch. */
 type PermitTimes = { readonly now: number; readonly opened_after: number; readonly ended_after: number }

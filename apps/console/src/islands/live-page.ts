@@ -2,15 +2,13 @@
  * Refreshes the page that it is on: it waits until the log has grown, at most some seconds, fetches the page again and changes what is different.
  * Of the windows of a browser one waits for all of them. It is no use of the session, which ends as if nobody had the page open.
  */
-import { UNATTENDED_HEADER } from "@runseal/core/wire/session-requests"
-import { refresh } from "./refresh.ts"
+import { askUnattended, fetchPage, SessionEnded } from "./ask-service.ts"
+import { refresh } from "./refresh-page.ts"
 
 /** Seconds of one wait. */
 const WAIT_SECONDS = 20
 /** Least time between two refreshes: a busy log grows all the time, and every refresh counts for the rate limit. */
 const REST_MS = 6000
-/** Longest time that a page or an answer may take, besides the wait. */
-const TIMEOUT_MS = 30_000
 /** After a failure, and where the service says no time. */
 const RETRY_MS = 15_000
 /** Remembers a pause for the pages of this window. */
@@ -20,8 +18,6 @@ const CHANNEL = "runseal-live"
 const box = document.getElementById("live")
 const button = box?.querySelector("button")
 const state = box?.querySelector('[role="status"]')
-
-class Ended extends Error {}
 
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 const isPaused = (): boolean => sessionStorage.getItem(PAUSED) !== null
@@ -44,37 +40,13 @@ function say(text: string, isBad = false): void {
 
 /** How many entries the log has, once it has more than `after` or the wait is over. @throws Error */
 async function grown(after: number): Promise<number> {
-  const response = await fetch(`/attention?after=${after}&wait=${WAIT_SECONDS}`, {
-    credentials: "same-origin",
-    redirect: "error",
-    headers: { [UNATTENDED_HEADER]: "1" },
-    signal: AbortSignal.timeout(TIMEOUT_MS + 1000 * WAIT_SECONDS),
-  })
-  if (response.status === 401) throw new Ended()
+  const response = await askUnattended(`/attention?after=${after}&wait=${WAIT_SECONDS}`, 1000 * WAIT_SECONDS)
+  if (response.status === 401) throw new SessionEnded()
   const answer: unknown = response.ok ? await response.json() : undefined
   if (typeof answer === "object" && answer !== null && "log_size" in answer && typeof answer.log_size === "number")
     return answer.log_size
   throw new Error(`The service answered with ${response.status}`)
 }
-
-/** The page as it is now. As a document, so that no text becomes markup here: the browser parses it as it did the page. @throws Error */
-const fetchPage = (): Promise<Document> =>
-  new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest()
-    request.open("GET", location.href)
-    request.responseType = "document"
-    request.timeout = TIMEOUT_MS
-    request.setRequestHeader(UNATTENDED_HEADER, "1")
-    request.onload = () => {
-      const { status, responseXML, responseURL } = request
-      if (responseURL !== location.href.replace(/#.*$/, "")) return reject(new Ended())
-      if (status !== 200 || responseXML === null) return reject(new Error(`The service answered with ${status}`))
-      resolve(responseXML)
-    }
-    request.onerror = () => reject(new Error("The service cannot be reached"))
-    request.ontimeout = request.onerror
-    request.send()
-  })
 
 async function renew(): Promise<void> {
   if (rests()) return
@@ -98,7 +70,7 @@ async function forever(work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
-      if (error instanceof Ended) return say("The session has ended: load the page again.", true)
+      if (error instanceof SessionEnded) return say("The session has ended: load the page again.", true)
       if (!rests()) say(`${error instanceof Error ? error.message : "It failed"}; trying again.`, true)
       await sleep(RETRY_MS)
     }
