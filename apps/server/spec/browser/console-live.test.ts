@@ -46,7 +46,7 @@ describe.skipIf(!HAS_CHROMIUM)(`live pages in ${CHROMIUM}`, () => {
     const { page } = await signIn(admin)
     await customer.execute(spending(1000))
     await page.getByRole("heading", { name: "1 budget is full" }).waitFor()
-    expect(await page.locator("nav").innerText()).toMatch(/Budgets\s*1/)
+    expect(await page.locator(".places").innerText()).toMatch(/Budgets\s*1/)
     for (const width of WIDTHS)
       for (const colorScheme of ["light", "dark"] as const) {
         await page.setViewportSize({ width, height: 900 })
