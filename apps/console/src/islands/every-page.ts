@@ -64,12 +64,22 @@ function buttonOf(element: HTMLElement): HTMLButtonElement {
   return made
 }
 
-// Over plain http, but on this machine, browsers have no clipboard for pages.
-if (navigator.clipboard !== undefined)
+/** Those that have one. */
+const given = new WeakSet<Element>()
+
+function giveButtons(): void {
   for (const element of [...document.querySelectorAll("[data-copy], [data-curl]")].slice(0, MAX_BUTTONS)) {
-    if (!(element instanceof HTMLElement)) continue
+    if (!(element instanceof HTMLElement) || given.has(element)) continue
+    given.add(element)
     const button = buttonOf(element)
     button.hidden = false
     button.setAttribute("aria-live", "polite")
     button.addEventListener("click", () => copy(button, textOf(element)))
   }
+}
+
+// Over plain http, but on this machine, browsers have no clipboard for pages.
+if (navigator.clipboard !== undefined) {
+  giveButtons()
+  document.addEventListener("runseal-refreshed", giveButtons)
+}

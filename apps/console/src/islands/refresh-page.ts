@@ -3,8 +3,11 @@
  * so. Rows are known by the address that they lead to, so that one that comes above the others moves none of them to another act.
  */
 
-/** What keeps its own state: forms that are being filled, and what other scripts made. */
-const OWN = "form, [data-own]"
+/** What keeps its own state: forms that are being filled, and what other scripts made or change. */
+const OWN = "form, [data-own], .copy, button[data-copy], button[data-curl]"
+
+/** The event of a page that was refreshed. */
+const REFRESHED = "runseal-refreshed"
 
 /** @param newer of the same address */
 export function refresh(page: Document, newer: Document): void {
@@ -13,6 +16,7 @@ export function refresh(page: Document, newer: Document): void {
     const [old, fresh] = [page.querySelector(part), newer.querySelector(part)]
     if (old !== null && fresh !== null) renew(old, fresh)
   }
+  page.dispatchEvent(new Event(REFRESHED))
 }
 
 /** By what an element is known among its brothers. */
