@@ -235,6 +235,17 @@ describe.skipIf(postgresStart.kind === "absent")(`what a batch was built on ${po
     expect((await sendKeyed(one, "/execute", key, body)).status).toBe(200)
   })
 
+  test("two servers that seal all the time take turns, and build few batches again", async () => {
+    const before = await builtOf(metrics)
+    const answers: Answer[] = []
+    for (let wave = 0; wave < 6; wave++)
+      answers.push(...(await Promise.all(both().flatMap(service => runs(service, 20)))))
+    expect(new Set(statusesOf(answers))).toEqual(new Set([200]))
+    expect(new Set(idsOf(answers)).size).toBe(answers.length)
+    const after = await builtOf(metrics)
+    expect(after.ahead).toBeGreaterThan(before.ahead ?? 0)
+  })
+
   test("new tenants: both servers make them at once, and each has one salt and one chain", async () => {
     const [one, two] = both()
     const admin = await mint(one, ADMIN)

@@ -10,9 +10,10 @@ import type { WriteBatch } from "../store/driver/group-commit.ts"
 import { StoreError } from "../store/driver/store-errors.ts"
 import type { ReportFault } from "../telemetry.ts"
 import type { Item, OpenItem } from "./batch.ts"
-import { type Base, baseAfter, buildAhead, isBuiltAhead } from "./build-ahead.ts"
+import { type Base, baseAfter, buildAhead, isBuiltAhead, readBase } from "./build-ahead.ts"
 import { ActRefused, type Answer, commitBatch, type Known, type SealerContext } from "./commit-batch.ts"
 import { PROBE } from "./readiness.ts"
+import { openTurns, type Turns } from "./turns.ts"
 
 /** What the batches of a process leave to each other. */
 type State = {
@@ -29,13 +30,14 @@ type State = {
 /** @returns makes a batch ready, and gives the function that writes it */
 export function createBatches(context: SealerContext): (items: readonly Item[]) => Promise<WriteBatch<Answer>> {
   const state: State = { base: undefined, isBuilt: false, writing: Promise.resolve(), isUnsigned: false }
+  const turns = openTurns(context.db)
   const writer =
     (items: readonly Item[], known: Known, found: readonly Fault[] = []): WriteBatch<Answer> =>
     () => {
       state.isBuilt = false
       const batch = { name: "batch", facts: { items: items.length }, apart: items }
-      const write = () => writeBatch({ items, known, found }, state, context)
-      const written = context.heads.whileSealing(() => followed(batch, write))
+      const write = () => writeBatch({ items, known, found }, state, { ...context, saw: turns.saw })
+      const written = context.heads.whileSealing(() => followed(batch, write)).finally(turns.leave)
       state.writing = written.catch(ignore)
       return written
     }
@@ -61,6 +63,12 @@ export function createBatches(context: SealerContext): (items: readonly Item[]) 
   }
   return async items => {
     state.isBuilt = false
+    if (await turns.enter(state.writing)) {
+      // What cannot be read is read again behind the lock.
+      const found = await readBase(state.base, context.db).catch(() => undefined)
+      if (found !== state.base) turns.saw()
+      state.base = found
+    }
     // Of a batch that is thrown away, a signer elsewhere would have seen leaves that are in no log.
     const isHere = !context.log.keys.service.isElsewhere
     return isHere && items.every(isBuiltAhead) ? beforeLock(items) : behindLock(items)
@@ -81,12 +89,15 @@ type ReadyBatch = {
 async function writeBatch(
   { items, known, found }: ReadyBatch,
   state: State,
-  context: SealerContext,
+  context: SealerContext & Pick<Turns, "saw">,
 ): Promise<readonly Answer[]> {
   let committed = false
   const { faults, reportFault } = collectFaults()
   const reportBuilt: SealerContext["reportBuilt"] = place => {
-    if (place === "again") state.base = undefined
+    if (place === "again") {
+      state.base = undefined
+      context.saw()
+    }
     context.reportBuilt(place)
   }
   try {

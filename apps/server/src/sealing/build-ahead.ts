@@ -14,7 +14,7 @@ import type { Database } from "../store/driver/database.ts"
 import { sentTogether, type Tx } from "../store/driver/session.ts"
 import { countAttestations } from "../store/tables/attestations-table.ts"
 import type { KeyState } from "../store/tables/idempotency-keys.ts"
-import type { LogHeadRow } from "../store/tables/log-store.ts"
+import { type LogHeadRow, loadFrontier, readHead } from "../store/tables/log-store.ts"
 import { lockTenants, NO_RECORD, readTenants, type TenantClaim, type TenantRow } from "../store/tables/tenants.ts"
 import type { Batch, BatchContext, BatchStart, Item, OpenItem } from "./batch.ts"
 import { attestingOf, ownersOf, withoutTaken, withSalt } from "./locked-rows.ts"
@@ -149,6 +149,23 @@ const isSame = (built: TenantHead, stored: TenantHead | undefined): boolean =>
 /** Whether the log of a head is the one that is known. */
 export const isAt = (known: LogFrontier | undefined, head: Pick<LogHeadRow, "size" | "root">): known is LogFrontier =>
   known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)
+
+/** What the log in the database leaves to the next batch. @param known the base that was known, which is given again where it is still that */
+export function readBase(known: Base | undefined, db: Pick<Database, "read">): Promise<Base> {
+  return db.read(async session => {
+    const head = await readHead(session)
+    const { log_time, next_run_id } = head
+    if (known !== undefined && isAt(known.frontier, head)) return known
+    // Entries never change: what a head of some time ago grew from is the same when it is read later.
+    return {
+      log_time,
+      next_run_id,
+      frontier: await loadFrontier(session, head),
+      tenants: new Map(),
+      attested: new Map(),
+    }
+  })
+}
 
 /** What a batch leaves to the next one. @param before what it was built on; it is not used any more */
 export function baseAfter(before: Pick<Base, "log_time" | "tenants" | "attested">, { batch, start }: BuiltBatch): Base {
