@@ -235,7 +235,7 @@ describe.skipIf(postgresStart.kind === "absent")(`what a batch was built on ${po
     expect((await sendKeyed(one, "/execute", key, body)).status).toBe(200)
   })
 
-  test("two servers that seal all the time take turns, and build few batches again", async () => {
+  test("two servers that seal all the time build one after the other", async () => {
     const before = await builtOf(metrics)
     const answers: Answer[] = []
     for (let wave = 0; wave < 6; wave++)

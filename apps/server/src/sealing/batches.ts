@@ -13,7 +13,7 @@ import type { Item, OpenItem } from "./batch.ts"
 import { type Base, baseAfter, buildAhead, isBuiltAhead, readBase } from "./build-ahead.ts"
 import { ActRefused, type Answer, commitBatch, type Known, type SealerContext } from "./commit-batch.ts"
 import { PROBE } from "./readiness.ts"
-import { openTurns, type Turns } from "./turns.ts"
+import { openSealingLock, type SealingLock } from "./sealing-lock.ts"
 
 /** What the batches of a process leave to each other. */
 type State = {
@@ -30,14 +30,14 @@ type State = {
 /** @returns makes a batch ready, and gives the function that writes it */
 export function createBatches(context: SealerContext): (items: readonly Item[]) => Promise<WriteBatch<Answer>> {
   const state: State = { base: undefined, isBuilt: false, writing: Promise.resolve(), isUnsigned: false }
-  const turns = openTurns(context.db)
+  const lock = openSealingLock(context.db)
   const writer =
     (items: readonly Item[], known: Known, found: readonly Fault[] = []): WriteBatch<Answer> =>
     () => {
       state.isBuilt = false
       const batch = { name: "batch", facts: { items: items.length }, apart: items }
-      const write = () => writeBatch({ items, known, found }, state, { ...context, saw: turns.saw })
-      const written = context.heads.whileSealing(() => followed(batch, write)).finally(turns.leave)
+      const write = () => writeBatch({ items, known, found }, state, { ...context, saw: lock.saw })
+      const written = context.heads.whileSealing(() => followed(batch, write)).finally(lock.leave)
       state.writing = written.catch(ignore)
       return written
     }
@@ -63,10 +63,10 @@ export function createBatches(context: SealerContext): (items: readonly Item[]) 
   }
   return async items => {
     state.isBuilt = false
-    if (await turns.enter(state.writing)) {
+    if (await lock.enter(state.writing)) {
       // What cannot be read is read again behind the lock.
       const found = await readBase(state.base, context.db).catch(() => undefined)
-      if (found !== state.base) turns.saw()
+      if (found !== state.base) lock.saw()
       state.base = found
     }
     // Of a batch that is thrown away, a signer elsewhere would have seen leaves that are in no log.
@@ -89,7 +89,7 @@ type ReadyBatch = {
 async function writeBatch(
   { items, known, found }: ReadyBatch,
   state: State,
-  context: SealerContext & Pick<Turns, "saw">,
+  context: SealerContext & Pick<SealingLock, "saw">,
 ): Promise<readonly Answer[]> {
   let committed = false
   const { faults, reportFault } = collectFaults()

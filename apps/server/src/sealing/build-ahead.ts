@@ -1,6 +1,6 @@
 /**
  * Batches that are built and verified before the log's head is locked, while the batch before them is written: so the lock is held for the write
- * alone. Decision 0360.
+ * alone. Decision 0387.
  *
  * A batch is built on what the batches before it leave: the base. It is written only if that is what the database holds once the head is locked
  * (`isStillTrue`). Otherwise it is built again behind the lock, in the same transaction. So what is built ahead decides nothing: it is right or
@@ -64,7 +64,7 @@ export const isBuiltAhead = (item: Item): item is OpenItem =>
 
 /** Builds and verifies a batch. Rejects as `buildBatch` does, and when the database cannot be read. */
 export async function buildAhead(items: readonly OpenItem[], base: Base, context: AheadContext): Promise<AheadBatch> {
-  // Their keys are taken as free, as the requests have found them; `isStillTrue` looks again.
+  // Their keys are taken as free, as the requests have found them; `isStillTrue` compares them.
   const free = withoutTaken(items, statesAsSent(items))
   const owners = ownersOf(free)
   const unknown = owners.filter(({ tenant_id }) => !base.tenants.has(tenant_id))

@@ -30,7 +30,7 @@ export const BATCH_MAX_ITEMS = 256
 export const QUEUE_MAX_ITEMS = 4096
 
 /** Fewer items than these wait for the batch before, so that they share a batch with those that come meanwhile. */
-const AHEAD_FROM_ITEMS = 4
+const AHEAD_FROM_ITEMS = 8
 
 /** A run whose sections exceed this size, in bytes of canonical text, takes long to seal. */
 const LONG_BYTES = 65_536

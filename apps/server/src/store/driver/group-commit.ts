@@ -10,7 +10,7 @@ type GroupBounds<Item = never> = {
   readonly waiting: number
   /** A batch has no effect that a caller could see: an item that gave up was refused, whatever becomes of its batch. */
   readonly readsOnly?: true
-  /** Items that would hold up others get queues and batches of their own, which take turns with theirs: those wait for one batch of each at most. */
+  /** Items that would hold up others get queues and batches of their own, which alternate with theirs: those wait for one batch of each at most. */
   readonly lanes?: readonly Lane<Item>[]
   /** From so many items in a queue on, a batch is made ready while the one before is written; absent: never. */
   readonly aheadFrom?: number

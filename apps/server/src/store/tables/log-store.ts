@@ -102,6 +102,14 @@ export async function lockHead({ sql }: Tx): Promise<LogHeadRow> {
   )
 }
 
+/** The key of an advisory lock: "rsbu" in ASCII, read as a number. */
+const BUILDING_LOCK = 0x72736275
+
+/** Locks the building of batches against other servers until the transaction ends; of a transaction, so that poolers can be in between. */
+export async function lockBuilding({ sql }: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${BUILDING_LOCK}::bigint)`
+}
+
 /** The head as last committed. */
 export function readHead(source: Source): Promise<LogHeadRow> {
   return source.read(async ({ sql }) =>
