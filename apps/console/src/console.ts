@@ -5,7 +5,7 @@ import { type SessionAnswer, sessionAnswerSchema } from "@runseal/core/wire/sess
 import { type Context, Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
 import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from "./api.ts"
-import { sendAsset } from "./assets/assets.ts"
+import { consoleAssets, sendAsset } from "./assets/assets.ts"
 import { takeNews } from "./news.ts"
 import { APPROVAL_PATH, approvalForm, requestPage } from "./pages/approval-page.ts"
 import { APPROVALS_PATH, approvalsPage } from "./pages/approvals-page.ts"
@@ -75,6 +75,11 @@ const FORMS: Readonly<Record<string, Page>> = {
 
 /** The pages that an approver sees. */
 const OF_APPROVERS: readonly string[] = [APPROVALS_PATH, APPROVAL_PATH, PASSKEYS_PATH]
+
+/** Reads what pages load, so that the first visitor does not wait for it. What fails here is tried again by the first page. */
+export async function warmConsole(): Promise<void> {
+  if (ARE_SHIPPED) await consoleAssets().catch(() => undefined)
+}
 
 export function createConsole({ fetch }: ConsoleParts): Hono {
   const app = new Hono()

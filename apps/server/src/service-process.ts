@@ -134,6 +134,8 @@ export async function serve(start: Start): Promise<void> {
   })
   if (listeners.metrics !== undefined) logger.info({ url: listeners.metrics.url }, "metrics")
   logger.info({ url: listeners.callers.url, log: service.deps.logOrigin }, "listening")
+  // Not waited for: callers are answered meanwhile.
+  void warmConsole()
   // The first scan would take half a second longer.
   void warmUp(prepared.library)
   let stopping = false

@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { ASSET_NAMES, type AssetName } from "./asset-names.ts"
 
+export const ARE_SHIPPED = true
+
 /** Folder into which `npm run build` writes them. */
 export const BUILT_ASSETS: string = fileURLToPath(new URL("../../dist/assets/", import.meta.url))
 

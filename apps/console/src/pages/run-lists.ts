@@ -3,7 +3,12 @@
  * runs, everybody else those of the deployment.
  */
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { adminRunsPageSchema } from "@runseal/core/wire/admin-answers"
+import {
+  type AdminRunsPage,
+  adminRunsPageSchema,
+  RUNS_ADDITIONS,
+  usageAnswerSchema,
+} from "@runseal/core/wire/admin-answers"
 import { type RunSummary, runsPageSchema } from "@runseal/core/wire/run-summaries"
 import { isRefusal, type Refusal } from "../api.ts"
 import { address } from "../parts/format.ts"
@@ -18,16 +23,29 @@ export const TEXT_FILTERS = [
   { name: "end_user", label: "End user", hint: "grace" },
   { name: "approver", label: "Approver", hint: "j.doe" },
   { name: "model_name", label: "Model", hint: "m-1" },
-  { name: "from", label: "From", hint: "2026-05-04" },
-  { name: "to", label: "To", hint: "2026-05-06" },
+  { name: "from", label: "From (UTC)", hint: "2026-05-04" },
+  { name: "to", label: "To (UTC)", hint: "2026-05-06" },
   { name: "program_id", label: "Program", hint: "64 hex digits" },
   { name: "payload_hash", label: "Payload hash", hint: "64 hex digits" },
   { name: "manifest_hash", label: "Manifest hash", hint: "its first digits" },
 ] as const
 type TextFilter = (typeof TEXT_FILTERS)[number]["name"]
 
+/** Times that end now, by what the address has for them. A bookmark of one is always of the last hours. */
+export const LAST_TIMES = {
+  "1h": { name: "Last hour", hours: 1 },
+  "24h": { name: "24 hours", hours: 24 },
+  "7d": { name: "7 days", hours: 168 },
+  "30d": { name: "30 days", hours: 720 },
+} as const
+export type LastTime = keyof typeof LAST_TIMES
+export const LAST_NAMES: readonly LastTime[] = ["1h", "24h", "7d", "30d"]
+const HOUR_MS = 3_600_000
+
 export type RunView = {
   readonly status?: OutcomeKind
+  /** A time that ends now; in place of the filters `from` and `to`. */
+  readonly last?: LastTime
   /** Id of a key, as in the address. */
   readonly key?: string
   readonly texts: Readonly<Partial<Record<TextFilter, string>>>
@@ -39,8 +57,9 @@ export type RunView = {
 export function readView(visit: Visit): RunView {
   const { c } = visit
   const ofKeys = seesAll(visit) ? ["key"] : []
-  knownFilters(c, ["status", ...ofKeys, ...TEXT_FILTERS.map(({ name }) => name), "before"])
+  knownFilters(c, ["status", "last", ...ofKeys, ...TEXT_FILTERS.map(({ name }) => name), "before"])
   const status = filterOf(c, "status", OUTCOME_KINDS)
+  const last = filterOf(c, "last", LAST_NAMES)
   const key = numberOf(c, "key")
   const before = numberOf(c, "before")
   const texts = TEXT_FILTERS.flatMap(({ name }) => {
@@ -50,18 +69,30 @@ export function readView(visit: Visit): RunView {
   })
   return {
     ...(status === undefined ? {} : { status }),
+    ...(last === undefined ? {} : { last }),
     ...(key === undefined ? {} : { key }),
     ...(before === undefined ? {} : { before }),
-    texts: Object.fromEntries(texts),
+    // A time that ends now was chosen in place of the one before.
+    texts: Object.fromEntries(texts.filter(([name]) => last === undefined || (name !== "from" && name !== "to"))),
   }
 }
 
+type Parameters = Readonly<Record<string, string | undefined>>
+
+/** What the address of a list holds. */
+type Addressed = { readonly [Name in "status" | "key" | "last"]?: RunView[Name] | undefined } & Pick<RunView, "texts">
+
 /** Parameters of the address of a view, from its beginning. */
-export const viewParameters = ({ status, key, texts }: RunView): Readonly<Record<string, string | undefined>> => ({
-  ...texts,
-  status,
-  key,
-})
+export const viewParameters = ({ status, key, last, texts }: Addressed): Parameters => ({ ...texts, last, status, key })
+
+/** The same for the API, which knows no time that ends now. */
+export function apiParameters({ last, ...view }: RunView): Parameters {
+  const from = last && { from: new Date(Date.now() - LAST_TIMES[last].hours * HOUR_MS).toISOString() }
+  return { ...viewParameters(view), ...from }
+}
+
+/** How many runs of each outcome there are. */
+export type Counts = NonNullable<AdminRunsPage["counts"]>
 
 export type ListedRun = RunSummary & { readonly key_id?: number }
 
@@ -69,21 +100,40 @@ export type RunsFound = {
   readonly runs: readonly ListedRun[]
   /** `before` of the next page; absent from the last. */
   readonly next?: string
-  /** All that were found, where the API counts them. */
+  /** All that were found, where the API counted them. */
   readonly total?: number
+  /** Those that every filter but the outcome leaves, by outcome. */
+  readonly counts?: Counts
 }
 
-/** A page of a view. @param limit 1 to 500 */
-export async function findRuns(visit: Visit, view: RunView, limit: number): Promise<RunsFound | Refusal> {
-  const parameters = { ...viewParameters(view), before: view.before, limit }
-  const found = seesAll(visit)
-    ? await visit.api.ask(address("/admin/runs", parameters), adminRunsPageSchema)
-    : await visit.api.ask(address("/runs/search", parameters), runsPageSchema)
-  if (isRefusal(found)) return found
-  const { runs, next } = found
-  return {
-    runs,
-    ...(next === undefined ? {} : { next: `${next}` }),
-    ...("total" in found ? { total: found.total } : {}),
+/** A page of a view. @param limit 1 to 500. @param counted whether the runs of all keys are counted too */
+export async function findRuns(
+  visit: Visit,
+  view: RunView,
+  limit: number,
+  counted = false,
+): Promise<RunsFound | Refusal> {
+  const parameters = { ...apiParameters(view), before: view.before, limit }
+  if (!seesAll(visit)) {
+    const found = await visit.api.ask(address("/runs/search", parameters), runsPageSchema)
+    return isRefusal(found) ? found : { runs: found.runs, ...placeOf(found.next), total: found.total }
   }
+  const asked = { ...parameters, with: counted ? RUNS_ADDITIONS[0] : undefined }
+  const found = await visit.api.ask(address("/admin/runs", asked), adminRunsPageSchema)
+  if (isRefusal(found)) return found
+  const { runs, next, counts } = found
+  return { runs, ...placeOf(next), ...(counts === undefined ? {} : { counts, total: totalOf(counts, view) }) }
+}
+
+const placeOf = (next: number | undefined): Pick<RunsFound, "next"> => (next === undefined ? {} : { next: `${next}` })
+
+/** The runs of a view, of which all outcomes were counted. */
+const totalOf = (counts: Counts, { status }: RunView): number =>
+  status === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[status]
+
+/** Names of the keys that the visitor reads, by their ids; none for a customer. */
+export async function keyNames(visit: Visit): Promise<ReadonlyMap<number, string>> {
+  if (!seesAll(visit)) return new Map()
+  const usage = await visit.api.ask("/admin/usage", usageAnswerSchema)
+  return isRefusal(usage) ? new Map() : new Map(usage.keys.map(({ key_id, name }) => [key_id, name]))
 }

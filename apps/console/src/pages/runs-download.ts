@@ -3,7 +3,8 @@ import { stream } from "hono/streaming"
 import { ApiRefusal, isRefusal } from "../api.ts"
 import { address } from "../parts/format.ts"
 import type { Visit } from "../visit.ts"
-import { findRuns, type ListedRun, readView, viewParameters } from "./run-lists.ts"
+import { whyOf } from "../parts/run-words.ts"
+import { findRuns, keyNames, type ListedRun, type RunView, readView, viewParameters } from "./run-lists.ts"
 
 /** Runs of one file; its last line says where the next one is, if there are more. */
 const MAX_RUNS = 50_000
@@ -25,6 +26,16 @@ const COLUMNS = [
 ] as const
 /** Of `explanation`, behind the others. */
 const WHY_COLUMNS = ["reason", "rule_id"] as const
+/** What the list shows in words, behind those. */
+const SHOWN_COLUMNS = ["why", "key_name"] as const
+/** Filters whose value every run of the view has, and that are no column of their own. */
+const FILTER_COLUMNS = [
+  "actor_id",
+  "end_user",
+  "approver",
+  "model_name",
+  "payload_hash",
+] as const satisfies readonly (keyof RunView["texts"])[]
 
 /** What a spreadsheet would take for a formula at the start of a cell gets an apostrophe, which it takes for text. */
 function cell(value: string | number | undefined): string {
@@ -33,19 +44,34 @@ function cell(value: string | number | undefined): string {
   return /[",\r\n']/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
 }
 
-const csvLine = (run: ListedRun): string =>
-  [...COLUMNS.map(name => run[name]), ...WHY_COLUMNS.map(name => run.explanation?.[name])].map(cell).join(",")
+/** What the lines of a file are made with. */
+type Lines = { readonly view: RunView; readonly names: ReadonlyMap<number, string> }
+
+const filteredBy = ({ texts }: RunView) => FILTER_COLUMNS.filter(name => texts[name] !== undefined)
+
+function csvLine(run: ListedRun, { view, names }: Lines): string {
+  const { explanation, key_id } = run
+  const why = explanation === undefined ? undefined : whyOf(explanation.reason, explanation.rule_id).words
+  const values = [
+    ...COLUMNS.map(name => run[name]),
+    ...WHY_COLUMNS.map(name => explanation?.[name]),
+    why,
+    key_id === undefined ? undefined : names.get(key_id),
+    ...filteredBy(view).map(name => view.texts[name]),
+  ]
+  return values.map(cell).join(",")
+}
 
 const FORMATS = {
   csv: {
     type: "text/csv; charset=utf-8",
-    head: `${[...COLUMNS, ...WHY_COLUMNS].join(",")}\r\n`,
-    line: (run: ListedRun) => `${csvLine(run)}\r\n`,
+    head: (view: RunView) => `${[...COLUMNS, ...WHY_COLUMNS, ...SHOWN_COLUMNS, ...filteredBy(view)].join(",")}\r\n`,
+    line: (run: ListedRun, lines: Lines) => `${csvLine(run, lines)}\r\n`,
     more: (next: string) => `${cell(`more runs: ${next}`)}\r\n`,
   },
   ndjson: {
     type: "application/x-ndjson",
-    head: "",
+    head: () => "",
     line: (run: ListedRun) => `${JSON.stringify(run)}\n`,
     more: (next: string) => `${JSON.stringify({ next })}\n`,
   },
@@ -56,15 +82,15 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
   const { c } = visit
   const { type, head, line, more } = FORMATS[format]
   const view = readView(visit)
-  const first = await findRuns(visit, view, PAGE_SIZE)
+  const [first, names] = await Promise.all([findRuns(visit, view, PAGE_SIZE), keyNames(visit)])
   if (isRefusal(first)) throw new ApiRefusal(first)
   c.header("Content-Type", type)
   c.header("Content-Disposition", `attachment; filename="runseal-runs.${format}"`)
   return stream(c, async file => {
-    await file.write(head)
+    await file.write(head(view))
     let found = first
     for (let sent = 0; !file.aborted; ) {
-      await file.write(found.runs.map(line).join(""))
+      await file.write(found.runs.map(run => line(run, { view, names })).join(""))
       if (found.next === undefined) return
       sent += PAGE_SIZE
       const next = { ...view, before: found.next }

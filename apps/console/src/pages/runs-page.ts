@@ -1,6 +1,6 @@
 /** *Runs*: a list with filters. */
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { type UsageAnswer, usageAnswerSchema } from "@runseal/core/wire/admin-answers"
+import { COUNTED_RUNS_MAX } from "@runseal/core/wire/admin-answers"
 import { isRefusal } from "../api.ts"
 import { address, number, plural, shortTime } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
@@ -8,7 +8,13 @@ import { clipped, empty, heading, outcomeLabel, refused, table } from "../parts/
 import { duration, OUTCOME_NAMES, whyOf } from "../parts/run-words.ts"
 import { seesAll, show, type Visit } from "../visit.ts"
 import {
+  apiParameters,
+  type Counts,
   findRuns,
+  keyNames,
+  LAST_NAMES,
+  LAST_TIMES,
+  type LastTime,
   type ListedRun,
   type RunsFound,
   type RunView,
@@ -22,35 +28,6 @@ const PAGE_SIZE = 50
 /** Filters that are shown before "More filters". */
 const SHOWN_FILTERS = 3
 
-/** How many runs there are of each outcome: of a key, or of the deployment. With another filter nobody has counted them. */
-type Counts = Readonly<Record<OutcomeKind, number>>
-
-async function countsOf(
-  visit: Visit,
-  { key, texts }: RunView,
-): Promise<{ counts?: Counts; names: ReadonlyMap<number, string> }> {
-  if (!seesAll(visit)) return { names: new Map() }
-  const usage = await visit.api.ask("/admin/usage", usageAnswerSchema)
-  if (isRefusal(usage)) return { names: new Map() }
-  const names = new Map(usage.keys.map(({ key_id, name }) => [key_id, name]))
-  return Object.keys(texts).length > 0 ? { names } : { counts: sumOf(usage, key), names }
-}
-
-function sumOf({ keys }: UsageAnswer, key: string | undefined): Counts {
-  const sum: Record<OutcomeKind, number> = {
-    ok: 0,
-    pepg_deny: 0,
-    ccv_halt: 0,
-    macc_halt: 0,
-    aivp_t4_halt: 0,
-    attestation_gap: 0,
-    stage_error: 0,
-  }
-  for (const { key_id, outcomes } of keys)
-    if (key === undefined || key === `${key_id}`) for (const kind of OUTCOME_KINDS) sum[kind] += outcomes[kind]
-  return sum
-}
-
 /** Outcomes as links, each with its number. */
 function outcomeFilter(view: RunView, counts: Counts | undefined): Markup {
   const link = (status: OutcomeKind | undefined, text: string, count: number | undefined): Markup =>
@@ -59,9 +36,35 @@ function outcomeFilter(view: RunView, counts: Counts | undefined): Markup {
   return html`<ul class="chips" aria-label="Outcome">${link(undefined, "All", all)}${OUTCOME_KINDS.map(kind => link(kind, OUTCOME_NAMES[kind], counts?.[kind]))}</ul>`
 }
 
+/** Times that end now, as links. The fields of the form have any other time. */
+function timeFilter(view: RunView): Markup {
+  const { from: _from, to: _to, ...texts } = view.texts
+  const isAny = view.last === undefined && view.texts.from === undefined && view.texts.to === undefined
+  const link = (last: LastTime | undefined, text: string, current: boolean): Markup =>
+    html`<li><a href="${address(PATH, viewParameters({ texts, status: view.status, key: view.key, last }))}" ${current ? html`aria-current="true"` : ""}>${text}</a></li>`
+  return html`<ul class="chips" aria-label="Time">${link(undefined, "Any time", isAny)}${LAST_NAMES.map(last => link(last, LAST_TIMES[last].name, view.last === last))}</ul>`
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+
+/** How a field of the form takes its value: a day is picked, and a known value is completed. */
+function inputOf(name: string, { texts }: RunView): Markup | string {
+  if (name === "from" || name === "to") return DAY.test(texts[name] ?? "2026-05-04") ? html`type="date"` : ""
+  return name in KNOWN ? html`list="known-${name}"` : ""
+}
+
+/** Values that the runs of the page have, which fields complete. */
+const KNOWN: Readonly<Record<string, (run: ListedRun) => string | undefined>> = {
+  route_id: run => run.route_id,
+  rule_id: run => run.explanation?.rule_id,
+}
+
+const knownValues = (runs: readonly ListedRun[]): Markup =>
+  html`${Object.entries(KNOWN).map(([name, valueOf]) => html`<datalist id="known-${name}">${[...new Set(runs.flatMap(run => valueOf(run) ?? []))].map(value => html`<option value="${verbatim(value)}"></option>`)}</datalist>`)}`
+
 function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
   const field = ({ name, label, hint }: (typeof TEXT_FILTERS)[number]): Markup =>
-    html`<label>${label}<input name="${name}" value="${verbatim(view.texts[name] ?? "")}" placeholder="${hint}" autocomplete="off" spellcheck="false"></label>`
+    html`<label>${label}<input name="${name}" ${inputOf(name, view)} value="${verbatim(view.texts[name] ?? "")}" placeholder="${hint}" autocomplete="off" spellcheck="false"></label>`
   const hidden = TEXT_FILTERS.slice(SHOWN_FILTERS)
   const isOpen = hidden.some(({ name }) => view.texts[name] !== undefined)
   // The key of the view is among them, so that the next search does not show all.
@@ -71,9 +74,10 @@ function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
     choices.size < 2 && view.key === undefined
       ? ""
       : html`<label>Key<select name="key"><option value="">all</option>${[...choices].map(([id, name]) => html`<option value="${id}" ${view.key === id ? html`selected` : ""}>${name}</option>`)}</select></label>`
-  const isFiltered = Object.keys(view.texts).length > 0 || view.key !== undefined || view.status !== undefined
+  const isFiltered = Object.keys(view.texts).length > 0 || view.key !== undefined || view.status !== undefined || view.last !== undefined
   return html`<form class="filters" method="get" action="${PATH}" role="search" aria-label="Runs">
 ${view.status === undefined ? "" : html`<input type="hidden" name="status" value="${view.status}">`}
+${view.last === undefined ? "" : html`<input type="hidden" name="last" value="${view.last}">`}
 <div class="fields">${keys}${TEXT_FILTERS.slice(0, SHOWN_FILTERS).map(field)}</div>
 <details ${isOpen ? html`open` : ""}><summary>More filters</summary><div class="fields">${hidden.map(field)}</div></details>
 <p class="buttons"><button>Search</button>${isFiltered ? html` <a href="${PATH}">Clear all filters</a>` : ""}</p>
@@ -109,7 +113,8 @@ function list(
       ? ""
       : html`<a rel="next" href="${address(PATH, { ...viewParameters(view), before: next })}">Older runs</a>`
   const newest = view.before === undefined ? "" : html`<a href="${address(PATH, viewParameters(view))}">Newest runs</a>`
-  return html`${total === undefined ? "" : html`<p class="quiet" id="total">${plural(total, "run")}</p>`}
+  const many = total === undefined ? `more than ${number(COUNTED_RUNS_MAX)} runs` : plural(total, "run")
+  return html`<p class="quiet" id="total">${many}</p>
 ${table(
   "Runs, newest first",
   columns,
@@ -121,17 +126,18 @@ ${table(
 
 /** The live tail: a script asks for newer runs and puts them above the others. */
 const tail = (view: RunView, all: boolean): Markup =>
-  html`<div id="tail" class="tail" hidden data-api="${address(all ? "/admin/runs" : "/runs/search", { ...viewParameters(view), limit: PAGE_SIZE })}"><button type="button" class="plain" aria-pressed="false">Follow new runs</button><span class="quiet" role="status"></span></div>`
+  html`<div id="tail" class="tail" hidden data-api="${address(all ? "/admin/runs" : "/runs/search", { ...apiParameters(view), limit: PAGE_SIZE })}"><button type="button" class="plain" aria-pressed="false">Follow new runs</button><span class="quiet" role="status"></span></div>`
 
 export async function runsPage(visit: Visit): Promise<Response> {
   const view = readView(visit)
   const all = seesAll(visit)
-  const [found, { counts, names }] = await Promise.all([findRuns(visit, view, PAGE_SIZE), countsOf(visit, view)])
+  const [found, names] = await Promise.all([findRuns(visit, view, PAGE_SIZE, true), keyNames(visit)])
   const exported = (extension: string): string => address(`/console/runs.${extension}`, viewParameters(view))
-  const actions = html`<a class="button plain" href="${exported("csv")}" download>CSV</a> <a class="button plain" href="${exported("ndjson")}" download>NDJSON</a> <button type="button" class="plain" hidden data-curl="${address(all ? "/admin/runs" : "/runs/search", viewParameters(view))}">Copy as curl</button>`
+  const actions = html`<a class="button plain" href="${exported("csv")}" download>CSV</a> <a class="button plain" href="${exported("ndjson")}" download>NDJSON</a> <button type="button" class="plain" hidden data-curl="${address(all ? "/admin/runs" : "/runs/search", apiParameters(view))}">Copy as curl</button>`
   const body = html`${heading("Runs", "Newest first. The address of this page holds the filters: save it as a bookmark.", actions)}
-${outcomeFilter(view, counts)}
-${filterForm(view, names)}
+${outcomeFilter(view, isRefusal(found) ? undefined : found.counts)}
+${timeFilter(view)}
+${filterForm(view, names)}${isRefusal(found) ? "" : knownValues(found.runs)}
 ${view.before === undefined ? tail(view, all) : ""}
 ${isRefusal(found) ? refused(found) : list(view, found, names, all)}`
   return show(visit, {
