@@ -4,6 +4,7 @@
 import { type SessionAnswer, sessionAnswerSchema } from "@runseal/core/wire/session-requests"
 import { type Context, Hono } from "hono"
 import { bodyLimit } from "hono/body-limit"
+import { ARE_SHIPPED } from "#assets"
 import { ApiRefusal, apiOf, type ConsoleFetch, isRefusal, type Refusal } from "./api.ts"
 import { consoleAssets, sendAsset } from "./assets/assets.ts"
 import { takeNews } from "./news.ts"

@@ -114,3 +114,55 @@ test("where the service did not look, the page says so, and not that nothing was
   expect(pages.map(({ status }) => status).at(-1)).toBe(429)
   expect(await pages.at(-1)?.text()).not.toContain("Nothing found")
 })
+
+test("a run leads to those before and after it that its reader sees", async () => {
+  const page = await (await ask("/console/runs/4")).text()
+  expect(page).toContain('rel="prev" href="/console/runs/3"')
+  expect(page).toContain('rel="next" href="/console/runs/5"')
+  const own = await (await ask("/console/runs/4", customer)).text()
+  expect(own).toContain('rel="prev" href="/console/runs/3"')
+  expect(own).not.toContain('rel="next"')
+  expect(await (await ask("/console/runs/1")).text()).not.toContain('rel="prev"')
+})
+
+describe("lists of runs", () => {
+  const textIn = async (path: string, as?: Holder): Promise<string> => (await ask(path, as)).text()
+
+  test("keep their counts under every filter, and say how many were found", async () => {
+    const page = await textIn("/console/runs?route_prefix=mail%2F")
+    expect(page).toMatch(/>All <span class="count">2<\/span>/)
+    expect(page).toMatch(/>Denied <span class="count">1<\/span>/)
+    expect(page).toContain('id="total">2 runs<')
+    const denied = await textIn("/console/runs?route_prefix=mail%2F&status=pepg_deny")
+    expect(denied).toMatch(/>All <span class="count">2<\/span>/)
+    expect(denied).toContain('id="total">1 run<')
+  })
+
+  test("of a time that ends now are a bookmark that moves along", async () => {
+    expect(await textIn("/console/runs?last=24h")).toContain('id="total">5 runs<')
+    const page = await textIn("/console/runs?last=1h&from=2020-01-01&key=2")
+    expect(page).toMatch(/href="\/console\/runs\?last=1h&amp;key=2" aria-current="true">Last hour</)
+    expect(page).toContain('name="last" value="1h"')
+    expect((await ask("/console/runs?last=2y")).status).toBe(400)
+  })
+
+  test("a day is picked, and a time is typed", async () => {
+    expect(await textIn("/console/runs?from=2026-05-04")).toMatch(/name="from" type="date" value="2026-05-04"/)
+    expect(await textIn("/console/runs?from=2026-05-04T12:00:00Z")).toMatch(/name="from" {2}value="2026-05-04T12:00:00Z"/)
+  })
+
+  test("complete the values that their runs have", async () => {
+    const page = await textIn("/console/runs")
+    expect(page).toContain('name="route_id" list="known-route_id"')
+    expect(page).toContain('<option value="payments/transfer">')
+  })
+
+  test("as CSV hold what the list shows, and what it was filtered by", async () => {
+    const [head = "", line = ""] = (await textIn("/console/runs.csv?actor_id=ada&last=24h")).split("\r\n")
+    expect(head).toMatch(/,reason,rule_id,why,key_name,actor_id$/)
+    expect(line).toMatch(/^2,.*,customer:Acme & Sons,ada$/)
+    const denied = (await textIn("/console/runs.csv?status=pepg_deny")).split("\r\n")
+    expect(denied[1]).toContain(",a signature of malicious code,customer:Acme & Sons")
+    expect((await textIn("/console/runs.csv", customer)).split("\r\n")).toHaveLength(6)
+  })
+})

@@ -1,6 +1,7 @@
 /** The service of a process: its database, its parts, its listeners; signals and the stop. Or a command that runs instead. */
 import { join } from "node:path"
 import type { Worker } from "node:worker_threads"
+import { warmConsole } from "@runseal/console"
 import { createApp } from "./app.ts"
 import { boot, prepare, type Service } from "./boot.ts"
 import { CONNECTION_LIMITS, type Listening, listen, tryToListen } from "./http/listen.ts"
@@ -134,10 +135,9 @@ export async function serve(start: Start): Promise<void> {
   })
   if (listeners.metrics !== undefined) logger.info({ url: listeners.metrics.url }, "metrics")
   logger.info({ url: listeners.callers.url, log: service.deps.logOrigin }, "listening")
-  // Not waited for: callers are answered meanwhile.
-  void warmConsole()
-  // The first scan would take half a second longer.
+  // The first scan would take half a second longer, and the first page of the console.
   void warmUp(prepared.library)
+  void warmConsole()
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
     if (stopping) return

@@ -24,6 +24,7 @@ import { facts, formTokens, meter, named, readable } from "../parts/pieces.ts"
 import { duration, SIGNS, toneOf } from "../parts/run-words.ts"
 import { administers, answerForm, formOf, seesAll, shares, show, type Visit } from "../visit.ts"
 import { witnessesOf } from "./log-page.ts"
+import { neighbours } from "./run-neighbours.ts"
 import { endLink, ends, pageOf, withdraw } from "./shared-page.ts"
 
 const pathOf = (id: string | number): string => `/console/runs/${id}`
@@ -38,7 +39,7 @@ export async function runPage(visit: Visit): Promise<Response> {
   const [published, shared] = await Promise.all([publicationOf(visit, run_id), sharesOf(visit, run_id)])
   const { checkpoint: log } = await witnessesOf(visit)
   const title = titleOf(bundle)
-  const body = html`${outcome(bundle, title, await explanationOf(visit, bundle))}
+  const body = html`${await neighbours(visit, run_id)}${outcome(bundle, title, await explanationOf(visit, bundle))}
 ${visit.news ?? ""}
 <div class="columns"><div>
 ${section("Stages and gates", timeline(bundle))}
