@@ -1,4 +1,5 @@
 /** *Runs*: a list with filters. */
+import { escapeControls } from "@runseal/core/presentation/printable"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import { COUNTED_RUNS_MAX } from "@runseal/core/wire/admin-answers"
 import { isRefusal } from "../api.ts"
@@ -59,8 +60,11 @@ const KNOWN: Readonly<Record<string, (run: ListedRun) => string | undefined>> = 
   rule_id: run => run.explanation?.rule_id,
 }
 
+/** A value with characters that nobody sees would look like another one. */
+const isPlain = (value: string): boolean => escapeControls(value) === value
+
 const knownValues = (runs: readonly ListedRun[]): Markup =>
-  html`${Object.entries(KNOWN).map(([name, valueOf]) => html`<datalist id="known-${name}">${[...new Set(runs.flatMap(run => valueOf(run) ?? []))].map(value => html`<option value="${verbatim(value)}"></option>`)}</datalist>`)}`
+  html`${Object.entries(KNOWN).map(([name, valueOf]) => html`<datalist id="known-${name}">${[...new Set(runs.flatMap(run => valueOf(run) ?? []))].filter(isPlain).map(value => html`<option value="${verbatim(value)}"></option>`)}</datalist>`)}`
 
 function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
   const field = ({ name, label, hint }: (typeof TEXT_FILTERS)[number]): Markup =>
