@@ -150,7 +150,9 @@ describe("lists of runs", () => {
 
   test("a day is picked, and a time is typed", async () => {
     expect(await textIn("/console/runs?from=2026-05-04")).toMatch(/name="from" type="date" value="2026-05-04"/)
-    expect(await textIn("/console/runs?from=2026-05-04T12:00:00Z")).toMatch(/name="from" {2}value="2026-05-04T12:00:00Z"/)
+    expect(await textIn("/console/runs?from=2026-05-04T12:00:00Z")).toMatch(
+      /name="from" {2}value="2026-05-04T12:00:00Z"/,
+    )
   })
 
   test("complete the values that their runs have", async () => {

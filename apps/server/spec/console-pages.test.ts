@@ -228,7 +228,9 @@ test("a run that was only observed is nowhere said to be denied or stopped", asy
   for (const list of ["/console", "/console/runs?route_id=observed"])
     expect(await pageOf(list), list).toContain('<span class="label info">only observed</span>')
   const file = await pageOf("/console/runs.csv?route_id=observed")
-  expect(file).toMatch(/,enforcement,reason,rule_id,why,key_name\r\n.*,observe,MCD_SIGNATURE_MATCH,MCD-SC-\d{3},a signature of malicious code,customer:\w+\r\n$/)
+  expect(file).toMatch(
+    /,enforcement,reason,rule_id,why,key_name\r\n.*,observe,MCD_SIGNATURE_MATCH,MCD-SC-\d{3},a signature of malicious code,customer:\w+\r\n$/,
+  )
 })
 
 test("a run whose act failed says so wherever it is shown, and is not green", async () => {

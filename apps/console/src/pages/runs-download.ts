@@ -2,8 +2,8 @@
 import { stream } from "hono/streaming"
 import { ApiRefusal, isRefusal } from "../api.ts"
 import { address } from "../parts/format.ts"
-import type { Visit } from "../visit.ts"
 import { whyOf } from "../parts/run-words.ts"
+import type { Visit } from "../visit.ts"
 import { findRuns, keyNames, type ListedRun, type RunView, readView, viewParameters } from "./run-lists.ts"
 
 /** Runs of one file; its last line says where the next one is, if there are more. */

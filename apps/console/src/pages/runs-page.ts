@@ -78,7 +78,8 @@ function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
     choices.size < 2 && view.key === undefined
       ? ""
       : html`<label>Key<select name="key"><option value="">all</option>${[...choices].map(([id, name]) => html`<option value="${id}" ${view.key === id ? html`selected` : ""}>${name}</option>`)}</select></label>`
-  const isFiltered = Object.keys(view.texts).length > 0 || view.key !== undefined || view.status !== undefined || view.last !== undefined
+  const isFiltered =
+    Object.keys(view.texts).length > 0 || view.key !== undefined || view.status !== undefined || view.last !== undefined
   return html`<form class="filters" method="get" action="${PATH}" role="search" aria-label="Runs">
 ${view.status === undefined ? "" : html`<input type="hidden" name="status" value="${view.status}">`}
 ${view.last === undefined ? "" : html`<input type="hidden" name="last" value="${view.last}">`}
