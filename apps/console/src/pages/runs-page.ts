@@ -64,7 +64,7 @@ const KNOWN: Readonly<Record<string, (run: ListedRun) => string | undefined>> = 
 const isPlain = (value: string): boolean => escapeControls(value) === value
 
 const knownValues = (runs: readonly ListedRun[]): Markup =>
-  html`${Object.entries(KNOWN).map(([name, valueOf]) => html`<datalist id="known-${name}">${[...new Set(runs.flatMap(run => valueOf(run) ?? []))].filter(isPlain).map(value => html`<option value="${verbatim(value)}"></option>`)}</datalist>`)}`
+  html`${Object.entries(KNOWN).map(([name, read]) => html`<datalist id="known-${name}">${[...new Set(runs.flatMap(run => read(run) ?? []))].filter(isPlain).map(value => html`<option value="${verbatim(value)}"></option>`)}</datalist>`)}`
 
 function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
   const field = ({ name, label, hint }: (typeof TEXT_FILTERS)[number]): Markup =>
