@@ -48,6 +48,32 @@ eachDatabase("an approval", open => {
   const policyFile = (folder: string): void =>
     writeFileSync(join(folder, "policy.json"), JSON.stringify(APPROVAL_POLICY))
 
+  test("names the newest one before of the same key and route that got a permit, to those who see it", async () => {
+    const shown = async (who: Holder, id: string) => objectAt((await who.get(`/approvals/${id}`)).body)
+    const first = await ask(1_500_000)
+    expect(await shown(people.anna, first)).not.toHaveProperty("approved_before")
+    await approveBy(first, people.anna, people.ben, people.cleo)
+    const second = await ask(11_000)
+    expect(await shown(people.anna, second)).not.toHaveProperty("approved_before")
+    expect((await collect(asker, first)).status).toBe(201)
+    const third = await ask(12_000)
+    expect(await shown(people.anna, third)).toMatchObject({
+      approved_before: {
+        approval_id: first,
+        act: { values: [{ name: "amount", value: expect.stringMatching(/^1500000\./) }] },
+        decisions: [{ subject: "anna" }, { subject: "ben" }, { subject: "cleo" }],
+      },
+    })
+    const board = await ask(2_000_000)
+    expect(await shown(people.cleo, board)).toMatchObject({ approved_before: { approval_id: first } })
+    await approveBy(second, people.anna, people.ben)
+    expect((await collect(asker, second)).status).toBe(201)
+    // The board does not see the second one: no rule of it names the board.
+    const last = await ask(3_000_000)
+    expect(await shown(people.cleo, last)).not.toHaveProperty("approved_before")
+    expect(await shown(people.anna, last)).toMatchObject({ approved_before: { approval_id: second } })
+  })
+
   test("of two people is a permit that has to be redeemed, and its record says who approved", async () => {
     const id = await ask()
     expect((await collect(asker, id)).status).toBe(202)

@@ -25,13 +25,19 @@ async function faultOf(payload: string, hash: string): Promise<string | undefine
     : "The payload on this page is not the one that was sealed. It cannot be approved; tell the operator."
 }
 
-const seen = (element: Element): Promise<void> =>
+/** Resolves when an element was in view. What lies over the foot of a narrow screen hides what is below it. */
+const seen = (element: Element, over: Element | null): Promise<void> =>
   new Promise(resolve => {
-    const observer = new IntersectionObserver(entries => {
-      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
-      observer.disconnect()
-      resolve()
-    })
+    const covers = over !== null && getComputedStyle(over).position === "sticky"
+    const hidden = covers ? Math.ceil(over.getBoundingClientRect().height) : 0
+    const observer = new IntersectionObserver(
+      entries => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+        observer.disconnect()
+        resolve()
+      },
+      { rootMargin: `0px 0px -${hidden}px 0px` },
+    )
     observer.observe(element)
   })
 
@@ -100,8 +106,8 @@ async function main(): Promise<void> {
     say(fault, true)
     return
   }
-  say("The payload is the one that was sealed. Approve becomes active when you have seen its end.")
-  await seen(end)
+  say("The payload is the one that was sealed. Read it to its end to approve.")
+  await seen(end, form.closest(".deciding"))
   say("The payload is the one that was sealed, and its end was shown.")
   if (approve) approve.disabled = false
   if (withPasskey) activate(form, withPasskey, hash)

@@ -1,6 +1,6 @@
 /** One request for an approval: all that a person needs to decide on it, and the decision itself. */
 import { canonicalize } from "@runseal/canonical"
-import { shownAct } from "@runseal/core/artifacts/act-section"
+import { type ShownAct, shownAct } from "@runseal/core/artifacts/act-section"
 import {
   type ApprovalRecord,
   approvalPage as addressOf,
@@ -32,6 +32,8 @@ import { decideCard } from "./decide-card.ts"
 
 export const APPROVAL_PATH = "/console/approval"
 
+type ActValue = ShownAct["values"][number]
+
 /** The id of the address. @throws ApiRefusal 404 for a text that is none */
 function idOf({ c }: Visit): string {
   const id = c.req.query("id") ?? ""
@@ -45,22 +47,45 @@ export async function requestPage(visit: Visit): Promise<Response> {
   const body = html`<p class="back"><a href="/console/approvals">Approvals</a></p>
 ${heading(route_id, html`${approvalLabel(record)} ${progress(record)}${isOpen(record) ? html`, ${timeLeft(record)}` : ""}`)}
 ${visit.news ?? ""}
-${actCard(record)}${rulesCard(record)}${askedCard(record)}${declaredCard(record)}${payloadCard(record)}
-${rejections.length === 0 ? "" : html`<section class="card"><h2>The same act was rejected before</h2><ul class="decisions">${rejections.map(one => decisionItem(one, html`<a href="${addressOf(one.approval_id)}">that request</a>`))}</ul></section>`}
+${rejections.length === 0 ? "" : rejectedCard(rejections)}
+${actCard(record)}${askedCard(record)}${rulesCard(record)}${termsCard(record)}${declaredCard(record)}${payloadCard(record)}
 ${decisionsCard(visit, record)}
 ${await decideCard(visit, record)}`
   return show(visit, { title: `Approval of ${route_id}`, body, islands: ["approval.js"] })
 }
 
-function actCard({ request }: ApprovalRecord): Markup {
-  const act = request.sections.act && shownAct(request.sections.act)
+const rejectedCard = (rejections: ApprovalRecord["rejections"]): Markup =>
+  html`<section class="card warned"><h2>The same act was rejected before</h2><ul class="decisions">${rejections.map(one => decisionItem(one, html`<a href="${addressOf(one.approval_id)}">that request</a>`))}</ul></section>`
+
+function actCard(record: ApprovalRecord): Markup {
+  const act = record.request.sections.act && shownAct(record.request.sections.act)
   if (act === undefined)
     return html`<section class="card"><h2>The act</h2><p>No act table reads payloads of this route: what is asked for is in the payload alone.</p></section>`
-  const values = act.values.map(
-    value =>
-      html`<div><dt>${value.name} <span class="quiet">${value.type}</span></dt><dd>${actValue(value)}<span class="at quiet">at <code>${everyCharacter(value.at)}</code></span></dd></div>`,
-  )
-  return html`<section class="card"><h2>The act: ${act.table}</h2><dl class="facts act">${values}</dl></section>`
+  const before = record.approved_before?.act
+  const values = act.values.map(value => {
+    const last = before?.values.find(({ name }) => name === value.name)
+    const differs = before !== undefined && !isSame(value, last)
+    const was = last === undefined ? "not there" : actValue(last)
+    return html`<div ${differs ? html`class="changed"` : ""}><dt>${value.name} <span class="quiet">${value.type}</span></dt><dd><span class="large">${actValue(value)}</span>${differs ? html`<span class="was"><span class="label warn">changed</span> last time ${was}</span>` : ""}<span class="at quiet">at <code>${everyCharacter(value.at)}</code></span></dd></div>`
+  })
+  const gone = before?.values.filter(({ name }) => act.values.every(value => value.name !== name)) ?? []
+  return html`<section class="card"><h2>The act: ${act.table}</h2><dl class="act">${values}</dl>${gone.map(value => html`<p><span class="label warn">gone</span> ${value.name}: last time ${actValue(value)}</p>`)}
+${comparedText(record)}</section>`
+}
+
+const isSame = (one: ActValue, other: ActValue | undefined): boolean =>
+  other !== undefined && one.type === other.type && canonicalize(one.value) === canonicalize(other.value)
+
+/** With what the values are compared. */
+function comparedText({ approved_before: before, payload }: ApprovalRecord): Markup | "" {
+  if (before === undefined)
+    return payload === undefined
+      ? ""
+      : html`<p class="quiet">No act of this key and route that you may see was approved before: there is nothing to compare it with.</p>`
+  const approved = before.decisions.filter(({ decision }) => decision === "approve")
+  const names = approved.map((one, index) => html`${index === 0 ? "" : ", "}${personName(one)}`)
+  const link = html`<a href="${addressOf(before.approval_id)}">last one of its kind</a>`
+  return html`<p class="quiet">Compared with the ${link}, ${time(before.requested_at)}, approved by ${names}.${before.act === undefined ? " No act table read that one." : ""}</p>`
 }
 
 function rulesCard({ needed, decisions, state }: ApprovalRecord): Markup {
@@ -74,11 +99,8 @@ function rulesCard({ needed, decisions, state }: ApprovalRecord): Markup {
   return html`<section class="card"><h2>Whose approval is needed</h2><ul class="rules">${rules}</ul>${once}</section>`
 }
 
-function askedCard(record: ApprovalRecord): Markup {
-  const { request, end_user, asked_by, audience, program_id, route_id, requested_at, expires_at, run_id, permit_id } =
-    record
-  const { policy_name } = request.sections.policy_evaluation
-  return html`<section class="card"><h2>Who asks, and on which terms</h2>${facts([
+function askedCard({ end_user, asked_by, expires_at, requested_at }: ApprovalRecord): Markup {
+  return html`<section class="card"><h2>Who asks</h2>${facts([
     ["Asked by", asked_by === undefined ? "a caller without a key" : html`key ${everyCharacter(asked_by)}`],
     [
       "End user",
@@ -86,22 +108,32 @@ function askedCard(record: ApprovalRecord): Markup {
         ? html`<span class="quiet">none</span>`
         : html`${everyCharacter(end_user.subject)} <span class="quiet">of ${everyCharacter(end_user.issuer)}</span>`,
     ],
-    ["Program", html`<code>${program_id}</code>`],
-    ["Route", named(route_id)],
-    ["Audience", everyCharacter(audience)],
-    [
-      "Permit",
-      `for one act, valid for ${seconds(request.valid_for_seconds)}; to be closed within ${seconds(request.close_within_seconds)} more`,
-    ],
-    ["Tokens reserved", number(request.reserve_tokens)],
-    ["Policy", everyCharacter(policy_name)],
     ["Asked at", time(requested_at)],
     ["Until", time(expires_at)],
-    ["Became", permit_id === undefined ? undefined : html`permit <code>${permit_id}</code>`],
-    ["Became", run_id === undefined ? undefined : `the refused run ${run_id}`],
-    ["Request", html`<code>${record.approval_id}</code>`],
-    ["Its digest", html`<code>${record.request_digest}</code>`],
   ])}</section>`
+}
+
+/** What else was sealed of the request: the terms of the permit, and by what a program knows it. */
+function termsCard(record: ApprovalRecord): Markup {
+  const { request, audience, program_id, route_id, run_id, permit_id } = record
+  const { policy_name } = request.sections.policy_evaluation
+  return html`<section class="card"><h2>The terms</h2><p>For ${everyCharacter(audience)}: one act, within ${seconds(request.valid_for_seconds)} of the permit.</p><details><summary>All terms</summary>${facts(
+    [
+      ["Route", named(route_id)],
+      ["Audience", everyCharacter(audience)],
+      [
+        "Permit",
+        `for one act, valid for ${seconds(request.valid_for_seconds)}; to be closed within ${seconds(request.close_within_seconds)} more`,
+      ],
+      ["Tokens reserved", number(request.reserve_tokens)],
+      ["Policy", everyCharacter(policy_name)],
+      ["Became", permit_id === undefined ? undefined : html`permit <code>${permit_id}</code>`],
+      ["Became", run_id === undefined ? undefined : `the refused run ${run_id}`],
+      ["Program", html`<code>${program_id}</code>`],
+      ["Request", html`<code>${record.approval_id}</code>`],
+      ["Its digest", html`<code>${record.request_digest}</code>`],
+    ],
+  )}</details></section>`
 }
 
 /** The longest declared sections that are shown as trees, in UTF-16 units together: as long as a payload. */
@@ -123,7 +155,7 @@ function declaredCard({ request: { sections } }: ApprovalRecord): Markup {
   }
   const shown = present.map(
     ({ name, text }) =>
-      html`<details open><summary>${name}</summary><div class="payload">${text === undefined ? WITHHELD_DECLARED : contentOf(text)}</div></details>`,
+      html`<details><summary>${name}</summary><div class="payload">${text === undefined ? WITHHELD_DECLARED : contentOf(text)}</div></details>`,
   )
   const inner =
     present.length === 0

@@ -50,15 +50,15 @@ export async function decideCard(visit: Visit, record: ApprovalRecord): Promise<
   const status =
     payload === undefined
       ? "Without its payload it cannot be approved here."
-      : "Approve becomes active when this browser has checked the payload and you have seen its end."
-  return html`<section class="card"><h2>Your decision</h2>
+      : "Read the payload to its end, and Approve becomes active."
+  return html`<section class="card deciding"><h2>Your decision</h2>
 <form method="post" action="${approvalPage(approval_id)}" class="decide" autocomplete="off" data-hash="${request.sections.payload.payload_hash}" ${payload === undefined ? "" : html`data-payload="${encodeBase64(utf8Encode(payload))}"`}>
 ${formTokens(session.csrf_token)}<input type="hidden" name="request_digest" value="${request_digest}">
 ${ownText(visit, record)}${lacksPasskey ? LACKS_PASSKEY : ""}
-<label>Comment, for the others (optional)<textarea name="comment" rows="3" maxlength="${COMMENT_MAX_LENGTH}"></textarea></label>
+<details class="comment"><summary>Add a comment</summary><label>Comment, for the others<textarea name="comment" rows="3" maxlength="${COMMENT_MAX_LENGTH}"></textarea></label></details>
 ${mayApprove ? html`<p id="approve-status" role="status">${status}</p>` : ""}
 <p class="buttons">${passkeyButton(visit, record, passkeys)}${plain ? html`<button name="decision" value="approve" disabled>Approve</button>` : ""}<button name="decision" value="reject" class="danger">Reject</button></p>
-<p class="quiet">A rejection ends the request. Your decision is sealed with your name.</p>
+<p class="quiet sealed">A rejection ends the request. Your decision is sealed with your name.</p>
 </form></section>`
 }
 

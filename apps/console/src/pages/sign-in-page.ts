@@ -1,5 +1,6 @@
 /** Signing in, with a key or with the identity provider, and signing out. A key goes to the service once, and is neither in the page nor in the browser afterwards. */
 
+import { approvalPage } from "@runseal/core/wire/approval-answers"
 import { versionAnswerSchema } from "@runseal/core/wire/service-answers"
 import {
   closedSessionSchema,
@@ -67,8 +68,12 @@ export async function signInPage(c: Context, api: Api): Promise<Response> {
   const host = c.req.query("signed_out") === undefined ? undefined : await providerOf(api)
   const before =
     SAYS.find(([why]) => c.req.query(why) !== undefined)?.[1] ?? (host === undefined ? "" : signedOut(host))
-  return showSignIn(c, api, { next: consolePage(c.req.query("next")), before })
+  const next = consolePage(c.req.query("next"))
+  return showSignIn(c, api, { next, before: html`${before}${next.startsWith(approvalPage("")) ? ASKED : ""}` })
 }
+
+/** To who comes by the link of a request. */
+const ASKED = html`<p class="lead">You are asked to approve an act. Sign in to read it and to decide.</p>`
 
 const ENDED = html`<div class="notice warn" role="status"><p>The session has ended. Sign in again to go on.</p></div>`
 

@@ -109,12 +109,14 @@ describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
     ] as const) {
       const page = await open(account, address)
       await checked(page)
+      await page.getByText("there is nothing to compare it with").waitFor()
       expect(await isActive(page), "before the end was in view").toBe(false)
       expect(await width(page)).toBeLessThanOrEqual(360)
       expect(await page.locator(".payload .key", { hasText: "ference" }).first().innerText()).toBe("reU+200Bference")
       expect(await page.locator(".payload").innerText()).toContain('"Invoice 4711 U+202Egnp.exe"')
       await page.locator("#payload-end").scrollIntoViewIfNeeded()
       await page.getByText("and its end was shown").waitFor()
+      await page.getByText("Add a comment").click()
       await page.getByLabel("Comment").fill("Invoice 4711 is checked.")
       await approve(page).click()
       await page.getByText(news).waitFor()
@@ -127,11 +129,45 @@ describe.skipIf(!HAS_CHROMIUM)("a person with a telephone", () => {
     expect((await agent.send("POST", `/approvals/${id}/permit`)).status).toBe(201)
   })
 
+  test("what changed against the last one of its kind is marked, and an approval takes seconds and two taps", async () => {
+    const act = (amount: string, payee: string): string =>
+      JSON.stringify({ arguments: { amount, currency: "EUR", payee } })
+    const first = await asked(act("11000.00", "DE02120300000000202051"))
+    const [anna, ben] = [await open("anna", first.address), await open("ben", first.address)]
+    const decideOn = async (page: Page): Promise<void> => {
+      await page.locator("#payload-end").scrollIntoViewIfNeeded()
+      await approve(page).click()
+      await page
+        .getByText(/^You approved/)
+        .first()
+        .waitFor()
+    }
+    for (const page of [anna, ben]) await decideOn(page)
+    expect((await agent.send("POST", `/approvals/${first.id}/permit`)).status).toBe(201)
+    const second = await asked(act("98000.00", "DE02120300000000202051"))
+    const began = performance.now()
+    await anna.goto(second.address)
+    const changed = anna.locator(".act .changed")
+    expect(await changed.count()).toBe(1)
+    expect((await changed.innerText()).replaceAll(/\s+/g, " ")).toMatch(
+      /amount decimal 98000\.0 changed last time 11000\.0/,
+    )
+    const size = await changed.locator(".large code").evaluate(one => Number.parseFloat(getComputedStyle(one).fontSize))
+    expect(size).toBeGreaterThanOrEqual(24)
+    // What is decided is in sight wherever the page is.
+    const foot = await anna.getByRole("button", { name: "Reject" }).boundingBox()
+    expect(foot?.y).toBeLessThan(PHONE.viewport.height)
+    await expectAccessible(anna, "a request with a change")
+    await decideOn(anna)
+    expect(performance.now() - began).toBeLessThan(15_000)
+  })
+
   test("one person rejects another request at once; who approves then reads that it is over", async () => {
     const { id, address } = await asked(transfer("99999.00"))
     const late = await open("ben", address)
     await checked(late)
     const page = await open("anna", address)
+    await page.getByText("Add a comment").click()
     await page.getByLabel("Comment").fill("Not this account.")
     await page.getByRole("button", { name: "Reject" }).click()
     await page.getByText("You rejected. The request is over.").waitFor()

@@ -93,6 +93,14 @@ export type ApprovalsPage = Shape<typeof approvalsPageSchema>
 /** A rejection of the same act before. */
 export const rejectionSchema = v.strictObject({ approval_id: approvalIdSchema, ...decisionEntries })
 
+/** The newest request before, of the same key and route, for which a permit was given. */
+export const approvedBeforeSchema = v.strictObject({
+  approval_id: approvalIdSchema,
+  requested_at: clockSchema,
+  act: summary.act,
+  decisions: summary.decisions,
+})
+
 export const approvalRecordSchema = v.strictObject({
   ...ok,
   ...summary,
@@ -106,6 +114,8 @@ export const approvalRecordSchema = v.strictObject({
   payload: opt(textSchema),
   /** Earlier rejections of the same act, the newest first. */
   rejections: v.pipe(v.array(rejectionSchema), v.maxLength(REJECTIONS_MAX)),
+  /** With what it can be compared; absent where there is none that the caller sees. */
+  approved_before: opt(approvedBeforeSchema),
 })
 /** `GET /approvals/{id}`. */
 export type ApprovalRecord = Shape<typeof approvalRecordSchema>

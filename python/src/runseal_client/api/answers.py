@@ -220,6 +220,13 @@ class ApprovalRejection(Answer):
     comment: str | None = None
 
 
+class ApprovedBefore(Answer):
+    approval_id: str
+    requested_at: str
+    act: AskedAct | None = None
+    decisions: list[ApprovalDecision]
+
+
 class ApprovalRecord(Answer):
     """The answer of GET /approvals/{id}."""
 
@@ -243,6 +250,7 @@ class ApprovalRecord(Answer):
     address: str
     payload: str | None = None
     rejections: list[ApprovalRejection]
+    approved_before: ApprovedBefore | None = None
 
 
 class RedeemPermitAnswer(Answer):

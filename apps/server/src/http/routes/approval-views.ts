@@ -97,6 +97,8 @@ type RecordParts = {
   readonly payload: string | undefined
   /** Of the same act, the newest first. */
   readonly rejections: readonly ApprovalDecisionRow[]
+  /** Absent where there is none, or where the caller does not see it. */
+  readonly before: FoundApproval | undefined
 }
 
 /** `GET /approvals/{id}`. */
@@ -104,7 +106,7 @@ export const approvalRecord = (
   c: Context,
   deps: Pick<Deps, "baseUrl" | "trust">,
   found: FoundApproval,
-  { payload, rejections }: RecordParts,
+  { payload, rejections, before }: RecordParts,
 ): ApprovalRecord => ({
   ok: true,
   ...approvalSummary(found, found.decided),
@@ -113,4 +115,12 @@ export const approvalRecord = (
   address: approvalAddress(c, deps, found.approval_id),
   ...(payload === undefined ? {} : { payload }),
   rejections: rejections.map(row => ({ approval_id: row.approval_id, ...shownDecision(row) })),
+  ...(before === undefined ? {} : { approved_before: approvedBefore(before) }),
+})
+
+const approvedBefore = (found: FoundApproval): NonNullable<ApprovalRecord["approved_before"]> => ({
+  approval_id: found.approval_id,
+  requested_at: timestamp(found.requested_at),
+  ...actOf(found),
+  decisions: found.decided.map(shownDecision),
 })

@@ -22,7 +22,13 @@ import {
   type Undecided,
 } from "../../store/tables/approval-decisions.ts"
 import { type ApprovalViewer, listApprovals } from "../../store/tables/approval-lists.ts"
-import { decisionsOf, type FoundApproval, findApproval, rejectedSince } from "../../store/tables/approvals-table.ts"
+import {
+  approvedBefore,
+  decisionsOf,
+  type FoundApproval,
+  findApproval,
+  rejectedSince,
+} from "../../store/tables/approvals-table.ts"
 import { approverKeyOf, countsFor, findPasskey } from "../../store/tables/passkeys-table.ts"
 import { type Caller, callerOf, sinceSignIn, whoOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
@@ -160,10 +166,13 @@ export function approvalRoutes(deps: Deps): Handlers {
       await roomForAnswer(c, found.request.length)
       const since = nowMs() - REJECTIONS_DAYS * DAY_MS
       const rejections = await rejectedSince(db, found.act_digest, since)
-      const isApprover = approverOf(callerOf(c)) !== undefined
+      const before = await approvedBefore(db, found)
+      const caller = callerOf(c)
+      const isApprover = approverOf(caller) !== undefined
       const record = approvalRecord(c, deps, found, {
         payload: isApprover ? payloadKeys.decryptPayload(found) : undefined,
         rejections: rejections.filter(({ approval_id }) => approval_id !== found.approval_id),
+        before: before !== undefined && sees(viewerOf(caller), before) ? before : undefined,
       })
       return c.body(canonicalize(record), 200, { "Content-Type": "application/json" })
     },

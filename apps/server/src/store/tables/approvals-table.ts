@@ -199,6 +199,27 @@ export function findApproval(source: Source, approvalId: string): Promise<FoundA
   })
 }
 
+/** Requests of a key among which the one before of the same kind is looked for. */
+const LOOKED_BACK = 1000
+
+/** The newest request before this one of the same key and route that people approved and for which a permit was given; undefined where there is none. */
+export async function approvedBefore(
+  source: Source,
+  { owner, route_id, requested_at, approval_id }: ApprovalRow,
+): Promise<FoundApproval | undefined> {
+  const [before] = await source.read(
+    async ({ sql }) => sql<Pick<ApprovalRow, "approval_id">[]>`
+      select approval_id from (
+        select approval_id, requested_at, route_id, state from approval
+        where owner = ${owner}::bigint and (requested_at, approval_id) < (${requested_at}::bigint, ${approval_id}::text)
+        order by requested_at desc, approval_id desc limit ${LOOKED_BACK}
+      ) as earlier
+      where route_id = ${route_id}::text and state = 'collected'
+      order by requested_at desc, approval_id desc limit 1`,
+  )
+  return before && findApproval(source, before.approval_id)
+}
+
 /** What people decided of these requests, the first first; no statement for none. */
 export function decisionsOf(source: Source, approvalIds: readonly string[]): Promise<readonly ApprovalDecisionRow[]> {
   if (approvalIds.length === 0) return Promise.resolve([])
