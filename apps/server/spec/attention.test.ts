@@ -54,6 +54,12 @@ eachDatabase("attention", open => {
     return body
   }
   const found = async (holder: Holder): Promise<JsonObject> => objectAt(await answered(holder), "found")
+  const sessionOf = async ({ secret = "" }: Holder): Promise<string> => {
+    const headers = { "Content-Type": "application/json" }
+    const body = JSON.stringify({ key: secret })
+    const session = await service().request("/session", { method: "POST", headers, body })
+    return (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
+  }
   const asked = async (holder: Holder): Promise<readonly unknown[]> => listAt(await answered(holder), "asked")
 
   test("says what it looked for: of what the caller sees", async () => {
@@ -92,6 +98,10 @@ eachDatabase("attention", open => {
       near_budgets: { count: 1, first: [{ key_id: acme.id, name: acme.name, total: 950, cap: 1000, ends_at }] },
     })
     expect(Object.keys(await found(acme))).toEqual(["near_budgets"])
+    const halted = await service().request("/console", { headers: { Cookie: await sessionOf(admin) } })
+    expect(await halted.text()).toContain(`href="/console/runs?key=${other.id}&amp;status=macc_halt"><strong>`)
+    const own = await service().request("/console", { headers: { Cookie: await sessionOf(other) } })
+    expect(await own.text()).toContain('href="/console/runs?status=macc_halt"><strong>')
     clock.advance(WINDOW_MS)
     expect(await found(admin)).toEqual({})
   })

@@ -71,7 +71,7 @@ function item(one: ApprovalSummary): Markup {
   const { approval_id, route_id, act, end_user, asked_by, requested_at } = one
   const values = act?.values ?? []
   const more = values.length - VALUES_SHOWN
-  return html`<li class="card"><h3><a href="${approvalPage(approval_id)}">${named(route_id)}</a></h3>
+  return html`<li class="card"><h2><a href="${approvalPage(approval_id)}">${named(route_id)}</a></h2>
 <p class="states">${approvalLabel(one)} <span>${progress(one)}</span>${isOpen(one) ? html` <span class="quiet">${timeLeft(one)}</span>` : ""}</p>
 ${facts([
   ...values.slice(0, VALUES_SHOWN).map(value => [value.name, html`<strong>${actValue(value)}</strong>`] as const),

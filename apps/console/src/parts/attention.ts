@@ -31,7 +31,7 @@ type Shown = {
 type Words<Kind extends AttentionKind> = {
   readonly tone: Tone
   readonly title: (count: number) => string
-  readonly item: (one: Several<Kind>["first"][number]) => Markup | string
+  readonly item: (one: Several<Kind>["first"][number], session: SessionAnswer) => Markup | string
   /** @param only the one item, where there is one alone */
   readonly step: (only: Several<Kind>["first"][number] | undefined, session: SessionAnswer) => Step | undefined
   /** What "all is well" says that was looked at. */
@@ -44,8 +44,16 @@ const until = (text: string): string => {
   return left > 0 ? `${seconds(left)} left` : TIME_OVER
 }
 
-const budgetItem = ({ name, total, cap, ends_at }: Several<"full_budgets">["first"][number]): Markup =>
-  html`<strong>${named(name)}</strong> ${number(total)} of ${number(cap)} tokens, until ${shortTime(ends_at)}`
+/** Its name leads to the runs that explain it. @param status of these runs; absent: all of them */
+const budgetItem =
+  (status?: "macc_halt") =>
+  (
+    { key_id, name, total, cap, ends_at }: Several<"full_budgets">["first"][number],
+    { scope }: SessionAnswer,
+  ): Markup => {
+    const runs = address("/console/runs", { key: scope === "customer" ? undefined : key_id, status })
+    return html`<a href="${runs}"><strong>${named(name)}</strong></a> ${number(total)} of ${number(cap)} tokens, until ${shortTime(ends_at)}`
+  }
 
 const permitItem = ({ permit_id, route_id, close_by, redeemed }: Several<"ending_permits">["first"][number]): Markup =>
   html`<a href="/console/permits/${permit_id}">${named(route_id)}</a> ${redeemed ? "the act was started" : "not redeemed"}, close by ${shortTime(close_by)}`
@@ -92,7 +100,7 @@ const WORDS: { readonly [Kind in AttentionKind]: Words<Kind> } = {
   full_budgets: {
     tone: "bad",
     title: count => `${plural(count, "budget is", "budgets are")} full`,
-    item: budgetItem,
+    item: budgetItem("macc_halt"),
     step: (only, { scope }) =>
       scope === "admin" && only !== undefined && only.key_id > 0
         ? { text: "Change its limit", to: `/console/keys/${only.key_id}` }
@@ -165,7 +173,7 @@ const WORDS: { readonly [Kind in AttentionKind]: Words<Kind> } = {
   near_budgets: {
     tone: "info",
     title: count => `${plural(count, "budget is", "budgets are")} nearly full`,
-    item: budgetItem,
+    item: budgetItem(),
     step: () => ({ text: "Budgets", to: BUDGETS }),
     looked: "budgets",
   },
@@ -180,7 +188,15 @@ function shownOf<Kind extends AttentionKind>(
   if (found === undefined) return []
   const { count, first } = found
   const next = step(count === 1 ? first[0] : undefined, session)
-  return [{ tone, title: title(count), items: first.map(item), count, ...(next === undefined ? {} : { step: next }) }]
+  return [
+    {
+      tone,
+      title: title(count),
+      items: first.map(one => item(one, session)),
+      count,
+      ...(next === undefined ? {} : { step: next }),
+    },
+  ]
 }
 
 /** All that was found, the most urgent first. */
