@@ -146,6 +146,18 @@ eachDatabase("attention", open => {
     expect(await found(admin)).not.toHaveProperty("waiting_approvals")
   })
 
+  test("has active receivers of events that do not take the next one, for who reads all keys", async () => {
+    const receiver = { url: "https://events.invalid/siem", name: "siem", from: 0 }
+    const id = numberAt((await admin.post("/admin/destinations", receiver)).body, "destination", "id")
+    await expect
+      .poll(async () => (await found(admin)).failing_receivers, { timeout: 15_000 })
+      .toEqual({ count: 1, first: [expect.objectContaining({ id, name: "siem", failing_since: expect.any(String) })] })
+    expect(await found(acme)).not.toHaveProperty("failing_receivers")
+    await admin.send("PATCH", `/admin/destinations/${id}`, { active: false })
+    expect(await found(admin)).not.toHaveProperty("failing_receivers")
+    await admin.send("DELETE", `/admin/destinations/${id}`)
+  })
+
   describe("a rule that denies far more often than in the week before", () => {
     const denied = async (times: number): Promise<void> => {
       for (let i = 0; i < times; i++) expect((await acme.execute(request({ route_id: "mails" }))).status).toBe(422)
