@@ -257,8 +257,11 @@ const explainsRefusals =
     return { explanation, cause: causeOf(receipt, explanation) }
   }
 
-/** A match that was only observed refused nothing. */
-function signatureMembers({ mcd_finding: found, policy_evaluation: evaluation }: SealedSections): Partial<Explanation> {
+/** What people call the signature that refused a run. A match that was only observed refused nothing. */
+export function signatureMembers({
+  mcd_finding: found,
+  policy_evaluation: evaluation,
+}: SealedSections): Partial<Explanation> {
   const isCause = found !== undefined && evaluation?.fired_rule_id === found.matched_signature_id
   return (isCause && signatureName(found.library_hash, found.matched_signature_id)) || {}
 }

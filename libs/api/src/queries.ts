@@ -1,5 +1,6 @@
 /** Query parameters of every endpoint, as schemas that requests are validated by and that the OpenAPI document is made of. */
 import { ADMIN_ACTIONS, SUBJECT_KINDS } from "@runseal/core/artifacts/admin-event"
+import { ACT_OUTCOMES } from "@runseal/core/artifacts/permit-sections"
 import { rfc3339Millis } from "@runseal/core/derivation/v2/tok"
 import { GATES, OUTCOME_KINDS, STAGES } from "@runseal/core/vocabulary/outcomes"
 import {
@@ -24,6 +25,7 @@ import {
   PAGE_LIMIT_MAX,
   REPORT_FORMAT_DEFAULT,
   REPORT_FORMATS,
+  RUN_DETAILS,
 } from "@runseal/core/wire/run-summaries"
 import * as v from "valibot"
 
@@ -106,6 +108,19 @@ const hexPrefix = v.pipe(v.string(), v.regex(/^[0-9a-f]{1,64}$/, "must be 1 to 6
 
 export const searchQuerySchema = v.object({
   ...counted,
+  after: opt(
+    ordinal(
+      "Id of a run: the runs that come after it, the nearest ones, newest first; in place of `before` and `offset`.",
+    ),
+  ),
+  details: opt(
+    v.pipe(
+      v.picklist(RUN_DETAILS, `must be ${RUN_DETAILS.join(", ")}`),
+      v.description(
+        "record: with what the records say of who acted, and the whole explanation that a record alone gives. Of some 8 MiB of records; the other runs of the page are without.",
+      ),
+    ),
+  ),
   manifest_hash: opt(hexPrefix),
   program_id: opt(sha256Schema),
   route_id: opt(exactText("")),
@@ -122,6 +137,12 @@ export const searchQuerySchema = v.object({
     v.pipe(
       v.literal(ENFORCEMENT, `must be ${ENFORCEMENT}`),
       v.description("Runs that were observed and not enforced."),
+    ),
+  ),
+  closing_outcome: opt(
+    v.pipe(
+      v.picklist(ACT_OUTCOMES, `must be one of ${ACT_OUTCOMES.join(", ")}`),
+      v.description("What became of the act of the permit that the run closed."),
     ),
   ),
   rule_id: opt(

@@ -4,6 +4,7 @@
  */
 import { endMillis, type QuerySchema, startMillis } from "@runseal/api/queries"
 import { FIRST_ISSUE } from "@runseal/core/artifacts/parse-exact"
+import type { ActOutcome } from "@runseal/core/artifacts/permit-sections"
 import { issueReason, shownName } from "@runseal/core/artifacts/schema-issue"
 import type { OutcomeKind } from "@runseal/core/vocabulary/outcomes"
 import type { Enforcement } from "@runseal/core/vocabulary/scalars"
@@ -83,6 +84,7 @@ type SearchFilters = {
   readonly status?: OutcomeKind
   readonly error_stage?: string
   readonly enforcement?: Enforcement
+  readonly closing_outcome?: ActOutcome
   readonly terms?: readonly RunTerm[]
   /** Milliseconds since the epoch, included. */
   readonly from_ms?: number
@@ -105,7 +107,8 @@ type RunTerm = { readonly field: (typeof TERMS)[number]; readonly value: string 
 
 /** The filters of a search, as the store has them. @throws HttpError 400 */
 export function searchFilters(query: RunFilters): SearchFilters {
-  const { manifest_hash, program_id, route_id, route_prefix, outcome_kind, error_stage, enforcement } = query
+  const { manifest_hash, program_id, route_id, route_prefix, outcome_kind, error_stage } = query
+  const { enforcement, closing_outcome } = query
   const { status = outcome_kind } = query
   if (status !== (outcome_kind ?? status))
     throw invalidParameter("status and outcome_kind must be equal when both are given.")
@@ -118,6 +121,7 @@ export function searchFilters(query: RunFilters): SearchFilters {
     ...(status === undefined ? {} : { status }),
     ...(error_stage === undefined ? {} : { error_stage }),
     ...(enforcement === undefined ? {} : { enforcement }),
+    ...(closing_outcome === undefined ? {} : { closing_outcome }),
     ...(terms.length === 0 ? {} : { terms }),
     ...asRange(query),
   }

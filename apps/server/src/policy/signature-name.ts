@@ -18,10 +18,14 @@ const FINDS: Readonly<Record<McdCategory, string>> = {
   filesystem_escape: "A path that leaves its folder or reaches for files of the system.",
 }
 
+/** SHA-256 of the shipped library: computed once, since a list of runs asks for many names. */
+let shippedHash: string | undefined
+
 /** Undefined when the record was made with a library of another hash. */
 export function signatureName(libraryHash: string, id: string): SignatureName | undefined {
   const found = library.signatures.find(signature => signature.id === id)
   const category = MCD_CATEGORIES.find(each => each === found?.category)
-  if (found === undefined || category === undefined || digest(library) !== libraryHash) return undefined
+  shippedHash ??= digest(library)
+  if (found === undefined || category === undefined || shippedHash !== libraryHash) return undefined
   return { title: found.name, description: FINDS[category], reference: found.source }
 }

@@ -45,8 +45,10 @@ export const explanationSchema = v.strictObject({
 })
 export type Explanation = Shape<typeof explanationSchema>
 
-/** What a list of runs shows of it. */
-export const listedExplanationSchema = v.strictObject(v.pick(explanationSchema, ["reason", "rule_id"]).entries)
+/** What a list of runs shows of it: the first two; with details also what the record alone gives. */
+export const listedExplanationSchema = v.strictObject(
+  v.pick(explanationSchema, ["reason", "rule_id", "needed", "present", "missing", "matched_in", "title"]).entries,
+)
 export type ListedExplanation = Shape<typeof listedExplanationSchema>
 
 /** What a record holds beside the receipt and an explanation is made from. */

@@ -9,7 +9,7 @@ import { bundleSchema, sealedBundleSchema } from "../artifacts/bundle-schema.ts"
 import { WITHHOLDABLE_NAMES } from "../artifacts/declared-sections.ts"
 import { explanationSchema, listedExplanationSchema } from "../artifacts/explanation.ts"
 import { manifestSchema, partialManifestSchema } from "../artifacts/manifest.ts"
-import { ACT_OUTCOMES } from "../artifacts/permit-sections.ts"
+import { ACT_OUTCOMES, type ActOutcome } from "../artifacts/permit-sections.ts"
 import { recordFindingsSchema } from "../artifacts/record-findings.ts"
 import { allowTokenSchema, RECEIPT_SCHEMAS } from "../artifacts/sealed-artifacts.ts"
 import { FINDING_IDS, LIMITATION_CODES, VERDICTS } from "../verify/report.ts"
@@ -52,6 +52,10 @@ export const BUNDLE_FORM_DEFAULT: BundleForm = "sealed"
 export const BUNDLE_ADDITIONS = ["witnessed"] as const
 export type BundleAddition = (typeof BUNDLE_ADDITIONS)[number]
 
+/** What a list of runs is given besides when it is asked for: what only the records say. */
+export const RUN_DETAILS = ["record"] as const
+export type RunDetails = (typeof RUN_DETAILS)[number]
+
 /** Filters of `GET /runs/search`. */
 export type RunFilters = {
   /** Prefix, lowercase hex. */
@@ -67,6 +71,8 @@ export type RunFilters = {
   readonly error_stage?: Gate | Stage
   /** Only runs that were observed and not enforced. */
   readonly enforcement?: Enforcement
+  /** What became of the act of the permit that the run closed. */
+  readonly closing_outcome?: ActOutcome
   /** Id of the rule or signature that decided: `policy_evaluation.fired_rule_id`; or of a signature whose match was observed. */
   readonly rule_id?: string
   /** SHA-256 of the payload's UTF-8 bytes. */
@@ -96,6 +102,15 @@ const sealHashSchema = v.union([sha256Schema, v.literal("")])
 /** Empty for a run that did not fail. */
 const errorStageSchema: v.GenericSchema<string> = v.picklist(["", ...GATES, ...STAGES])
 
+const whoSchema = v.strictObject({
+  /** `attested_context.actor_id`: the caller's word. */
+  actor_id: opt(nonEmptySchema),
+  /** `end_user.subject`: whom the identity provider names so. */
+  end_user: opt(nonEmptySchema),
+})
+/** Who acted, as a record says; without members where it says nothing of it. */
+export type RunWho = Shape<typeof whoSchema>
+
 const summary = {
   id: ordinalSchema,
   created_at: clockSchema,
@@ -116,6 +131,8 @@ const summary = {
   /** Of a run that closed a permit, as the next: the permit, and what became of its act. A run whose act failed is sealed as any other. */
   permit_id: opt(permitIdSchema),
   closing_outcome: opt(v.picklist(ACT_OUTCOMES)),
+  /** Who acted, as the record says; only in a list that was asked for details. */
+  who: opt(whoSchema),
 }
 export const runSummarySchema = v.strictObject(summary)
 export type RunSummary = Shape<typeof runSummarySchema>

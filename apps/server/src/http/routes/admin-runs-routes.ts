@@ -21,10 +21,12 @@ import type { Handler, Handlers } from "../endpoint-routes.ts"
 import { noSuchKey, noSuchPermit, readPermitId } from "../path-ids.ts"
 import { asRange, nextOf, searchFilters } from "../query.ts"
 import { publicBundleUrl } from "./addresses.ts"
+import { oneBeginning } from "./claim-routes.ts"
 import { sendExport } from "./export-routes.ts"
 import { permitRecord, permitSummary } from "./permit-views.ts"
 import { permitReader } from "./permits-routes.ts"
 import { explained } from "./run-answer.ts"
+import { detailsOf } from "./run-details.ts"
 import { anyRun, readsOwner, runRecord, runSummary } from "./run-views.ts"
 import { runParts, runReader } from "./runs-routes.ts"
 
@@ -38,13 +40,15 @@ export function ownersOf(c: Context, key: number | undefined): Owners {
 export function adminRunRoutes(deps: Deps): Handlers {
   return {
     admin_runs: async (c, { query }) => {
-      const { limit = PAGE_LIMIT_DEFAULT, before, key, with: addition, ...filters } = query()
+      const { limit = PAGE_LIMIT_DEFAULT, before, after, key, with: addition, details, ...filters } = query()
+      oneBeginning({ before, after })
       const owners = ownersOf(c, key)
       const [rows, counts] = await Promise.all([
-        runReader(deps, filters).before(owners, { limit, before }),
+        runReader(deps, filters).before(owners, { limit, before, after }),
         addition === undefined ? {} : countsOf(deps, owners, filters),
       ])
-      const runs = rows.map(row => ({ ...runSummary(row), key_id: row.owner }))
+      const found = await detailsOf(deps, rows, details)
+      const runs = rows.map(row => ({ ...runSummary(row), ...found.get(row.run_id), key_id: row.owner }))
       const next = nextOf(rows, limit, ({ run_id }) => run_id)
       return c.json({ ok: true, limit, runs, ...next, ...counts } satisfies AdminRunsPage)
     },

@@ -54,22 +54,30 @@ export async function ownPage<Row, Place>(
   {
     offset: from,
     before,
+    after,
     ...sized
   }: { readonly [Name in keyof Page]?: Page[Name] | undefined } & {
     readonly before: Place | undefined
+    readonly after?: Place | undefined
   },
   reader: ListReader<Row, Place>,
 ): Promise<Page & Rows<Row> & { readonly last: Place | undefined }> {
-  if (from !== undefined && before !== undefined)
-    throw invalidParameter("offset and before must not be given together.")
+  oneBeginning({ offset: from, before, after })
+  const isPlaced = before !== undefined || after !== undefined
   const { limit, offset } = asPage({ ...sized, offset: from })
   const claimed = await hasClaim(deps, owner)
-  const { total, rows } = await countedPage(owner, claimed, before === undefined ? { limit, offset } : TOTAL, reader)
+  const { total, rows } = await countedPage(owner, claimed, isPlaced ? TOTAL : { limit, offset }, reader)
   const owners = claimed ? [owner, ANONYMOUS_KEY_ID] : [owner]
-  const page = before === undefined ? rows : await reader.before(owners, { limit, before })
+  const page = isPlaced ? await reader.before(owners, { limit, before, after }) : rows
   const last = page.length === limit ? page.at(-1) : undefined
   return { total, limit, offset, rows: page, last: last && reader.placeOf(last) }
 }
+/** @throws HttpError 400 for a page that begins at two places */
+export function oneBeginning(places: Readonly<Record<string, unknown>>): void {
+  const given = Object.keys(places).filter(name => places[name] !== undefined)
+  if (given.length > 1) throw invalidParameter(`${given.join(" and ")} must not be given together.`)
+}
+
 /** Asks how many there are. */
 const TOTAL: Page = { limit: 1, offset: 0 }
 

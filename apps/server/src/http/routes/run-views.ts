@@ -95,7 +95,7 @@ export async function runRecord(
 }
 
 /** The members of the stored document; none when the database was changed from outside and it is no JSON object any more. */
-function storedFields({ bundle }: RunRow): JsonObject {
+export function storedFields({ bundle }: Pick<RunRow, "bundle">): JsonObject {
   try {
     const value = parseStrictJson(bundle)
     return isObject(value) ? value : {}

@@ -19,6 +19,7 @@ import {
   type BundleForm,
   REPORT_FORMAT_DEFAULT,
   type ReportFormat,
+  type RunDetails,
   type RunFilters,
   type RunsPage,
   serveReceiptAnchor,
@@ -41,6 +42,7 @@ import { type ListReader, ownPage } from "./claim-routes.ts"
 import { refusalOfJob } from "./job-refusal.ts"
 import { sendPublished } from "./publications-routes.ts"
 import { explained, seesRules } from "./run-answer.ts"
+import { detailsOf } from "./run-details.ts"
 import {
   ownRun,
   type RunOfPath,
@@ -69,13 +71,20 @@ export function runReader({ reads }: Pick<Deps, "reads">, query: RunFilters): Li
   }
 }
 
-type RunsQuery = Partial<Page> & RunFilters & { readonly before?: number }
+type RunsQuery = Partial<Page> &
+  RunFilters & { readonly before?: number; readonly after?: number; readonly details?: RunDetails }
 
 /** The runs that the caller reads as its own and that pass every filter. */
-async function ownRuns(c: Context, deps: Deps, { limit, offset, before, ...filters }: RunsQuery): Promise<RunsPage> {
-  const asked = { limit, offset, before }
+async function ownRuns(
+  c: Context,
+  deps: Deps,
+  { limit, offset, before, after, details: detailed, ...filters }: RunsQuery,
+): Promise<RunsPage> {
+  const asked = { limit, offset, before, after }
   const { rows, last, ...page } = await ownPage(deps, keyCallerOf(c).api_key_id, asked, runReader(deps, filters))
-  return { ok: true, ...page, runs: rows.map(runSummary), ...(last === undefined ? {} : { next: last }) }
+  const details = await detailsOf(deps, rows, detailed)
+  const runs = rows.map(row => ({ ...runSummary(row), ...details.get(row.run_id) }))
+  return { ok: true, ...page, runs, ...(last === undefined ? {} : { next: last }) }
 }
 
 export function runRoutes(deps: Deps): Handlers {

@@ -13,8 +13,12 @@ import { conditions, isDated, type RunFilters, type RunSummaryRow, SUMMARY_COLUM
 /** Ids of keys, 0 for open mode; absent: all. */
 export type Owners = readonly number[] | undefined
 
-/** The next rows before a place; absent: the newest. */
-export type PageBefore<Place> = { readonly limit: number; readonly before?: Place | undefined }
+/** The next rows before a place, or those that come after one; absent: the newest. */
+export type PageBefore<Place> = {
+  readonly limit: number
+  readonly before?: Place | undefined
+  readonly after?: Place | undefined
+}
 
 type Value = string | number
 
@@ -28,13 +32,15 @@ const ownersIn = (owners: Owners, place: (value: Value) => string): string =>
     ? "select owner from tenant where owner >= 0"
     : `select distinct json_array_elements_text(${place(JSON.stringify(owners))}::text::json)::bigint as owner`
 
-/** The next runs of these owners that pass all filters, newest first. @param before a run's number */
+/** The next runs of these owners that pass all filters, newest first. @param page places are numbers of runs */
 export function listAllRuns(
   source: Source,
   owners: Owners,
   filters: RunFilters,
-  { limit, before }: PageBefore<number>,
+  page: PageBefore<number>,
 ): Promise<readonly RunSummaryRow[]> {
+  const { limit, before, after } = page
+  if (after !== undefined) return runsAfter(source, owners, filters, { limit, after })
   const { values, place } = statement()
   const most = `limit ${place(limit)}::bigint`
   const isPlain = Object.values(filters).every(filter => filter === undefined)
@@ -88,6 +94,30 @@ export function countAllRuns(
     const all = rows.reduce((sum, { runs }) => sum + runs, 0)
     return isPlain || all <= most ? new Map(rows.map(({ outcome_kind, runs }) => [outcome_kind, runs])) : undefined
   })
+}
+
+/** The runs that come after a run, the nearest ones; newest first as every list. */
+async function runsAfter(
+  source: Source,
+  owners: Owners,
+  filters: RunFilters,
+  { limit, after }: { readonly limit: number; readonly after: number },
+): Promise<readonly RunSummaryRow[]> {
+  const { values, place } = statement()
+  const most = `limit ${place(limit)}::bigint`
+  const matching = [
+    "owner = listed.owner",
+    `run_id > ${place(after)}::bigint`,
+    ...conditions(filters, place),
+    ...(filters.terms ?? []).map(term => hasTerm("listed.owner", term, place)),
+  ]
+  const text = `
+    select page.* from (${ownersIn(owners, place)}) as listed cross join lateral (
+      select ${SUMMARY_COLUMNS} from run where ${matching.join(" and ")} order by run_id ${most}
+    ) as page
+    order by run_id ${most}`
+  const rows = await source.read(async ({ sql }) => sql.unsafe<RunSummaryRow[]>(text, values))
+  return [...rows].reverse()
 }
 
 /** Ordinal of the owner's last run before a run of whatever owner. */

@@ -61,6 +61,9 @@ export const run = pgTable(
     index("run_observed")
       .on(table.owner, table.outcome_kind, table.owner_ordinal)
       .where(fragment`${table.enforcement} <> ''`),
+    index("run_closing")
+      .on(table.owner, table.closing_outcome, table.owner_ordinal)
+      .where(fragment`${table.closing_outcome} <> ''`),
   ],
 )
 
@@ -98,6 +101,7 @@ export type RunFilters = {
   /** Of a run that is not completed. */
   readonly error_stage?: string | undefined
   readonly enforcement?: Enforcement | undefined
+  readonly closing_outcome?: ActOutcome | undefined
   /** Values that all have to be in the record; at least one. */
   readonly terms?: readonly RunTerm[] | undefined
   /** Created at or after, milliseconds since the epoch. */
@@ -138,6 +142,18 @@ function found(source: Source, statement: string, values: number[]): Promise<Run
     return row === undefined ? undefined : { ...row, bundle: unpackBundle(row.bundle) }
   })
 }
+
+/** The document of a run, as it is stored. */
+export type PackedRun = { readonly run_id: number; readonly packed: Uint8Array }
+
+/** The documents of the runs of a page, packed: a reader unpacks as many as it has room for. */
+export const packedRuns = (source: Source, runIds: readonly number[]): Promise<readonly PackedRun[]> =>
+  source.read(
+    async ({ sql }) => sql<PackedRun[]>`
+      select run.run_id, document.packed from run join document on document.log_index = run.log_index
+      where run.run_id in (select json_array_elements_text(${JSON.stringify(runIds)}::text::json)::bigint)
+      order by run.run_id desc`,
+  )
 
 /**
  * A row of a page beside the number of all that match: one statement, so that both are of the same instant. Of a page without
@@ -208,7 +224,7 @@ function countOf(own: string, matching: string, filters: RunFilters): string {
 
 export function conditions(filters: RunFilters, place: (value: string | number) => string): readonly string[] {
   const { manifest_hash_prefix: prefix, program_id, route_id, route_prefix } = filters
-  const { status, error_stage, enforcement, from_ms, to_ms } = filters
+  const { status, error_stage, enforcement, closing_outcome, from_ms, to_ms } = filters
   const isRefused = error_stage !== undefined || (status !== undefined && status !== "ok")
   return [
     ...(prefix === undefined ? [] : [`manifest_hash like ${place(`${literally(prefix)}%`)}`]),
@@ -218,6 +234,7 @@ export function conditions(filters: RunFilters, place: (value: string | number) 
     ...(status === undefined ? [] : [`outcome_kind = ${place(status)}`]),
     ...(error_stage === undefined ? [] : [`error_stage = ${place(error_stage)}`]),
     ...(enforcement === undefined ? [] : [`enforcement = ${place(enforcement)}`, "enforcement <> ''"]),
+    ...(closing_outcome === undefined ? [] : [`closing_outcome = ${place(closing_outcome)}`, "closing_outcome <> ''"]),
     // The planner uses the partial index of refused runs only if the statement holds its condition.
     ...(isRefused ? ["outcome_kind <> 'ok'"] : []),
     ...(from_ms === undefined ? [] : [`created_at >= ${place(from_ms)}`]),

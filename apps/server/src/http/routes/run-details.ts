@@ -1,0 +1,58 @@
+/** What the records of listed runs say of who acted, and why a gate refused them: columns of a list that the database has no column for. Decision 0360. */
+import { setImmediate } from "node:timers/promises"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { explainReceipt } from "@runseal/core/artifacts/explanation"
+import { member, textMember } from "@runseal/core/vocabulary/json-members"
+import { isRefused } from "@runseal/core/vocabulary/outcomes"
+import type { RunDetails, RunSummary, RunWho } from "@runseal/core/wire/run-summaries"
+import type { Deps } from "../../deps.ts"
+import { signatureMembers } from "../../policy-service.ts"
+import { unpackBundle } from "../../store/tables/bundle-text.ts"
+import { packedRuns, type RunRow, type RunSummaryRow } from "../../store/tables/runs-table.ts"
+import { storedFields, storedRecord } from "./run-views.ts"
+
+/** Characters of records that one page unpacks; the runs behind them are listed without details. */
+const DETAIL_CHARACTERS = 8 * 1024 * 1024
+
+type Details = Pick<RunSummary, "who" | "explanation">
+
+/** The details of a page's runs, by their numbers; none where they were not asked for. @param rows newest first */
+export async function detailsOf(
+  { reads }: Pick<Deps, "reads">,
+  rows: readonly RunSummaryRow[],
+  asked: RunDetails | undefined,
+): Promise<ReadonlyMap<number, Details>> {
+  const details = new Map<number, Details>()
+  if (asked === undefined || rows.length === 0) return details
+  const ids = rows.map(({ run_id }) => run_id)
+  const refused = new Set(rows.filter(({ outcome_kind }) => isRefused(outcome_kind)).map(({ run_id }) => run_id))
+  let room = DETAIL_CHARACTERS
+  for (const { run_id, packed } of await reads.growing(source => packedRuns(source, ids))) {
+    if (room <= 0) break
+    const bundle = unpackBundle(packed)
+    room -= bundle.length
+    details.set(run_id, { who: whoOf(bundle), ...(refused.has(run_id) ? whyOf({ run_id, bundle }) : {}) })
+    // Other requests are answered between two records.
+    await setImmediate()
+  }
+  return details
+}
+
+/** Who acted: a declared section that is absent, and no end user, leave it empty. */
+function whoOf(bundle: string): RunWho {
+  const sections = member(storedFields({ bundle }), "sections")
+  const actor_id = textMember(member(member(sections, "attested_context"), "declared"), "actor_id")
+  const end_user = textMember(member(sections, "end_user"), "subject")
+  return { ...(actor_id ? { actor_id } : {}), ...(end_user ? { end_user } : {}) }
+}
+
+/** What the record alone says of its refusal, with the name of a signature. */
+function whyOf(stored: Pick<RunRow, "run_id" | "bundle">): Pick<Details, "explanation"> {
+  const record = storedRecord(stored)
+  const receipt = receiptOf(record)?.receipt
+  if (receipt === undefined) return {}
+  const { title } = signatureMembers(record.sections)
+  return {
+    explanation: { ...explainReceipt(receipt, record.sections), ...(title === undefined ? {} : { title }) },
+  }
+}

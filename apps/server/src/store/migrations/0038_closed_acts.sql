@@ -1,0 +1,1 @@
+CREATE INDEX "run_closing" ON "run" USING btree ("owner","closing_outcome","owner_ordinal") WHERE "run"."closing_outcome" <> '';
