@@ -2,7 +2,7 @@
 import type { JsonObject } from "@runseal/canonical"
 import { beforeAll, describe, expect, test } from "vitest"
 import { eachDatabase } from "./database/databases.ts"
-import { type Answer, expectRefused, keysOf, listAt, numberAt, textAt } from "./harness/read-answer.ts"
+import { type Answer, expectRefused, keysOf, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
@@ -36,7 +36,7 @@ eachDatabase("run lists", open => {
         request({ route_id: "50%_off\\'x" }),
         request({ route_id: "other" }),
         request({ program_id: OTHER_PROGRAM, payload: EICAR }),
-        request(),
+        request({ attested_context: { attested: true, actor_id: ACTOR } }),
       ]
       const made: Answer[] = []
       for (const body of bodies) {
@@ -124,6 +124,31 @@ eachDatabase("run lists", open => {
       expect(await found({ route_prefix: ROUTE, program_id: OTHER_PROGRAM })).toEqual([6, 2])
     })
 
+    test("after gives the runs that come next after one, the nearest, newest first", async () => {
+      expect(await found({ after: "3", limit: "2" })).toEqual([5, 4])
+      expect(await found({ after: "3" })).toEqual([7, 6, 5, 4])
+      expect(await found({ after: "2", limit: "1", status: "pepg_deny" })).toEqual([3])
+      expect(await found({ after: "7" })).toEqual([])
+      for (const place of ["before=5", "offset=1"])
+        expect(expectRefused(await service().get(`/runs/search?after=3&${place}`), 400)).toMatch(
+          / and after must not be given together\.$/,
+        )
+    })
+
+    test("details name who acted and the whole of why, as the record alone says it; without them a list is as it was", async () => {
+      const body = await list("/runs/search?details=record&limit=2")
+      const [passed, denied] = listAt(body, "runs").map(run => objectAt(run))
+      expect(passed?.who).toEqual({ actor_id: ACTOR })
+      expect(passed).not.toHaveProperty("explanation")
+      expect(denied?.explanation).toMatchObject({
+        reason: "MCD_SIGNATURE_MATCH",
+        title: expect.any(String),
+        matched_in: "payload",
+      })
+      expect(denied?.explanation).not.toHaveProperty("read")
+      for (const run of listAt(await list("/runs/search?limit=2"), "runs")) expect(run).not.toHaveProperty("who")
+    })
+
     test("search by date: from and to are included", async () => {
       const at = async (id: number): Promise<string> => textAt((await service().get(`/runs/${id}`)).body, "created_at")
       expect(await found({ from: await at(5) })).toEqual([7, 6, 5])
@@ -193,7 +218,7 @@ eachDatabase("run lists", open => {
         expect(error).toBe("An unknown query parameter was given; this endpoint takes limit, offset, before.")
       }
       const search = expectRefused(await service().get("/runs/search?actor=ada"), 400)
-      expect(search).toMatch(/takes limit, offset, before, manifest_hash, program_id, .*from, to\.$/)
+      expect(search).toMatch(/takes limit, offset, before, after, details, manifest_hash, program_id, .*from, to\.$/)
     })
 
     test("pages for people, and what fails only where it cannot be reached, ignore unknown parameters", async () => {
@@ -231,6 +256,7 @@ eachDatabase("run lists", open => {
   })
 })
 
+const ACTOR = "treasury-agent-07"
 const ROUTE = String(request().route_id)
 
 const BAD_PAGES = [
@@ -245,6 +271,9 @@ const BAD_FILTERS: readonly (readonly [string, string])[] = [
   ["route_id", "r".repeat(513)],
   ["route_id", "a\u0000b"],
   ["status", "OK"],
+  ["details", "all"],
+  ["closing_outcome", "done"],
+  ["after", "0"],
   ["from", "2026-05-4"],
   ["from", "2026-02-30"],
   ["from", "2026-02-30T00:00:00Z"],

@@ -51,6 +51,11 @@ eachDatabase("admin views", open => {
     ["key=0", []],
     ["from=2000-01-01&to=2001-01-01", []],
     ["from=2000-01-01&before=3", [2, 1]],
+    ["after=4", [7, 6, 5]],
+    ["after=1&limit=2&key=3", [4, 2]],
+    ["after=5&limit=1&route_id=other/route", [6]],
+    ["closing_outcome=failed", []],
+    ["details=record&with=counts&key=3", [6, 4, 2]],
   ])("GET /admin/runs?%s", async (query, expected) => {
     expect(await ids(`/admin/runs?${query}`)).toEqual(expected)
   })

@@ -91,6 +91,7 @@ const IN_ORDER: NamedSchemas = {
   Opening: CHAIN_DOCUMENTS.Opening,
   PermitEnd: CHAIN_DOCUMENTS.PermitEnd,
   RunSummary: runs.runSummarySchema,
+  RunWho: runs.runWhoSchema,
   RunsPage: runs.runsPageSchema,
   RunRecord: runs.runRecordSchema,
   VerifyAnswer: runs.verifyAnswerSchema,

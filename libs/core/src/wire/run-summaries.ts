@@ -102,14 +102,14 @@ const sealHashSchema = v.union([sha256Schema, v.literal("")])
 /** Empty for a run that did not fail. */
 const errorStageSchema: v.GenericSchema<string> = v.picklist(["", ...GATES, ...STAGES])
 
-const whoSchema = v.strictObject({
+export const runWhoSchema = v.strictObject({
   /** `attested_context.actor_id`: the caller's word. */
   actor_id: opt(nonEmptySchema),
   /** `end_user.subject`: whom the identity provider names so. */
   end_user: opt(nonEmptySchema),
 })
 /** Who acted, as a record says; without members where it says nothing of it. */
-export type RunWho = Shape<typeof whoSchema>
+export type RunWho = Shape<typeof runWhoSchema>
 
 const summary = {
   id: ordinalSchema,
@@ -132,7 +132,7 @@ const summary = {
   permit_id: opt(permitIdSchema),
   closing_outcome: opt(v.picklist(ACT_OUTCOMES)),
   /** Who acted, as the record says; only in a list that was asked for details. */
-  who: opt(whoSchema),
+  who: opt(runWhoSchema),
 }
 export const runSummarySchema = v.strictObject(summary)
 export type RunSummary = Shape<typeof runSummarySchema>

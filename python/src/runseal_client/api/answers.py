@@ -361,6 +361,16 @@ class PasskeyAnswer(Answer):
 class ListedExplanation(Answer):
     reason: str
     rule_id: str | None = None
+    needed: list[str] | int | None = None
+    present: list[str] | int | None = None
+    missing: list[str] | None = None
+    matched_in: str | None = None
+    title: str | None = None
+
+
+class RunWho(Answer):
+    actor_id: str | None = None
+    end_user: str | None = None
 
 
 class RunSummary(Answer):
@@ -379,6 +389,7 @@ class RunSummary(Answer):
     explanation: ListedExplanation | None = None
     permit_id: str | None = None
     closing_outcome: Literal["completed", "failed"] | str | None = None
+    who: RunWho | None = None
 
 
 class RunsPage(Answer):
@@ -409,6 +420,7 @@ class RunRecord(Answer):
     explanation: Explanation | None = None
     permit_id: str | None = None
     closing_outcome: Literal["completed", "failed"] | str | None = None
+    who: RunWho | None = None
     payload_hash: str
     duration_us: int
     error_message: str
@@ -746,6 +758,7 @@ class AdminRunSummary(Answer):
     explanation: ListedExplanation | None = None
     permit_id: str | None = None
     closing_outcome: Literal["completed", "failed"] | str | None = None
+    who: RunWho | None = None
     key_id: int
 
 
@@ -786,6 +799,7 @@ class AdminRunRecord(Answer):
     explanation: Explanation | None = None
     permit_id: str | None = None
     closing_outcome: Literal["completed", "failed"] | str | None = None
+    who: RunWho | None = None
     payload_hash: str
     duration_us: int
     error_message: str

@@ -149,6 +149,8 @@ def runs(
     limit: int | None = None,
     offset: int | None = None,
     before: int | None = None,
+    after: int | None = None,
+    details: Literal["record"] | None = None,
     manifest_hash: str | None = None,
     program_id: str | None = None,
     route_id: str | None = None,
@@ -157,6 +159,7 @@ def runs(
     outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
     error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
     enforcement: Literal["observe"] | None = None,
+    closing_outcome: Literal["completed", "failed"] | None = None,
     rule_id: str | None = None,
     payload_hash: str | None = None,
     envelope_id: str | None = None,
@@ -173,7 +176,7 @@ def runs(
         "GET",
         "/runs/search",
         a.RunsPage,
-        query=given({"limit": limit, "offset": offset, "before": before, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "route_prefix": route_prefix, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to}),
+        query=given({"limit": limit, "offset": offset, "before": before, "after": after, "details": details, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "route_prefix": route_prefix, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "closing_outcome": closing_outcome, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to}),
     )
 
 
@@ -469,6 +472,8 @@ def all_runs(
     limit: int | None = None,
     before: int | None = None,
     key: int | None = None,
+    after: int | None = None,
+    details: Literal["record"] | None = None,
     manifest_hash: str | None = None,
     program_id: str | None = None,
     route_id: str | None = None,
@@ -477,6 +482,7 @@ def all_runs(
     outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
     error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
     enforcement: Literal["observe"] | None = None,
+    closing_outcome: Literal["completed", "failed"] | None = None,
     rule_id: str | None = None,
     payload_hash: str | None = None,
     envelope_id: str | None = None,
@@ -494,7 +500,7 @@ def all_runs(
         "GET",
         "/admin/runs",
         a.AdminRunsPage,
-        query=given({"limit": limit, "before": before, "key": key, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "route_prefix": route_prefix, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to, "with": with_}),
+        query=given({"limit": limit, "before": before, "key": key, "after": after, "details": details, "manifest_hash": manifest_hash, "program_id": program_id, "route_id": route_id, "route_prefix": route_prefix, "status": status, "outcome_kind": outcome_kind, "error_stage": error_stage, "enforcement": enforcement, "closing_outcome": closing_outcome, "rule_id": rule_id, "payload_hash": payload_hash, "envelope_id": envelope_id, "actor_id": actor_id, "model_name": model_name, "approver": approver, "end_user": end_user, "end_user_issuer": end_user_issuer, "from": from_, "to": to, "with": with_}),
     )
 
 

@@ -179,6 +179,8 @@ class Operations(Sender):
         limit: int | None = None,
         offset: int | None = None,
         before: int | None = None,
+        after: int | None = None,
+        details: Literal["record"] | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -187,6 +189,7 @@ class Operations(Sender):
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
         enforcement: Literal["observe"] | None = None,
+        closing_outcome: Literal["completed", "failed"] | None = None,
         rule_id: str | None = None,
         payload_hash: str | None = None,
         envelope_id: str | None = None,
@@ -201,7 +204,7 @@ class Operations(Sender):
     ) -> a.RunsPage:
         """The caller's runs that match every filter, newest first."""
         return self.send(
-            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.runs(limit=limit, offset=offset, before=before, after=after, details=details, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, closing_outcome=closing_outcome, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -209,6 +212,8 @@ class Operations(Sender):
         self,
         *,
         limit: int | None = None,
+        after: int | None = None,
+        details: Literal["record"] | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -217,6 +222,7 @@ class Operations(Sender):
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
         enforcement: Literal["observe"] | None = None,
+        closing_outcome: Literal["completed", "failed"] | None = None,
         rule_id: str | None = None,
         payload_hash: str | None = None,
         envelope_id: str | None = None,
@@ -231,7 +237,7 @@ class Operations(Sender):
     ) -> Iterator[a.RunSummary]:
         """The items of `runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.runs(limit=limit, after=after, details=details, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, closing_outcome=closing_outcome, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             "runs",
             "id",
             timeout,
@@ -570,6 +576,8 @@ class Operations(Sender):
         limit: int | None = None,
         before: int | None = None,
         key: int | None = None,
+        after: int | None = None,
+        details: Literal["record"] | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -578,6 +586,7 @@ class Operations(Sender):
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
         enforcement: Literal["observe"] | None = None,
+        closing_outcome: Literal["completed", "failed"] | None = None,
         rule_id: str | None = None,
         payload_hash: str | None = None,
         envelope_id: str | None = None,
@@ -593,7 +602,7 @@ class Operations(Sender):
     ) -> a.AdminRunsPage:
         """The runs of all keys that match every filter, newest first. For admin keys and auditors, as the next ones; an auditor of named keys sees theirs. Paged by the run's number: `next` of a page is `before` of the next one."""
         return self.send(
-            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
+            c.all_runs(limit=limit, before=before, key=key, after=after, details=details, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, closing_outcome=closing_outcome, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
             timeout=timeout,
         )
 
@@ -602,6 +611,8 @@ class Operations(Sender):
         *,
         limit: int | None = None,
         key: int | None = None,
+        after: int | None = None,
+        details: Literal["record"] | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -610,6 +621,7 @@ class Operations(Sender):
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
         enforcement: Literal["observe"] | None = None,
+        closing_outcome: Literal["completed", "failed"] | None = None,
         rule_id: str | None = None,
         payload_hash: str | None = None,
         envelope_id: str | None = None,
@@ -625,7 +637,7 @@ class Operations(Sender):
     ) -> Iterator[a.AdminRunSummary]:
         """The items of `all_runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
+            c.all_runs(limit=limit, key=key, after=after, details=details, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, closing_outcome=closing_outcome, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
             "runs",
             "id",
             timeout,
@@ -1204,6 +1216,8 @@ class AsyncOperations(AsyncSender):
         limit: int | None = None,
         offset: int | None = None,
         before: int | None = None,
+        after: int | None = None,
+        details: Literal["record"] | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -1212,6 +1226,7 @@ class AsyncOperations(AsyncSender):
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
         enforcement: Literal["observe"] | None = None,
+        closing_outcome: Literal["completed", "failed"] | None = None,
         rule_id: str | None = None,
         payload_hash: str | None = None,
         envelope_id: str | None = None,
@@ -1226,7 +1241,7 @@ class AsyncOperations(AsyncSender):
     ) -> a.RunsPage:
         """The caller's runs that match every filter, newest first."""
         return await self.send(
-            c.runs(limit=limit, offset=offset, before=before, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.runs(limit=limit, offset=offset, before=before, after=after, details=details, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, closing_outcome=closing_outcome, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             timeout=timeout,
         )
 
@@ -1234,6 +1249,8 @@ class AsyncOperations(AsyncSender):
         self,
         *,
         limit: int | None = None,
+        after: int | None = None,
+        details: Literal["record"] | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -1242,6 +1259,7 @@ class AsyncOperations(AsyncSender):
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
         enforcement: Literal["observe"] | None = None,
+        closing_outcome: Literal["completed", "failed"] | None = None,
         rule_id: str | None = None,
         payload_hash: str | None = None,
         envelope_id: str | None = None,
@@ -1256,7 +1274,7 @@ class AsyncOperations(AsyncSender):
     ) -> AsyncIterator[a.RunSummary]:
         """The items of `runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.runs(limit=limit, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
+            c.runs(limit=limit, after=after, details=details, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, closing_outcome=closing_outcome, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to),
             "runs",
             "id",
             timeout,
@@ -1600,6 +1618,8 @@ class AsyncOperations(AsyncSender):
         limit: int | None = None,
         before: int | None = None,
         key: int | None = None,
+        after: int | None = None,
+        details: Literal["record"] | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -1608,6 +1628,7 @@ class AsyncOperations(AsyncSender):
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
         enforcement: Literal["observe"] | None = None,
+        closing_outcome: Literal["completed", "failed"] | None = None,
         rule_id: str | None = None,
         payload_hash: str | None = None,
         envelope_id: str | None = None,
@@ -1623,7 +1644,7 @@ class AsyncOperations(AsyncSender):
     ) -> a.AdminRunsPage:
         """The runs of all keys that match every filter, newest first. For admin keys and auditors, as the next ones; an auditor of named keys sees theirs. Paged by the run's number: `next` of a page is `before` of the next one."""
         return await self.send(
-            c.all_runs(limit=limit, before=before, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
+            c.all_runs(limit=limit, before=before, key=key, after=after, details=details, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, closing_outcome=closing_outcome, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
             timeout=timeout,
         )
 
@@ -1632,6 +1653,8 @@ class AsyncOperations(AsyncSender):
         *,
         limit: int | None = None,
         key: int | None = None,
+        after: int | None = None,
+        details: Literal["record"] | None = None,
         manifest_hash: str | None = None,
         program_id: str | None = None,
         route_id: str | None = None,
@@ -1640,6 +1663,7 @@ class AsyncOperations(AsyncSender):
         outcome_kind: Literal["ok", "pepg_deny", "ccv_halt", "macc_halt", "aivp_t4_halt", "attestation_gap", "stage_error"] | None = None,
         error_stage: Literal["PEPG_ADMISSION", "PEPG", "CCV", "MACC", "AIVP_T4", "DOG", "DTL", "DKEC", "AER", "ZKSP", "PHASE4", "LEDGER", "REGISTRY", "DLA"] | None = None,
         enforcement: Literal["observe"] | None = None,
+        closing_outcome: Literal["completed", "failed"] | None = None,
         rule_id: str | None = None,
         payload_hash: str | None = None,
         envelope_id: str | None = None,
@@ -1655,7 +1679,7 @@ class AsyncOperations(AsyncSender):
     ) -> AsyncIterator[a.AdminRunSummary]:
         """The items of `all_runs`, page by page: `limit` is the size of a page."""
         return self.items(
-            c.all_runs(limit=limit, key=key, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
+            c.all_runs(limit=limit, key=key, after=after, details=details, manifest_hash=manifest_hash, program_id=program_id, route_id=route_id, route_prefix=route_prefix, status=status, outcome_kind=outcome_kind, error_stage=error_stage, enforcement=enforcement, closing_outcome=closing_outcome, rule_id=rule_id, payload_hash=payload_hash, envelope_id=envelope_id, actor_id=actor_id, model_name=model_name, approver=approver, end_user=end_user, end_user_issuer=end_user_issuer, from_=from_, to=to, with_=with_),
             "runs",
             "id",
             timeout,
