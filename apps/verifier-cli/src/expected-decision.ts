@@ -6,10 +6,13 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseStrictJson, StrictJsonError, sha256Hex, utf8Decode } from "@runseal/canonical"
+import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
+import { explainReceipt } from "@runseal/core/artifacts/explanation"
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { readDocument } from "@runseal/core/verify/document"
 import type { ReadDocument } from "@runseal/core/verify/kind"
 import { parseDocument } from "@runseal/core/verify/parsed-text"
+import { runAccount } from "@runseal/core/verify/run-account"
 import { member } from "@runseal/core/vocabulary/json-members"
 import type { PolicyDocument } from "@runseal/core/wire/policy-document-schema"
 import type { DecidedAgain, SealedDecision } from "@runseal/policy/decide-again"
@@ -54,7 +57,11 @@ export async function readDecider(options: DecisionOptions, several: boolean): P
     const expected = expectedOf(again, options)
     const { policy_evaluation: evaluation } = record.sections
     const policy = "from" in again && expected.result === "pass" && evaluation && policyOf(evaluation)
-    return policy ? { ...expected, explained: explainRule(record.sections, policy) } : expected
+    if (!policy) return expected
+    const explained = explainRule(record.sections, policy)
+    const receipt = receiptOf(record)?.receipt
+    const explanation = receipt && { ...explainReceipt(receipt, record.sections), ...explained }
+    return { ...expected, explained, account: runAccount(record, explanation) }
   }
 }
 

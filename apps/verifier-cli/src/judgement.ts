@@ -2,6 +2,7 @@
 import type { Explanation } from "@runseal/core/artifacts/explanation"
 import type { CheckId, Limitation, LimitationCode, Report, Verdict } from "@runseal/core/verify/report"
 import { exitCode, VERDICTS } from "@runseal/core/verify/report"
+import type { RunAccount } from "@runseal/core/verify/run-account"
 
 /** Checks of what the user expects of a record, and of what lies beside it in a ZIP. */
 export const EXPECTATION_IDS = [
@@ -50,6 +51,8 @@ export type Expected = {
   readonly proven?: ProvenWord
   /** Of `decided_again` only: what the policy adds to why the run was refused. */
   readonly explained?: Pick<Explanation, "description" | "read">
+  /** Of `decided_again` only: the run in one line each, with what its rule read. */
+  readonly account?: RunAccount
 }
 /** Compares a report, and the document it is about, with one expectation. */
 export type Expectation = (report: Report, document: Uint8Array) => Expected
@@ -76,6 +79,8 @@ export type Judgement = {
   readonly expected: readonly Expected[]
   /** Why a gate refused the run, with what its policy adds where that decided again; absent for a record that FAILED by itself. */
   readonly explanation?: Explanation
+  /** The run in one line each, with what the rule read where its policy decided again; absent as the explanation is. */
+  readonly account?: RunAccount
 }
 
 /** The limitations that the flags refuse. */
@@ -93,7 +98,11 @@ export function judge(report: Report, document: Uint8Array, flags: JudgeFlags): 
     return { verdict, exit: 1, refused, expected: [], ...(first_failure === undefined ? {} : { first_failure }) }
   const expected = (flags.expectations ?? []).map(expectation => expectation(report, document))
   const added = expected.find(({ explained }) => explained !== undefined)?.explained
-  const explained = report.explanation && { explanation: { ...report.explanation, ...added } }
+  const account = expected.find(one => one.account !== undefined)?.account ?? report.account
+  const explained = {
+    ...(report.explanation && { explanation: { ...report.explanation, ...added } }),
+    ...(account && { account }),
+  }
   const unmet = expected.find(({ result }) => result === "fail")
   if (unmet !== undefined || refused.length > 0)
     return { verdict: VERDICTS.failed, exit: 1, first_failure: unmet?.id ?? "strict", refused, expected, ...explained }

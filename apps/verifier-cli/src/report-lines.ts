@@ -16,6 +16,7 @@ import { adviceOf, faultText, NOT_TRUSTED, remedyFor } from "@runseal/core/prese
 import { permitLines } from "@runseal/core/presentation/permit-account"
 import type { EvidenceLine } from "@runseal/core/verify/kind"
 import { type AnchorFacts, type Check, type CheckResult, firstFault, type Report } from "@runseal/core/verify/report"
+import { ACCOUNT_LABELS, ACCOUNT_LINES } from "@runseal/core/verify/run-account"
 import type { Expected, Judgement } from "./judgement.ts"
 import { type Line, paragraph, type Span, type Tone } from "./print.ts"
 import { HOW_TO_PIN } from "./trust-lines.ts"
@@ -39,6 +40,7 @@ export function reportLines(reading: Reading): readonly Line[] {
   return [
     ...headline(report),
     [titleOf(report)],
+    ...section(ACCOUNT_HEADING, accountLines(judgement).map(explanationLine)),
     ...section(explanationHeading(report), explanationFacts(judgement.explanation).map(explanationLine)),
     ...section("Checked", report.checks.map(checkLine)),
     ...section("Expected", judgement.expected.map(expectedLine)),
@@ -69,6 +71,15 @@ function headline(report: Report): readonly Line[] {
     ...(meaning === undefined ? [] : [[meaning]]),
   ]
 }
+
+const ACCOUNT_HEADING = "The run, as its record says"
+
+/** The run in one line each. */
+const accountLines = ({ account }: Judgement): readonly { readonly label: string; readonly value: string }[] =>
+  ACCOUNT_LINES.flatMap(name => {
+    const value = account?.[name]
+    return value === undefined ? [] : [{ label: ACCOUNT_LABELS[name], value }]
+  })
 
 const explanationLine = ({ label, value }: { readonly label: string; readonly value: string }): Line => [
   `  ${label.padEnd(CHECK_WIDTH + 2)}${value}`,

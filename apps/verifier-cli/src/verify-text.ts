@@ -74,7 +74,9 @@ export function jsonAnswer({ report, judgement, evidence }: Reading): JsonObject
     document,
     ...(isClaim ? { claims: ofRun } : ofRun),
     checks,
-    ...(expected.length === 0 ? {} : { expectations: expected.map(({ explained: _, ...shown }) => shown) }),
+    ...(expected.length === 0
+      ? {}
+      : { expectations: expected.map(({ explained: _, account: __, ...shown }) => shown) }),
     limitations,
     withheld,
     anchors,

@@ -8,8 +8,10 @@ import type { SealedSections } from "@runseal/core/artifacts/sealed-sections"
 import { cedarRequest, UnwritableValue } from "@runseal/core/formulas/policy-context"
 import type { DecidedSections } from "@runseal/core/seal/deciding-policy"
 import { CONTEXT_WORDS } from "@runseal/core/vocabulary/decision-codes"
+import { cedar } from "./cedar-engine.node.ts"
 import { policyFacts, withheldSources } from "./decide.ts"
 import type { CompiledPolicy } from "./load-policy.ts"
+import { limitsOf } from "./rule-limits.ts"
 
 /**
  * The members that only a policy gives; none where a rule of it did not deny the run.
@@ -43,15 +45,25 @@ function valuesRead(sections: SealedSections, rule_id: string, policy: CompiledP
       act && { name: act.table, values: act.values },
       reads,
     )
+    const limits = limitsOf(conditionsOf(policy.texts[rule_id] ?? ""))
     return [...reads].toSorted().flatMap(name => {
       const word = CONTEXT_WORDS.find(each => name.startsWith(`${each}.`))
       const value = valueAt(context, name.split("."))
-      return word === undefined || value === undefined ? [] : [{ name, value, word }]
+      return word === undefined || value === undefined ? [] : [{ name, value, word, ...comparedOf(limits.get(name)) }]
     })
   } catch (error) {
     if (error instanceof UnwritableValue) return []
     throw error
   }
+}
+
+const comparedOf = (compared: string | undefined): Pick<ReadValue, "compared"> =>
+  compared === undefined ? {} : { compared }
+
+/** The conditions of a rule, as the engine reads its text. */
+function conditionsOf(text: string): unknown {
+  const parsed = cedar().policyToJson(text)
+  return parsed.type === "success" ? parsed.json.conditions : []
 }
 
 /** A value of the context as a text; undefined for a record, and where there is none. */

@@ -18,6 +18,8 @@ export const readValueSchema = v.strictObject({
   value: v.string(),
   /** Whose word the value is. */
   word: v.picklist(CONTEXT_WORDS),
+  /** The number that the rule compares it with, as `< 2`; absent where it compares it with none, or with several. */
+  compared: v.exactOptional(v.pipe(v.string(), v.regex(/^[<>]=? -?\d+(?:\.\d{1,4})?$/))),
 })
 export type ReadValue = Shape<typeof readValueSchema>
 

@@ -43,6 +43,7 @@ import {
   VERDICTS,
   type Verdict,
 } from "./report.ts"
+import { runAccount } from "./run-account.ts"
 import { hasPasskeys, UNCHECKED_PASSKEYS } from "./signed-approvals.ts"
 import { refusalBeforeFailure, refusingGate } from "./stage-error.ts"
 import { checkWitnessed, passedWitnessed, witnessedLimitation } from "./witnessed.ts"
@@ -199,6 +200,7 @@ export function verifyForms(
   const own = bundleAnchors(bundle)
   const [first] = own
   const receipt = receiptOf(bundle)?.receipt
+  const explanation = receipt && explainReceipt(receipt, bundle.sections)
   // One trust document, chosen by the first anchor, for every anchor of the record.
   const trust = first && chooseTrust(first.anchor.entry, trusts)
   const intact = intactSections(sealed.sections, known)
@@ -213,7 +215,8 @@ export function verifyForms(
     run_id: run.run_id,
     outcome_kind: run.outcome_kind,
     facts: bundleFacts(bundle),
-    ...(receipt === undefined ? {} : { explanation: explainReceipt(receipt, bundle.sections) }),
+    account: runAccount(bundle, explanation),
+    ...(explanation === undefined ? {} : { explanation }),
     withheld: withheldNames(bundle),
     limitations: limitationsOf(bundle, trust),
     anchors: own,

@@ -5,6 +5,7 @@ import type { OutcomeKind } from "../vocabulary/outcomes.ts"
 import { CLOCK_TOLERANCE_SECONDS, clockMillis } from "../vocabulary/scalars.ts"
 import type { Unreadable } from "./parsed-text.ts"
 import type { RecordFacts } from "./record-facts.ts"
+import type { RunAccount } from "./run-account.ts"
 
 /** Checks in the order in which they are reported; the first that failed names a FAILED verdict. */
 export const CHECK_IDS = [
@@ -245,6 +246,8 @@ export type Report = {
   readonly outcome_kind?: OutcomeKind
   /** What the record states of its run; absent for documents of no run. */
   readonly facts?: RecordFacts
+  /** The run in one line each, from the document alone; absent for documents of no run, and of a receipt without its record. */
+  readonly account?: RunAccount
   /** Why a gate refused the run, from the document alone; absent where none did. */
   readonly explanation?: Explanation
   readonly withheld: readonly WithholdableName[]
