@@ -257,8 +257,8 @@ const explainsRefusals =
     return { explanation, cause: causeOf(receipt, explanation) }
   }
 
-/** What people call the signature that refused a run. A match that was only observed refused nothing. */
-export function signatureMembers({
+/** A match that was only observed refused nothing. */
+function signatureMembers({
   mcd_finding: found,
   policy_evaluation: evaluation,
 }: SealedSections): Partial<Explanation> {

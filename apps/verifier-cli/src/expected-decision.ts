@@ -59,10 +59,17 @@ export async function readDecider(options: DecisionOptions, several: boolean): P
     const policy = "from" in again && expected.result === "pass" && evaluation && policyOf(evaluation)
     if (!policy) return expected
     const explained = explainRule(record.sections, policy)
-    const receipt = receiptOf(record)?.receipt
-    const explanation = receipt && { ...explainReceipt(receipt, record.sections), ...explained }
-    return { ...expected, explained, account: runAccount(record, explanation) }
+    return { ...expected, explained, ...accountOf(read, explained) }
   }
+}
+
+/** The run in one line each, with what the policy adds; nothing for a document of no run. */
+function accountOf({ forms }: ReadDocument, added: Expected["explained"]): Pick<Expected, "account"> {
+  if (forms === undefined) return {}
+  const { bundle } = forms
+  const receipt = receiptOf(bundle)?.receipt
+  const explanation = receipt && { ...explainReceipt(receipt, bundle.sections), ...added }
+  return { account: runAccount(bundle, explanation) }
 }
 
 /** The same of a document's bytes. */

@@ -1,9 +1,19 @@
 /** Follows new runs on the first page of a list: asks the API for them and puts each above the others, made like the rows below it. */
 import type { JsonValue } from "@runseal/canonical"
 import { printable } from "@runseal/core/presentation/printable"
-import { isObject } from "@runseal/core/vocabulary/json-members"
+import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import { OUTCOME_KINDS, type OutcomeKind } from "@runseal/core/vocabulary/outcomes"
-import { duration, marksOf, OUTCOME_NAMES, SIGNS, toneOf, type Why, whyOf, wordsOf } from "../parts/run-words.ts"
+import {
+  duration,
+  marksOf,
+  OUTCOME_NAMES,
+  SIGNS,
+  toneOf,
+  type Why,
+  whoseOf,
+  whyOf,
+  wordsOf,
+} from "../parts/run-words.ts"
 import { askService } from "./ask-service.ts"
 
 /** Between two requests. */
@@ -27,11 +37,15 @@ type Run = {
   readonly took: number
   readonly marks: ReturnType<typeof marksOf>
   readonly why: Why | undefined
+  readonly who: string | undefined
 }
 
 function whyIn(explanation: JsonValue | undefined): Why | undefined {
   if (!isObject(explanation) || typeof explanation.reason !== "string") return undefined
-  return whyOf(explanation.reason, typeof explanation.rule_id === "string" ? explanation.rule_id : undefined)
+  const { reason, needed, present, missing } = explanation
+  const fields = Array.isArray(missing) ? missing.filter(field => typeof field === "string") : []
+  const [rule_id, title] = [textMember(explanation, "rule_id"), textMember(explanation, "title")]
+  return whyOf({ reason, rule_id, title, needed, present, missing: fields })
 }
 
 /** A run of an answer; undefined for what is none. */
@@ -50,6 +64,7 @@ function runOf(value: JsonValue): Run | undefined {
     took: Number(duration_ms),
     marks: marksOf(value),
     why: whyIn(explanation),
+    who: whoseOf({ end_user: textMember(value.who, "end_user"), actor_id: textMember(value.who, "actor_id") }),
   }
 }
 
@@ -76,6 +91,18 @@ function whyCell(why: Why | undefined): HTMLElement {
   return cell("why", ...(why.words === undefined ? [] : [`${why.words} `]), name)
 }
 
+/** As the server makes it: who acted, and the key by its name. */
+function whoCell(who: string | undefined, key: number | undefined): HTMLElement {
+  const made = cell("acted", ...(who === undefined ? [] : [clipped(who)]))
+  if (key === undefined) return made
+  const name = document.querySelector(`select[name="key"] option[value="${key}"]`)?.textContent ?? `key ${key}`
+  const by = document.createElement("span")
+  by.className = "by"
+  by.append(clipped(name.replace(/ \(\d+\)$/, "")))
+  made.append(by)
+  return made
+}
+
 function label(tone: string, text: string): HTMLElement {
   const made = document.createElement("span")
   made.className = `label ${tone}`
@@ -83,25 +110,24 @@ function label(tone: string, text: string): HTMLElement {
   return made
 }
 
-function rowOf({ id, outcome, route, key, at, took, marks, why }: Run): HTMLElement {
+function rowOf({ id, outcome, route, key, at, took, marks, why, who }: Run): HTMLElement {
   const link = document.createElement("a")
-  link.href = `/console/runs/${id}`
+  // The filters of the list go with it, as with the rows of the server.
+  link.href = `/console/runs/${id}${location.search}`
   link.textContent = `${id}`
   const tone = toneOf(outcome)
   const labels = [
     label(tone, `${SIGNS[tone]} ${OUTCOME_NAMES[outcome]}`),
     ...marks.map(mark => label(mark.tone, mark.text)),
   ]
-  const name = document.querySelector(`select[name="key"] option[value="${key}"]`)?.textContent ?? `key ${key}`
   const made = document.createElement("tr")
   made.className = "new"
-  const keyCell = key === undefined ? [] : [cell("key", clipped(name.replace(/ \(\d+\)$/, "")))]
   made.append(
     cell("", link),
     cell("outcome-cell", ...labels.flatMap(piece => [" ", piece])),
     whyCell(why),
+    whoCell(who, key),
     cell("long", clipped(route)),
-    ...keyCell,
     cell("nowrap", at.slice(0, 16).replace("T", " ")),
     cell("figure", duration(took)),
   )

@@ -42,13 +42,27 @@ export type LastTime = keyof typeof LAST_TIMES
 export const LAST_NAMES: readonly LastTime[] = ["1h", "24h", "7d", "30d"]
 const HOUR_MS = 3_600_000
 
+/** Filters that take one word, with what people call them. */
+export const WORD_FILTERS = [
+  { name: "enforcement", label: "Enforced", words: [["observe", "only observed"]] },
+  {
+    name: "closing_outcome",
+    label: "Permitted act",
+    words: [
+      ["failed", "failed"],
+      ["completed", "done"],
+    ],
+  },
+] as const
+type WordFilter = (typeof WORD_FILTERS)[number]["name"]
+
 export type RunView = {
   readonly status?: OutcomeKind
   /** A time that ends now; in place of the filters `from` and `to`. */
   readonly last?: LastTime
   /** Id of a key, as in the address. */
   readonly key?: string
-  readonly texts: Readonly<Partial<Record<TextFilter, string>>>
+  readonly texts: Readonly<Partial<Record<TextFilter | WordFilter, string>>>
   /** Where the page begins. */
   readonly before?: string
 }
@@ -57,7 +71,8 @@ export type RunView = {
 export function readView(visit: Visit): RunView {
   const { c } = visit
   const ofKeys = seesAll(visit) ? ["key"] : []
-  knownFilters(c, ["status", "last", ...ofKeys, ...TEXT_FILTERS.map(({ name }) => name), "before"])
+  const names = [...TEXT_FILTERS, ...WORD_FILTERS].map(({ name }) => name)
+  knownFilters(c, ["status", "last", ...ofKeys, ...names, "before"])
   const status = filterOf(c, "status", OUTCOME_KINDS)
   const last = filterOf(c, "last", LAST_NAMES)
   const key = numberOf(c, "key")
@@ -67,13 +82,24 @@ export function readView(visit: Visit): RunView {
     const value = c.req.query(name)
     return value === undefined || value === "" ? [] : [[name, value] as const]
   })
+  const words = WORD_FILTERS.flatMap(({ name, words }) => {
+    const value = filterOf(
+      c,
+      name,
+      words.map(([word]) => word),
+    )
+    return value === undefined ? [] : [[name, value] as const]
+  })
   return {
     ...(status === undefined ? {} : { status }),
     ...(last === undefined ? {} : { last }),
     ...(key === undefined ? {} : { key }),
     ...(before === undefined ? {} : { before }),
     // A time that ends now was chosen in place of the one before.
-    texts: Object.fromEntries(texts.filter(([name]) => last === undefined || (name !== "from" && name !== "to"))),
+    texts: Object.fromEntries([
+      ...texts.filter(([name]) => last === undefined || (name !== "from" && name !== "to")),
+      ...words,
+    ]),
   }
 }
 
@@ -113,7 +139,7 @@ export async function findRuns(
   limit: number,
   counted = false,
 ): Promise<RunsFound | Refusal> {
-  const parameters = { ...apiParameters(view), before: view.before, limit }
+  const parameters = { ...apiParameters(view), before: view.before, limit, details: "record" }
   if (!seesAll(visit)) {
     const found = await visit.api.ask(address("/runs/search", parameters), runsPageSchema)
     return isRefusal(found) ? found : { runs: found.runs, ...placeOf(found.next), total: found.total }

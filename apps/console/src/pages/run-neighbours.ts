@@ -1,20 +1,36 @@
-/** The runs before and after one, of those that the visitor sees. */
+/** The runs beside one, in the list that led to it. */
+import { adminRunsPageSchema } from "@runseal/core/wire/admin-answers"
+import { runsPageSchema } from "@runseal/core/wire/run-summaries"
 import { isRefusal } from "../api.ts"
+import { address } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { seesAll, type Visit } from "../visit.ts"
-import { findRuns } from "./run-lists.ts"
+import { apiParameters, type RunView, viewParameters } from "./run-lists.ts"
 
-/** Links to the run before, and to the run that was made next, where that is the visitor's too. */
-export async function neighbours(visit: Visit, id: number): Promise<Markup> {
-  const later = `${seesAll(visit) ? "/admin/runs" : "/runs"}/${id + 1}`
-  const [before, after] = await Promise.all([
-    findRuns(visit, { texts: {}, before: `${id}` }, 1),
-    visit.api.send("GET", later),
-  ])
-  await after.body?.cancel()
-  const earlier = isRefusal(before) ? undefined : before.runs[0]?.id
-  return html`<nav class="neighbours" aria-label="Runs before and after">
-${earlier === undefined ? "" : html`<a rel="prev" href="/console/runs/${earlier}">← Run ${earlier}</a>`}
-${after.status === 200 ? html`<a rel="next" href="/console/runs/${id + 1}">Run ${id + 1} →</a>` : ""}
-</nav>`
+const LIST = "/console/runs"
+
+/** The next run of a view before one, or after it; undefined where there is none. */
+async function nextRun(
+  visit: Visit,
+  view: RunView,
+  place: "before" | "after",
+  id: number,
+): Promise<number | undefined> {
+  const parameters = { ...apiParameters(view), [place]: id, limit: 1 }
+  const found = seesAll(visit)
+    ? await visit.api.ask(address("/admin/runs", parameters), adminRunsPageSchema)
+    : await visit.api.ask(address("/runs/search", parameters), runsPageSchema)
+  return isRefusal(found) ? undefined : found.runs[0]?.id
+}
+
+/** Back to the list, and to the runs beside this one in it. */
+export async function neighbours(visit: Visit, view: RunView, id: number): Promise<Markup> {
+  const [older, newer] = await Promise.all([nextRun(visit, view, "before", id), nextRun(visit, view, "after", id)])
+  const filters = viewParameters(view)
+  const isFiltered = Object.values(filters).some(value => value !== undefined)
+  const way = (to: number | undefined, rel: "prev" | "next", text: string): Markup =>
+    to === undefined
+      ? html`<span class="quiet">${text}</span>`
+      : html`<a rel="${rel}" href="${address(`${LIST}/${to}`, filters)}">${text} <span class="count">${to}</span></a>`
+  return html`<nav class="ways" aria-label="Runs beside this one"><span class="back"><a href="${address(LIST, filters)}">${isFiltered ? "Runs of this search" : "Runs"}</a></span><span class="beside">${way(newer, "prev", "Newer run")}${way(older, "next", "Older run")}</span></nav>`
 }

@@ -5,11 +5,12 @@ import { type Bundle, bundleSchema, durationMs, receiptOf } from "@runseal/core/
 import { endUserText } from "@runseal/core/artifacts/end-user"
 import type { Explanation } from "@runseal/core/artifacts/explanation"
 import { endingOf } from "@runseal/core/presentation/account"
+import { FINDING_MEANINGS } from "@runseal/core/presentation/finding-meanings"
 import { failureText } from "@runseal/core/presentation/permit-account"
 import { isLogged } from "@runseal/core/verify/decisions"
 import { bundleFacts, declaredOutputHash } from "@runseal/core/verify/record-facts"
+import { ACCOUNT_LABELS, ACCOUNT_LINES, keyText, runAccount } from "@runseal/core/verify/run-account"
 import { refusingGate } from "@runseal/core/verify/stage-error"
-import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
 import { GATES, KERNELS, OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
 import { STEP_LABELS, type StepResult, type TranscriptStep, WHOLE_PATH } from "@runseal/core/vocabulary/pipeline-path"
 import { adminRunRecordSchema, type Publication, publicationsPageSchema } from "@runseal/core/wire/admin-answers"
@@ -21,9 +22,10 @@ import { declaredSections, NOTHING_DECLARED, WITHHELD_DECLARED } from "../parts/
 import { address, number, plural, shortHash, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { facts, formTokens, meter, named, readable } from "../parts/pieces.ts"
-import { duration, SIGNS, toneOf } from "../parts/run-words.ts"
+import { duration, SIGNS, toneOf, whyOf } from "../parts/run-words.ts"
 import { administers, answerForm, formOf, seesAll, shares, show, type Visit } from "../visit.ts"
 import { witnessesOf } from "./log-page.ts"
+import { readView } from "./run-lists.ts"
 import { neighbours } from "./run-neighbours.ts"
 import { endLink, ends, pageOf, withdraw } from "./shared-page.ts"
 
@@ -34,12 +36,16 @@ const recordsOf = (visit: Visit): string => (seesAll(visit) ? "/admin/runs" : "/
 
 export async function runPage(visit: Visit): Promise<Response> {
   const id = visit.c.req.param("id") ?? ""
+  // The filters of the list that led here: the next run is the next of that list.
+  const view = readView(visit)
   const bundle = await visit.api.get(`${recordsOf(visit)}/${id}/artifacts?form=full`, bundleSchema)
   const { run_id } = bundle.run
   const [published, shared] = await Promise.all([publicationOf(visit, run_id), sharesOf(visit, run_id)])
   const { checkpoint: log } = await witnessesOf(visit)
+  const [explanation, beside] = await Promise.all([explanationOf(visit, bundle), neighbours(visit, view, run_id)])
   const title = titleOf(bundle)
-  const body = html`${await neighbours(visit, run_id)}${outcome(bundle, title, await explanationOf(visit, bundle))}
+  const body = html`${beside}
+${outcome(bundle, title, explanation)}
 ${visit.news ?? ""}
 <div class="columns"><div>
 ${section("Stages and gates", timeline(bundle))}
@@ -74,8 +80,20 @@ async function explanationOf(visit: Visit, bundle: Bundle): Promise<Explanation 
     : (await visit.api.get(`/runs/${run_id}`, runRecordSchema)).explanation
 }
 
-const why = ({ title, reference, description, read = [] }: Explanation): Markup =>
-  html`${title === undefined ? "" : html`<p>${title} (${reference ?? ""})</p>`}${description === undefined ? "" : html`<p>${description}</p>`}${read.length === 0 ? "" : html`<p>The rule read:</p><ul>${read.map(({ name, value, word }) => html`<li><code>${name}</code> <code>${value}</code>, ${CONTEXT_WORD_TEXTS[word]}</li>`)}</ul>`}`
+/** What a signature or a rule says of itself, and what the decision rested on. */
+const why = ({ title, reference, description }: Explanation, weighed: string | undefined): Markup =>
+  html`${title === undefined ? "" : html`<p><strong>${title}</strong>${reference === undefined ? "" : html` <span class="quiet">${reference}</span>`}</p>`}${description === undefined ? "" : html`<p>${description}</p>`}${weighed === undefined ? "" : html`<p>${named(weighed)}</p>`}`
+
+/** Who, what, why, when and how many tokens: the same lines as in the report and in the command. */
+function strip(bundle: Bundle, explanation: Explanation | undefined): Markup {
+  const account = runAccount(bundle, explanation)
+  const lines = ACCOUNT_LINES.map(line => {
+    const text = account[line]
+    const value = line === "why" && explanation !== undefined ? why(explanation, text) : text && named(text)
+    return value ? html`<div><dt>${ACCOUNT_LABELS[line]}</dt><dd>${value}</dd></div>` : ""
+  })
+  return html`<dl class="strip">${lines}</dl>`
+}
 
 function outcome(bundle: Bundle, title: string, explanation: Explanation | undefined): Markup {
   const { run } = bundle
@@ -84,9 +102,8 @@ function outcome(bundle: Bundle, title: string, explanation: Explanation | undef
   // As every verifier colours it: what was only observed, or whose act failed, is no success.
   const isWeak = enforcement !== undefined || permit?.code !== undefined
   const tone = isWeak && toneOf(run.outcome_kind) === "good" ? "warn" : toneOf(run.outcome_kind)
-  return html`<div class="outcome ${tone}"><p class="back"><a href="/console/runs">Runs</a></p>
-<h1><span aria-hidden="true">${SIGNS[tone]}</span> ${title}</h1>
-${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${explanation === undefined ? "" : why(explanation)}${run.outcome_kind === "ok" ? "" : html`<p>${sentence}</p>`}</div>`
+  return html`<div class="outcome ${tone}"><h1><span aria-hidden="true">${SIGNS[tone]}</span> ${title}</h1>
+${cause === undefined ? "" : html`<p class="cause">${cause}</p>`}${run.outcome_kind === "stage_error" ? html`<p>${sentence}</p>` : ""}${strip(bundle, explanation)}</div>`
 }
 
 /** Number of the key that made a run; 0 for open mode. */
@@ -110,8 +127,8 @@ function runFacts(visit: Visit, bundle: Bundle): Markup {
     [
       "Made by",
       seesAll(visit)
-        ? html`<a href="${address("/console/runs", { key: keyOf(bundle) })}">${run.tenant_id}</a>`
-        : run.tenant_id,
+        ? html`<a href="${address("/console/runs", { key: keyOf(bundle) })}">${named(keyText(bundle))}</a>`
+        : named(keyText(bundle)),
     ],
     ["End user", sections.end_user && named(endUserText(sections.end_user))],
     ["Approval", sections.approvals && approvalFact(sections.approvals, isLogged(bundle))],
@@ -314,16 +331,20 @@ function reviewText(sections: Bundle["sections"]): Markup | undefined {
   const { governance_review: review } = sections
   if (review === undefined) return undefined
   const unseen = declaredOutputHash(sections) === undefined ? "" : ". The output was not sent, and not reviewed"
-  return html`${review.decision_kind}: <code>${review.decision_reason}</code>, by ${review.adapter_id}${review.finding_count > 0 ? html`, ${plural(review.finding_count, "finding")}: ${review.rule_ids.join(", ")}` : ""}${unseen}`
+  const { words = "" } = whyOf({ reason: review.decision_reason })
+  return html`${review.decision_kind}${words === "" ? "" : `: ${words}`} <code>${review.decision_reason}</code>, by ${review.adapter_id}${review.finding_count > 0 ? html`, ${plural(review.finding_count, "finding")}: ${review.rule_ids.join(", ")}` : ""}${unseen}`
 }
 
 type Kernels = NonNullable<Bundle["sections"]["efa"]>["kernels"]
 
 function kernelsText(kernels: Kernels): Markup {
   const found = kernels.flatMap(({ kernel, findings }) =>
-    findings.map(({ code, count }) => `${kernel} ${code} ×${count}`),
+    findings.map(
+      ({ code, count }) =>
+        html`<li>${FINDING_MEANINGS[code]}${count > 1 ? ` (${number(count)} times)` : ""} <code>${kernel} ${code}</code></li>`,
+    ),
   )
-  return html`${KERNELS.length} kernels computed${found.length === 0 ? ", no findings" : html`; findings: ${found.join(", ")}`}`
+  return html`${KERNELS.length} kernels computed${found.length === 0 ? ", no findings" : html`. They found:<ul>${found}</ul>`}`
 }
 
 const IS_GATE: ReadonlySet<TranscriptStep> = new Set(GATES)

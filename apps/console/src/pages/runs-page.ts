@@ -6,7 +6,7 @@ import { isRefusal } from "../api.ts"
 import { address, number, plural, shortTime } from "../parts/format.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { clipped, empty, heading, outcomeLabel, refused, table } from "../parts/pieces.ts"
-import { duration, OUTCOME_NAMES, whyOf } from "../parts/run-words.ts"
+import { duration, OUTCOME_NAMES, whoseOf, whyOf } from "../parts/run-words.ts"
 import { seesAll, show, type Visit } from "../visit.ts"
 import {
   apiParameters,
@@ -22,6 +22,7 @@ import {
   readView,
   TEXT_FILTERS,
   viewParameters,
+  WORD_FILTERS,
 } from "./run-lists.ts"
 
 const PATH = "/console/runs"
@@ -69,8 +70,10 @@ const knownValues = (runs: readonly ListedRun[]): Markup =>
 function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
   const field = ({ name, label, hint }: (typeof TEXT_FILTERS)[number]): Markup =>
     html`<label>${label}<input name="${name}" ${inputOf(name, view)} value="${verbatim(view.texts[name] ?? "")}" placeholder="${hint}" autocomplete="off" spellcheck="false"></label>`
+  const choice = ({ name, label, words }: (typeof WORD_FILTERS)[number]): Markup =>
+    html`<label>${label}<select name="${name}"><option value="">all</option>${words.map(([word, text]) => html`<option value="${word}" ${view.texts[name] === word ? html`selected` : ""}>${text}</option>`)}</select></label>`
   const hidden = TEXT_FILTERS.slice(SHOWN_FILTERS)
-  const isOpen = hidden.some(({ name }) => view.texts[name] !== undefined)
+  const isOpen = [...hidden, ...WORD_FILTERS].some(({ name }) => view.texts[name] !== undefined)
   // The key of the view is among them, so that the next search does not show all.
   const choices = new Map([...names].map(([id, name]) => [`${id}`, `${name} (${id})`]))
   if (view.key !== undefined && !choices.has(view.key)) choices.set(view.key, `key ${view.key}`)
@@ -84,7 +87,7 @@ function filterForm(view: RunView, names: ReadonlyMap<number, string>): Markup {
 ${view.status === undefined ? "" : html`<input type="hidden" name="status" value="${view.status}">`}
 ${view.last === undefined ? "" : html`<input type="hidden" name="last" value="${view.last}">`}
 <div class="fields">${keys}${TEXT_FILTERS.slice(0, SHOWN_FILTERS).map(field)}</div>
-<details ${isOpen ? html`open` : ""}><summary>More filters</summary><div class="fields">${hidden.map(field)}</div></details>
+<details ${isOpen ? html`open` : ""}><summary>More filters</summary><div class="fields">${WORD_FILTERS.map(choice)}${hidden.map(field)}</div></details>
 <p class="buttons"><button>Search</button>${isFiltered ? html` <a href="${PATH}">Clear all filters</a>` : ""}</p>
 </form>`
 }
@@ -92,27 +95,29 @@ ${view.last === undefined ? "" : html`<input type="hidden" name="last" value="${
 /** Why a gate refused the run: what the rule says of itself is on the run's own page. */
 function whyCell({ explanation }: ListedRun): Markup {
   if (explanation === undefined) return html`<td class="why"></td>`
-  const { words, name } = whyOf(explanation.reason, explanation.rule_id)
+  const { words, name } = whyOf(explanation)
   return html`<td class="why">${words === undefined ? "" : html`${words} `}<code>${clipped(name)}</code></td>`
 }
 
-const row = (run: ListedRun, names: ReadonlyMap<number, string>): Markup => {
-  const { id, created_at, route_id, key_id, duration_ms } = run
-  return html`<tr><td><a href="${PATH}/${id}">${id}</a></td><td class="outcome-cell">${outcomeLabel(run)}</td>${whyCell(run)}<td class="long">${clipped(route_id)}</td>${key_id === undefined ? "" : html`<td class="key">${clipped(names.get(key_id) ?? `key ${key_id}`)}</td>`}<td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
+/** The end user or the actor, and the key by its name. */
+function whoCell({ who, key_id }: ListedRun, names: ReadonlyMap<number, string>): Markup {
+  const person = whoseOf(who)
+  const key = key_id === undefined ? undefined : (names.get(key_id) ?? `key ${key_id}`)
+  return html`<td class="acted">${person === undefined ? "" : clipped(person)}${key === undefined ? "" : html`<span class="by">${clipped(key)}</span>`}</td>`
 }
 
-function list(
-  view: RunView,
-  { runs, next, total }: RunsFound,
-  names: ReadonlyMap<number, string>,
-  all: boolean,
-): Markup {
+const row = (run: ListedRun, view: RunView, names: ReadonlyMap<number, string>): Markup => {
+  const { id, created_at, route_id, duration_ms } = run
+  return html`<tr><td><a href="${address(`${PATH}/${id}`, viewParameters(view))}">${id}</a></td><td class="outcome-cell">${outcomeLabel(run)}</td>${whyCell(run)}${whoCell(run, names)}<td class="long">${clipped(route_id)}</td><td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
+}
+
+function list(view: RunView, { runs, next, total }: RunsFound, names: ReadonlyMap<number, string>): Markup {
   if (runs.length === 0)
     return empty(
       view.before === undefined ? "No run matches." : "There are no older runs.",
       html`<a href="${PATH}">Show all runs</a>`,
     )
-  const columns = ["Run", "Outcome", "Why", "Route", ...(all ? ["Key"] : []), "Time (UTC)", "Took"]
+  const columns = ["Run", "Outcome", "Why", "Who", "Route", "Time (UTC)", "Took"]
   const older =
     next === undefined
       ? ""
@@ -123,7 +128,7 @@ function list(
 ${table(
   "Runs, newest first",
   columns,
-  runs.map(run => row(run, names)),
+  runs.map(run => row(run, view, names)),
   "runs",
 )}
 <nav class="pages" aria-label="Pages">${newest}${older}</nav>`
@@ -131,7 +136,7 @@ ${table(
 
 /** The live tail: a script asks for newer runs and puts them above the others. */
 const tail = (view: RunView, all: boolean): Markup =>
-  html`<div id="tail" class="tail" hidden data-api="${address(all ? "/admin/runs" : "/runs/search", { ...apiParameters(view), limit: PAGE_SIZE })}"><button type="button" class="plain" aria-pressed="false">Follow new runs</button><span class="quiet" role="status"></span></div>`
+  html`<div id="tail" class="tail" hidden data-api="${address(all ? "/admin/runs" : "/runs/search", { ...apiParameters(view), details: "record", limit: PAGE_SIZE })}"><button type="button" class="plain" aria-pressed="false">Follow new runs</button><span class="quiet" role="status"></span></div>`
 
 export async function runsPage(visit: Visit): Promise<Response> {
   const view = readView(visit)
@@ -144,7 +149,7 @@ ${outcomeFilter(view, isRefusal(found) ? undefined : found.counts)}
 ${timeFilter(view)}
 ${filterForm(view, names)}${isRefusal(found) ? "" : knownValues(found.runs)}
 ${view.before === undefined ? tail(view, all) : ""}
-${isRefusal(found) ? refused(found) : list(view, found, names, all)}`
+${isRefusal(found) ? refused(found) : list(view, found, names)}`
   return show(visit, {
     title: "Runs",
     body,

@@ -81,18 +81,37 @@ const WORDS: Readonly<Record<string, string>> = {
   UNCERTAIN: "the reviewer could not decide",
 } satisfies Record<Reason, string>
 
-/** Reasons of a rule or signature, whose name says more. */
-const BY_NAME: readonly string[] = ["RULE_DENIED", "MCD_SIGNATURE_MATCH"] satisfies readonly Reason[]
+/** What decided where no rule and no signature did: their names say no more than the words. */
+const NAMELESS: readonly string[] = ["default-deny", "policy-engine"]
 
 export type Why = {
   /** Absent for a reason that this release does not know: its name says it. */
   readonly words: string | undefined
-  /** Of the rule, the signature, the reason or the stage. */
+  /** Of the rule, the signature, the missing fields or the tokens; else of the reason. */
   readonly name: string
 }
 
-/** @param rule_id of the rule or signature that decided, where the policy gate did */
-export const whyOf = (reason: string, rule_id: string | undefined): Why => ({
-  words: WORDS[reason],
-  name: (BY_NAME.includes(reason) ? rule_id : undefined) ?? reason,
-})
+/** What an explanation says of a refusal, as far as a list has it. */
+type Explained = {
+  readonly reason: string
+  readonly rule_id?: string | undefined
+  readonly title?: string | undefined
+  readonly needed?: unknown
+  readonly present?: unknown
+  readonly missing?: readonly string[] | undefined
+}
+
+/** Why a gate refused a run: its kind in words, and what exactly. */
+export function whyOf({ reason, rule_id, title, needed, present, missing = [] }: Explained): Why {
+  const named = rule_id === undefined || NAMELESS.includes(rule_id) ? undefined : rule_id
+  const tokens =
+    typeof needed === "number" && typeof present === "number"
+      ? `${present.toLocaleString("en-US")} of ${needed.toLocaleString("en-US")}`
+      : undefined
+  const fields = missing.length > 0 && !missing.includes("end_user") ? missing.join(", ") : undefined
+  return { words: title ?? WORDS[reason], name: named ?? tokens ?? fields ?? reason }
+}
+
+/** Who acted: the end user, else the actor that the caller declares. */
+export const whoseOf = (who: { readonly end_user?: string | undefined; readonly actor_id?: string | undefined } = {}) =>
+  who.end_user ?? who.actor_id

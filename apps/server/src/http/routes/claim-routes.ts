@@ -63,12 +63,12 @@ export async function ownPage<Row, Place>(
   reader: ListReader<Row, Place>,
 ): Promise<Page & Rows<Row> & { readonly last: Place | undefined }> {
   oneBeginning({ offset: from, before, after })
-  const isPlaced = before !== undefined || after !== undefined
+  const hasPlace = before !== undefined || after !== undefined
   const { limit, offset } = asPage({ ...sized, offset: from })
   const claimed = await hasClaim(deps, owner)
-  const { total, rows } = await countedPage(owner, claimed, isPlaced ? TOTAL : { limit, offset }, reader)
+  const { total, rows } = await countedPage(owner, claimed, hasPlace ? TOTAL : { limit, offset }, reader)
   const owners = claimed ? [owner, ANONYMOUS_KEY_ID] : [owner]
-  const page = isPlaced ? await reader.before(owners, { limit, before, after }) : rows
+  const page = hasPlace ? await reader.before(owners, { limit, before, after }) : rows
   const last = page.length === limit ? page.at(-1) : undefined
   return { total, limit, offset, rows: page, last: last && reader.placeOf(last) }
 }

@@ -1,12 +1,9 @@
 /** What the records of listed runs say of who acted, and why a gate refused them: columns of a list that the database has no column for. Decision 0360. */
 import { setImmediate } from "node:timers/promises"
-import { receiptOf } from "@runseal/core/artifacts/bundle-schema"
-import { explainReceipt } from "@runseal/core/artifacts/explanation"
 import { member, textMember } from "@runseal/core/vocabulary/json-members"
 import { isRefused } from "@runseal/core/vocabulary/outcomes"
 import type { RunDetails, RunSummary, RunWho } from "@runseal/core/wire/run-summaries"
 import type { Deps } from "../../deps.ts"
-import { signatureMembers } from "../../policy-service.ts"
 import { unpackBundle } from "../../store/tables/bundle-text.ts"
 import { packedRuns, type RunRow, type RunSummaryRow } from "../../store/tables/runs-table.ts"
 import { storedFields, storedRecord } from "./run-views.ts"
@@ -18,7 +15,7 @@ type Details = Pick<RunSummary, "who" | "explanation">
 
 /** The details of a page's runs, by their numbers; none where they were not asked for. @param rows newest first */
 export async function detailsOf(
-  { reads }: Pick<Deps, "reads">,
+  deps: Pick<Deps, "reads" | "policies">,
   rows: readonly RunSummaryRow[],
   asked: RunDetails | undefined,
 ): Promise<ReadonlyMap<number, Details>> {
@@ -27,11 +24,11 @@ export async function detailsOf(
   const ids = rows.map(({ run_id }) => run_id)
   const refused = new Set(rows.filter(({ outcome_kind }) => isRefused(outcome_kind)).map(({ run_id }) => run_id))
   let room = DETAIL_CHARACTERS
-  for (const { run_id, packed } of await reads.growing(source => packedRuns(source, ids))) {
+  for (const { run_id, packed } of await deps.reads.growing(source => packedRuns(source, ids))) {
     if (room <= 0) break
     const bundle = unpackBundle(packed)
     room -= bundle.length
-    details.set(run_id, { who: whoOf(bundle), ...(refused.has(run_id) ? whyOf({ run_id, bundle }) : {}) })
+    details.set(run_id, { who: whoOf(bundle), ...(refused.has(run_id) ? await whyOf(deps, { run_id, bundle }) : {}) })
     // Other requests are answered between two records.
     await setImmediate()
   }
@@ -47,12 +44,12 @@ function whoOf(bundle: string): RunWho {
 }
 
 /** What the record alone says of its refusal, with the name of a signature. */
-function whyOf(stored: Pick<RunRow, "run_id" | "bundle">): Pick<Details, "explanation"> {
-  const record = storedRecord(stored)
-  const receipt = receiptOf(record)?.receipt
-  if (receipt === undefined) return {}
-  const { title } = signatureMembers(record.sections)
-  return {
-    explanation: { ...explainReceipt(receipt, record.sections), ...(title === undefined ? {} : { title }) },
-  }
+async function whyOf(
+  { policies }: Pick<Deps, "policies">,
+  stored: Pick<RunRow, "run_id" | "bundle">,
+): Promise<Pick<Details, "explanation">> {
+  const refusal = await policies.explain(storedRecord(stored), false)
+  if (refusal === undefined) return {}
+  const { description: _description, reference: _reference, read: _read, ...explanation } = refusal.explanation
+  return { explanation }
 }
