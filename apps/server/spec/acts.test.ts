@@ -85,7 +85,7 @@ eachDatabase("a policy that reads acts", open => {
     const explanation = {
       reason: "RULE_DENIED",
       rule_id: "large",
-      read: [{ name: "act.amount", value: "12500.0", word: "act" }],
+      read: [{ name: "act.amount", value: "12500.0", word: "act", compared: "> 10000.0" }],
     }
     expect(body).toMatchObject({
       error: "The policy gate denied the run before any kernel ran. Cause: rule large of the policy.",
@@ -236,7 +236,7 @@ eachDatabase("an operator who fears that rules are tried out", open => {
     const id = numberAt(body, "run_id")
     expect((await customer.get(`/runs/${id}`)).body.explanation).toEqual(bare)
     expect((await auditor.get(`/admin/runs/${id}`)).body.explanation).toEqual(bare)
-    const read = [{ name: "act.amount", value: "12500.0", word: "act" }]
+    const read = [{ name: "act.amount", value: "12500.0", word: "act", compared: "> 10000.0" }]
     expect((await admin.get(`/admin/runs/${id}`)).body.explanation).toEqual({ ...bare, read })
   })
 })

@@ -55,8 +55,8 @@ const EXPLANATION: JsonObject = {
   rule_id: "large",
   description: "Transfers above 10,000 need two people.",
   read: [
-    { name: "act.amount", value: "12500.0", word: "act" },
-    { name: "declared.approver_count", value: "0", word: "declared" },
+    { name: "act.amount", value: "12500.0", word: "act", compared: "> 10000.0" },
+    { name: "declared.approver_count", value: "0", word: "declared", compared: "< 2" },
   ],
 }
 
@@ -115,8 +115,17 @@ describe("a rule that has a description", () => {
     expect(alone.stdout).toContain(
       "\nWhy it was refused\n  reason             RULE_DENIED\n  rule_id            large\n\nChecked",
     )
+    expect(alone.stdout).toContain(`
+The run, as its record says
+  Who                key anonymous, in open mode
+  What               transfer on payments/transfer: amount 12,500.00, payee DE02
+  Why                amount 12,500.00 (act); payee DE02 (act)
+  When               `)
     const { stdout, exit } = await verified(text, await trustOf(service()), "--decided-by", "payments.json")
     expect(exit).toBe(0)
+    expect(stdout).toContain(
+      "\n  Why                amount 12,500.00 (act), above 10,000.00; approvals 0 of 2 (declared)\n",
+    )
     expect(stdout).toContain(`
 Why it was refused
   reason             RULE_DENIED

@@ -105,7 +105,7 @@ const EXPLANATION = object(
     needed: { anyOf: [list(TEXT), COUNT] },
     present: { anyOf: [list(TEXT), COUNT] },
     missing: list(TEXT),
-    read: list(object({ name: TEXT, value: TEXT, word: oneOf(CONTEXT_WORDS) })),
+    read: list(object({ name: TEXT, value: TEXT, word: oneOf(CONTEXT_WORDS) }, { compared: TEXT })),
   },
 )
 

@@ -19,6 +19,7 @@ class ReadValue(Answer):
     name: str
     value: str
     word: Literal["act", "bound", "verified", "declared"] | str
+    compared: str | None = None
 
 
 class Explanation(Answer):
