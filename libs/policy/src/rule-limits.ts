@@ -1,4 +1,4 @@
-/** The numbers that a condition compares attributes with, for whoever is shown why the rule decided. */
+/** The numbers that a condition compares attributes with, for a reader who is shown why the rule decided. */
 import { contextPath } from "./context-reads.ts"
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
