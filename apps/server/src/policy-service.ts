@@ -258,10 +258,7 @@ const explainsRefusals =
   }
 
 /** A match that was only observed refused nothing. */
-function signatureMembers({
-  mcd_finding: found,
-  policy_evaluation: evaluation,
-}: SealedSections): Partial<Explanation> {
+function signatureMembers({ mcd_finding: found, policy_evaluation: evaluation }: SealedSections): Partial<Explanation> {
   const isCause = found !== undefined && evaluation?.fired_rule_id === found.matched_signature_id
   return (isCause && signatureName(found.library_hash, found.matched_signature_id)) || {}
 }
