@@ -81,7 +81,7 @@ test("the head of a refused run says who, what, why, when and how many tokens, t
   for (const [visitor, cookie] of visitors) {
     const page = await textOf(`/console/runs/${refused}`, cookie)
     for (const line of [
-      `Who actor treasury-agent-07 (declared); key customer:${CUSTOMER.name} (api-key-${customer.id})`,
+      `Who actor treasury-agent-07 (declared); key api-key-${customer.id} (customer:${CUSTOMER.name})`,
       "What transfer on bank/transfer: amount 12,500.00, payee DE02",
       "Why Transfers above 10,000 need two people. amount 12,500.00 (act), above 10,000.00; approvals 1 of 2 (declared); human in the loop: no (declared)",
       "Tokens 3,530 declared",

@@ -49,10 +49,10 @@ export function runAccount(record: Recorded, explanation: Explanation | undefine
   }
 }
 
-/** The key that made a run, by the name that is sealed and by its number; or open mode. */
+/** The key that made a run, by its number and the name that is sealed; or open mode. */
 export function keyText({ run: { tenant_id }, sections }: Recorded): string {
   const name = shown(sections.request_substance)?.origin?.authentication.api_key_name
-  if (name !== undefined) return `${name} (${tenant_id})`
+  if (name !== undefined) return `${tenant_id} (${name})`
   return tenant_id === OPEN_MODE ? `${tenant_id}, in open mode` : tenant_id
 }
 const OPEN_MODE = "anonymous"
