@@ -163,10 +163,10 @@ describe("lists of runs", () => {
 
   test("as CSV hold what the list shows, and what it was filtered by", async () => {
     const [head = "", line = ""] = (await textIn("/console/runs.csv?actor_id=ada&from=2026-05-04")).split("\r\n")
-    expect(head).toMatch(/,reason,rule_id,why,key_name,actor_id$/)
+    expect(head).toMatch(/,reason,rule_id,why,who,key_name,actor_id$/)
     expect(line).toMatch(/^2,.*,customer:Acme & Sons,ada$/)
     const denied = (await textIn("/console/runs.csv?status=pepg_deny")).split("\r\n")
-    expect(denied[1]).toContain(",a signature of malicious code,customer:Acme & Sons")
+    expect(denied[1]).toMatch(/,MCD_SIGNATURE_MATCH,MCD-[A-Z]{2}-\d{3},[^,]+,[^,]*,customer:Acme & Sons$/)
     expect((await textIn("/console/runs.csv", customer)).split("\r\n")).toHaveLength(6)
   })
 })

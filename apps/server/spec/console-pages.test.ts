@@ -229,7 +229,7 @@ test("a run that was only observed is nowhere said to be denied or stopped", asy
     expect(await pageOf(list), list).toContain('<span class="label info">only observed</span>')
   const file = await pageOf("/console/runs.csv?route_id=observed")
   expect(file).toMatch(
-    /,enforcement,reason,rule_id,why,key_name\r\n.*,observe,MCD_SIGNATURE_MATCH,MCD-SC-\d{3},a signature of malicious code,customer:\w+\r\n$/,
+    /,enforcement,reason,rule_id,why,who,key_name\r\n.*,observe,MCD_SIGNATURE_MATCH,MCD-SC-\d{3},[^,]+,,customer:\w+\r\n$/,
   )
 })
 

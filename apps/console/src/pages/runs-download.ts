@@ -2,7 +2,7 @@
 import { stream } from "hono/streaming"
 import { ApiRefusal, isRefusal } from "../api.ts"
 import { address } from "../parts/format.ts"
-import { whyOf } from "../parts/run-words.ts"
+import { whoseOf, whyOf } from "../parts/run-words.ts"
 import type { Visit } from "../visit.ts"
 import { findRuns, keyNames, type ListedRun, type RunView, readView, viewParameters } from "./run-lists.ts"
 
@@ -27,7 +27,7 @@ const COLUMNS = [
 /** Of `explanation`, behind the others. */
 const WHY_COLUMNS = ["reason", "rule_id"] as const
 /** What the list shows in words, behind those. */
-const SHOWN_COLUMNS = ["why", "key_name"] as const
+const SHOWN_COLUMNS = ["why", "who", "key_name"] as const
 /** Filters whose value every run of the view has, and that are no column of their own. */
 const FILTER_COLUMNS = [
   "actor_id",
@@ -51,11 +51,12 @@ const filteredBy = ({ texts }: RunView) => FILTER_COLUMNS.filter(name => texts[n
 
 function csvLine(run: ListedRun, { view, names }: Lines): string {
   const { explanation, key_id } = run
-  const why = explanation === undefined ? undefined : whyOf(explanation.reason, explanation.rule_id).words
+  const why = explanation === undefined ? undefined : whyOf(explanation).words
   const values = [
     ...COLUMNS.map(name => run[name]),
     ...WHY_COLUMNS.map(name => explanation?.[name]),
     why,
+    whoseOf(run.who),
     key_id === undefined ? undefined : names.get(key_id),
     ...filteredBy(view).map(name => view.texts[name]),
   ]

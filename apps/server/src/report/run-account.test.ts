@@ -16,16 +16,10 @@ test.each<readonly [ReadValue, string]>([
     "approvals 3 (declared), above 2",
   ],
   [{ name: "declared.approver_count", value: "3", word: "declared" }, "approvals 3 (declared)"],
-  [
-    { name: "declared.human_in_loop_performed", value: "false", word: "declared" },
-    "human in the loop: no (declared)",
-  ],
+  [{ name: "declared.human_in_loop_performed", value: "false", word: "declared" }, "human in the loop: no (declared)"],
   [{ name: "act.amount", value: "9.0", word: "act", compared: ">= 9.0" }, "amount 9.0 (act), exactly 9.00"],
   [{ name: "act.amount", value: "-1.5", word: "act", compared: "< 0.0" }, "amount -1.5 (act), below 0.00"],
-  [
-    { name: "declared.attested.model_name", value: "m-1", word: "declared" },
-    "model name m-1 (declared)",
-  ],
+  [{ name: "declared.attested.model_name", value: "m-1", word: "declared" }, "model name m-1 (declared)"],
   [{ name: "verified.region", value: "eu-1", word: "verified" }, "region eu-1 (verified)"],
 ])("of %j", (value, text) => {
   expect(whyOf(value)).toContain(text)
