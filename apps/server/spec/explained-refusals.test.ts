@@ -164,11 +164,12 @@ describe.skipIf(!hasTool("pdftotext"))("the first page of a report (skipped with
     const pdf = new Uint8Array(await response.arrayBuffer())
     return askTool("pdftotext", pdf, "-layout", "-l", "1", "FILE", "-").text.replace(/\s+/g, " ")
   }
-  const attempted = "Attempted transfer: amount 12500.0, payee DE02"
-  const why = "Why rule large of the policy"
+  const attempted = "Attempted transfer on payments/transfer: amount 12,500.00, payee DE02"
+  const why = "Stopped by rule large of the policy"
   const described = `${why}: Transfers above 10,000 need two people`
-  const read =
-    "The rule read act.amount 12500.0 (read by the service from the payload), declared.approver_count 0 (declared by the caller)"
+  const read = "Why amount 12,500.00 (act), above 10,000.00; approvals 0 of 2 (declared)"
+  const rule =
+    'The rule deny act transfer when context.act.amount.greaterThan(decimal("10000.0")) && context.declared.approver_count < 2'
 
   describe.each(["owner", "admins"] as const)("with --explain %s", explain => {
     const service = standingService(() => ({ policy: POLICY, config: { explain } }))
@@ -189,8 +190,13 @@ describe.skipIf(!hasTool("pdftotext"))("the first page of a report (skipped with
       for (const [who, page] of Object.entries(pages)) {
         const isSeen = Object.entries(seen).some(([name, sees]) => name === who && sees)
         expect(page, who).toContain(attempted)
-        expect(page, who).toContain(isSeen ? `${described} ${read}` : `${why} `)
-        if (!isSeen) expect(page, who).not.toMatch(/two people|The rule read/)
+        expect(page, who).toMatch(/By key acme \(api-key-\d+\)/)
+        expect(page, who).toContain("You can rely on Once you have verified this file yourself")
+        expect(page, who).toContain(
+          isSeen ? `${described} ${read}` : `${why} Why amount 12,500.00 (act); payee DE02 (act)`,
+        )
+        expect(page.includes(rule), who).toBe(isSeen)
+        if (!isSeen) expect(page, who).not.toMatch(/two people|The rule deny|above 10,000/)
       }
     })
   })

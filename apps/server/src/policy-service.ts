@@ -11,7 +11,7 @@ import type { Receipts } from "@runseal/core/artifacts/sealed-artifacts"
 import type { PolicyEvaluationSection, SealedSections } from "@runseal/core/artifacts/sealed-sections"
 import type { SignatureScan } from "@runseal/core/vocabulary/decision-codes"
 import { type DryRunAnswer, PROPOSALS_MAX } from "@runseal/core/wire/policy-requests"
-import { explainRule } from "@runseal/policy/explain-rule"
+import { explainRule, ruleText } from "@runseal/policy/explain-rule"
 import { type CompiledPolicy, compilePolicy, loadPolicy, policyPreimage } from "@runseal/policy/load-policy"
 import { BUILT_IN_POLICY, PolicyError, parsePolicyDocument } from "@runseal/policy/policy-document"
 import { badRequest, HttpError } from "./http-error.ts"
@@ -233,6 +233,8 @@ type ExplainedRefusal = {
   readonly explanation: Explanation
   /** The same as a phrase. */
   readonly cause: string
+  /** The text of the rule that decided, where what the policy says is shown and a rule of it did. */
+  readonly rule?: string
 }
 
 /**
@@ -249,12 +251,16 @@ const explainsRefusals =
   async (record, shown) => {
     const receipt = receiptOf(record)?.receipt
     if (receipt === undefined) return undefined
+    const { sections } = record
+    const isShown = shown && receipt.version === "vfa.deny_receipt.v1"
+    const policy = isShown ? await exactPolicy(policyOf, sections) : undefined
     const explanation = {
-      ...explainReceipt(receipt, record.sections),
-      ...signatureMembers(record.sections),
-      ...(shown && receipt.version === "vfa.deny_receipt.v1" ? await ruleMembers(policyOf, record.sections) : {}),
+      ...explainReceipt(receipt, sections),
+      ...signatureMembers(sections),
+      ...(policy === undefined ? {} : explainRule(sections, policy)),
     }
-    return { explanation, cause: causeOf(receipt, explanation) }
+    const rule = policy && ruleText(sections, policy)
+    return { explanation, cause: causeOf(receipt, explanation), ...(rule === undefined ? {} : { rule }) }
   }
 
 /** A match that was only observed refused nothing. */
@@ -263,12 +269,14 @@ function signatureMembers({ mcd_finding: found, policy_evaluation: evaluation }:
   return (isCause && signatureName(found.library_hash, found.matched_signature_id)) || {}
 }
 
-/** None where the database does not have the document any more. */
-async function ruleMembers(policyOf: PolicyOfEvaluation, sections: SealedSections): Promise<Partial<Explanation>> {
-  const { policy_evaluation: evaluation } = sections
-  if (evaluation === undefined) return {}
+/** The policy that decided; undefined where the database does not have the document any more. */
+async function exactPolicy(
+  policyOf: PolicyOfEvaluation,
+  { policy_evaluation: evaluation }: SealedSections,
+): Promise<CompiledPolicy | undefined> {
+  if (evaluation === undefined) return undefined
   const policy = await policyOf(evaluation)
-  return policy.policy_hash === evaluation.policy_hash ? explainRule(sections, policy) : {}
+  return policy.policy_hash === evaluation.policy_hash ? policy : undefined
 }
 
 // Policies that were in force: a close is decided by that of its opening, so that no load makes a refusal of an act that was done.

@@ -16,6 +16,8 @@ export type Span = {
   readonly tone?: Tone
   /** Begins a new line of its paragraph or cell. */
   readonly newLine?: true
+  /** A command, which is copied as it is: it stays on one line, and is set smaller where it has to be. */
+  readonly whole?: true
 }
 export type Line = readonly Span[]
 

@@ -31,6 +31,20 @@ export function explainRule(
   }
 }
 
+/** The rule that denied a run as its author wrote it, in one line; undefined where no rule of the policy did. */
+export function ruleText(sections: SealedSections, { document }: Pick<CompiledPolicy, "document">): string | undefined {
+  const fired = sections.policy_evaluation?.fired_rule_id
+  const rule = document.rules.find(({ id }) => id === fired)
+  if (rule === undefined) return undefined
+  const { effect, act, routes, when } = rule
+  return [
+    effect.replaceAll("_", " "),
+    ...(act === undefined ? [] : [`act ${act}`]),
+    ...(routes === undefined ? [] : [`on ${routes.join(", ")}`]),
+    ...(when === undefined ? [] : [`when ${when.replaceAll(/\s+/g, " ")}`]),
+  ].join(" ")
+}
+
 /** The values that a rule read, in the order of their names; none where a section that it reads is withheld. */
 function valuesRead(sections: SealedSections, rule_id: string, policy: CompiledPolicy): ReadValue[] {
   const { envelope, policy_evaluation: evaluation, act: section } = sections

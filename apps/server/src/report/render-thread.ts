@@ -21,6 +21,8 @@ export type RenderJob = {
   readonly public_path?: string
   /** Why a gate refused the run, as far as who asks may see that. */
   readonly explanation?: Explanation
+  /** The text of the rule that refused it, where they may see that. */
+  readonly rule?: string
   /** Unix seconds from which the service key counts that signs the report. */
   readonly key_valid_from: number
   /** The service's own trust: the report says what its own verification found, and that it is its own. */

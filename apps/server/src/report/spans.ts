@@ -14,6 +14,8 @@ const MAX_UNIX_SECONDS = 8_640_000_000_000
 export const bold = (text: string): Span => ({ text, style: "bold" })
 /** Hashes, identifiers, codes, commands. */
 export const mono = (text: string): Span => ({ text, style: "mono" })
+/** A command on a line of its own, which is never broken. */
+export const command = (text: string): Span => ({ ...mono(text), whole: true })
 export const muted = (text: string): Span => ({ text, tone: "muted" })
 
 /** The span at the beginning of a new line. */

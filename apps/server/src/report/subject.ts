@@ -19,6 +19,8 @@ export type ReportContext = {
   readonly key_valid_from: number
   /** Why a gate refused the run, as far as who asks for the report may see that; absent: what the bundle alone says. */
   readonly explanation?: Explanation
+  /** The text of the rule that refused it, as far as they may see that. */
+  readonly rule?: string
   /** Release of the verification engine that made `verification`. */
   readonly engine_version: string
   /** Name and source of the signature that matched, from the library that the service ships; absent for another library. */

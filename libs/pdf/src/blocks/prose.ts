@@ -19,7 +19,7 @@ export function headingStrips(block: HeadingBlock, place: Place): Strip[] {
   const { setting, type } = HEADINGS[block.level]
   const bookmark = { level: block.level, title: block.text, page: 0, y: 0 }
   place.outline.push(bookmark)
-  return passageStrips({
+  const strips = passageStrips({
     line: [{ text: block.text }],
     setting: settings[setting],
     node: addNode(place.node, type),
@@ -31,6 +31,7 @@ export function headingStrips(block: HeadingBlock, place: Place): Strip[] {
       bookmark.y = top
     },
   })
+  return strips.map((strip, index) => (index === 0 ? { ...strip, opensPart: true } : strip))
 }
 
 export function paragraphStrips(block: ParagraphBlock, place: Place): Strip[] {

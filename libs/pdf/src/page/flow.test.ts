@@ -8,11 +8,11 @@ import { STYLES } from "./style.ts"
 const { area } = STYLES.roomy
 
 type Drawn = { readonly strip: number; readonly page: number; readonly top: number; readonly header: boolean }
-type Shape = { height: number; gap: number; keepWithNext: boolean; repeats: boolean }
+type Shape = { height: number; gap: number; keepWithNext: boolean; repeats: boolean; opensPart?: boolean }
 
 function drawn(shapes: readonly Shape[]): { drawn: Drawn[]; pages: number } {
   const list: Drawn[] = []
-  const strips = shapes.map(({ height, gap, keepWithNext, repeats }, strip): Strip => {
+  const strips = shapes.map(({ height, gap, keepWithNext, repeats, opensPart }, strip): Strip => {
     const note =
       (header: boolean): Strip["draw"] =>
       (pen, top) =>
@@ -22,6 +22,7 @@ function drawn(shapes: readonly Shape[]): { drawn: Drawn[]; pages: number } {
       gap,
       keepWithNext,
       draw: note(false),
+      ...(opensPart === true && { opensPart }),
       ...(repeats && { header: { height: 30, draw: note(true) } }),
     }
   })
@@ -81,4 +82,17 @@ test("a header is drawn again above the first row of each further page, and only
   expect(list.filter(({ header }) => header).map(({ page, top }) => [page, top])).toEqual(
     Array.from({ length: pages - 1 }, (_, page) => [page + 1, area.top]),
   )
+})
+
+test("a last page with a few lines begins earlier, at a heading if there is one; no page is more for it", () => {
+  const shapes = Array.from({ length: 2 * LINES_ON_PAGE + 1 }, () => line())
+  const pagesOfLast = (list: readonly Drawn[]): readonly number[] => list.slice(-LINES_ON_PAGE).map(({ page }) => page)
+  const { drawn: list, pages } = drawn(shapes)
+  expect(pages).toBe(3)
+  expect(list.filter(({ page }) => page === 2).length).toBeGreaterThan(1)
+  const heading = 2 * LINES_ON_PAGE - 3
+  const parted = drawn(shapes.map((shape, index) => (index === heading ? { ...shape, opensPart: true } : shape)))
+  expect(parted.pages).toBe(3)
+  expect(parted.drawn.findIndex(({ page }) => page === 2)).toBe(heading)
+  expect(pagesOfLast(drawn(shapes.slice(0, -1)).drawn)).toEqual(Array.from({ length: LINES_ON_PAGE }, () => 1))
 })

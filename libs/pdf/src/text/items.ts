@@ -20,6 +20,8 @@ export type Item = {
   readonly breakAfter: boolean
   /** A line must end after it. */
   readonly newline: boolean
+  /** It is not broken where it can be set smaller. */
+  readonly whole?: true
 }
 
 /** Marks on one letter that keep their place above and below it; more would reach into the lines around. */
@@ -97,10 +99,11 @@ function partsOf(text: string, style: FontStyle): Part[] {
   return parts
 }
 
-type Look = Pick<Item, "style" | "tone" | "part">
+type Look = Pick<Item, "style" | "tone" | "part" | "whole">
 
 function lookOf(span: Span, part: number, setting: Setting): Look {
-  return { style: span.style ?? setting.style, tone: span.tone ?? setting.tone, part }
+  const look = { style: span.style ?? setting.style, tone: span.tone ?? setting.tone, part }
+  return span.whole === undefined ? look : { ...look, whole: span.whole }
 }
 
 function addItems(items: Item[], parts: readonly Part[], levels: Uint8Array, look: Look): void {
@@ -114,7 +117,7 @@ function addItems(items: Item[], parts: readonly Part[], levels: Uint8Array, loo
       continue
     }
     for (const [text, level] of levelRuns(part.text, levels, at)) {
-      for (const piece of pieces(text, look.style)) {
+      for (const piece of look.whole ? [text] : pieces(text, look.style)) {
         const kind = piece === " " ? "space" : "word"
         const breakAfter = kind === "space" || IDEOGRAPHIC.test(piece) || (look.style !== "mono" && piece.endsWith("-"))
         items.push({ kind, text: piece, face: part.face, ...look, level, breakAfter, newline: false })

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { HASH, lineOf } from "../../test/drawable-reports.ts"
 import { SETTINGS } from "../page/style.ts"
 import { INK_BOTTOM, INK_TOP } from "./measure.ts"
-import { type TextLine, wrap } from "./wrap.ts"
+import { longestWord, type TextLine, wrap } from "./wrap.ts"
 
 const anyText = fc.string({
   unit: fc.integer({ min: 0, max: 0x10ffff }).map(code => String.fromCodePoint(code)),
@@ -119,4 +119,14 @@ describe("marks", () => {
     expect(placeholders(" \u0301")).toBe(1)
     expect(placeholders(`a${"\u0301".repeat(9)}`)).toBeGreaterThanOrEqual(6)
   })
+})
+
+test("a command stays on one line, and is set smaller where it has to be", () => {
+  const text = "verifier runseal-audit-run-1234-comprehensive.pdf --trust trust.json"
+  const setting = SETTINGS.body
+  const width = longestWord([{ text, style: "mono", whole: true }], setting) * 0.7
+  expect(wrap([{ text, style: "mono" }], setting, width).length).toBeGreaterThan(1)
+  const lines = wrap([{ text, style: "mono", whole: true }], setting, width)
+  expect(lines).toHaveLength(1)
+  expect(lines[0]?.width).toBeLessThanOrEqual(width)
 })

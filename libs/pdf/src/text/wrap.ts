@@ -17,6 +17,8 @@ export type TextLine = {
 /** A hash of 64 digits keeps its line as long as it can be set at this part of its size. */
 const SMALLEST_HASH = 0.8
 const HASH = /^(?:[0-9a-z]{1,12}:)?[0-9a-f]{64}$/
+/** The same for a command, which is longer. */
+const SMALLEST_COMMAND = 0.55
 /** A hash that is too long for its column breaks after a multiple of so many digits. */
 const HASH_PARTS = [32, 16, 8]
 /** A word too long for its column preferably breaks after one of these, if it comes late enough in the line. */
@@ -117,9 +119,9 @@ function lineOf(setting: Setting, rightToLeft: boolean): Pick<TextLine, "leading
 function scaleForHashes(items: readonly Item[], size: number, width: number): number {
   let scale = 1
   for (const item of items) {
-    if (!isHash(item)) continue
+    if (!isHash(item) && !item.whole) continue
     const fits = width / textBox(item, item.text, size).width
-    if (fits < scale && fits >= SMALLEST_HASH) scale = fits - 0.001
+    if (fits < scale && fits >= (item.whole ? SMALLEST_COMMAND : SMALLEST_HASH)) scale = fits - 0.001
   }
   return scale
 }

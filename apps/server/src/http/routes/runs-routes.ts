@@ -196,7 +196,8 @@ async function madeReport(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { run_id } = run
   const refusal = isRefused(run.outcome_kind) ? await deps.policies.explain(storedRecord(run), seesRules) : undefined
-  const why = refusal === undefined ? {} : { explanation: refusal.explanation }
+  const rule = refusal?.rule === undefined ? {} : { rule: refusal.rule }
+  const why = refusal === undefined ? {} : { explanation: refusal.explanation, ...rule }
   const token = await findPublicToken(deps.db, run_id)
   const published = token === undefined ? {} : { public_path: publicBundlePath(token) }
   // The service signs a report, and others read it. So it never names the address that its caller wrote into the request.

@@ -2,6 +2,7 @@
 import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { isShown } from "@runseal/core/artifacts/declared-sections"
 import type { BudgetSnapshotSection, BudgetWindow } from "@runseal/core/artifacts/sealed-sections"
+import { keyText } from "@runseal/core/verify/run-account"
 import { ZERO_HASH } from "@runseal/core/vocabulary/scalars"
 import type { GaugeBlock } from "@runseal/pdf/block"
 import { count, countOf, type Fact, fact, facts, mono, muted, quote, remark, timeOr } from "../spans.ts"
@@ -116,7 +117,7 @@ export const tenantState: Part = ({ bundle }) => {
   const substance = sections.request_substance
   const origin = isShown(substance) ? substance.origin : undefined
   return facts([
-    fact("Tenant", quote(run.tenant_id)),
+    fact("Tenant", quote(keyText(bundle))),
     fact("Authentication", origin === undefined ? muted("withheld") : mono(origin.authentication.method)),
     fact("Region", quote(run.execution_region)),
     ...tenantFacts(bundle),

@@ -3,7 +3,7 @@ import { VERDICTS } from "@runseal/core/verify/report"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { EXECUTION_MEANS } from "@runseal/core/vocabulary/outcome-words"
 import type { Block, Line } from "@runseal/pdf/block"
-import { line, mono } from "../spans.ts"
+import { command, line, mono } from "../spans.ts"
 import {
   bundleFileName,
   isObserved,
@@ -70,7 +70,7 @@ export const howToVerify: Part = ({ bundle, context, format }) => {
         mono(bundleFileName(run_id)),
         ". Verify it offline with the open-source verifier:",
       ),
-      line(mono(`verifier ${reportFileName(run_id, format)} --trust trust.json`)),
+      line(command(`verifier ${reportFileName(run_id, format)} --trust trust.json`)),
       line(expected(context), " Take the trust document from the service by another way than this report."),
       line(
         public_path === undefined ? "Verification instructions: " : "Public bundle of this run: ",

@@ -1,15 +1,15 @@
 /** The head of the first page: the outcome at a glance. */
-import { shownAct } from "@runseal/core/artifacts/act-section"
 import { decisionText, shownApprovals } from "@runseal/core/artifacts/approvals"
 import { type Bundle, receiptOf } from "@runseal/core/artifacts/bundle-schema"
-import { endUserText } from "@runseal/core/artifacts/end-user"
 import { causeOf, explainReceipt } from "@runseal/core/artifacts/explanation"
 import { isLogged } from "@runseal/core/verify/decisions"
+import { bundleFacts } from "@runseal/core/verify/record-facts"
+import { isUnanchored } from "@runseal/core/verify/report"
+import { runAccount } from "@runseal/core/verify/run-account"
 import { refusingGate } from "@runseal/core/verify/stage-error"
-import { CONTEXT_WORD_TEXTS } from "@runseal/core/vocabulary/decision-codes"
+import type { OutcomeWords } from "@runseal/core/vocabulary/outcome-words"
 import type { Block, Line } from "@runseal/pdf/block"
-import { joined } from "../declared.ts"
-import { count, type Fact, fact, line, mono, readableTime, shortQuote } from "../spans.ts"
+import { type Fact, fact, line, mono, muted, readableTime, shortQuote } from "../spans.ts"
 import { isBroken, isObserved, type Part, type Subject, toneOf, wordsOf } from "../subject.ts"
 import { actFacts, actFailed } from "./permit-part.ts"
 
@@ -43,8 +43,7 @@ const anchoredAt = ({ bundle }: Subject): Line => {
 
 export const cover: Part = subject => {
   const { bundle, context } = subject
-  const { run, sections } = bundle
-  const { end_user: endUser } = sections
+  const { run } = bundle
   const words = wordsOf(subject)
   const head: Block = {
     kind: "cover",
@@ -56,12 +55,10 @@ export const cover: Part = subject => {
       fact("Outcome", mono(run.outcome_kind)),
       fact("Anchored", anchoredAt(subject)),
       ...(isObserved(subject) ? [fact("Enforcement", "none: this run was observed, not enforced")] : []),
-      fact("Tenant", shortQuote(run.tenant_id)),
-      ...(endUser === undefined ? [] : [fact("End user", shortQuote(endUserText(endUser)))]),
+      ...account(subject),
       ...approvalFacts(bundle),
-      fact("Route", shortQuote(run.route_id)),
-      ...refusalFacts(subject),
       ...actFacts(bundle),
+      fact("You can rely on", reliance(subject)),
       fact("Self-check", context.verification.verdict),
       fact(words.proof.hash_name, mono(proofHash(subject))),
     ],
@@ -77,48 +74,58 @@ function approvalFacts({ sections: { approvals: section }, anchors }: Bundle): r
   return [
     fact("Approval", `${approvals.outcome}; asked for ${readableTime(approvals.requested_at)}`),
     ...approvals.decisions.map(decision =>
-      fact("Decision", shortQuote(decisionText(decision, isLogged({ anchors })), CAUSE_LENGTH)),
+      fact("Decision", shortQuote(decisionText(decision, isLogged({ anchors })), LINE_LENGTH)),
     ),
   ]
 }
 
-/** Characters of a cause on the cover; and of the values of an act, and of those that a rule read, where the last may be longer. */
-const CAUSE_LENGTH = 240
-const VALUES_LENGTH = 160
+/** Characters of one line on the cover, and of the text of a rule. */
+const LINE_LENGTH = 240
+const RULE_LENGTH = 320
 
-/** What was attempted, why it was refused, and what the rule read that refused it; none for a run that no gate refused. */
-function refusalFacts({ bundle, context }: Subject): readonly Fact[] {
+/** What was attempted, by whom, what stopped it and on what, as the page of the run and the command say it. */
+function account(subject: Subject): readonly Fact[] {
+  const { bundle, context } = subject
   const receipt = receiptOf(bundle)?.receipt
-  if (receipt === undefined) return []
-  const explanation = context.explanation ?? explainReceipt(receipt, bundle.sections)
-  const { read = [] } = explanation
-  const whose = read.map(({ name, value, word }) => ({ name, value, whose: ` (${CONTEXT_WORD_TEXTS[word]})` }))
+  const explanation = receipt && (context.explanation ?? explainReceipt(receipt, bundle.sections))
+  const { what, who, why, tokens } = runAccount(bundle, explanation)
+  const cause = receipt && explanation ? causeOf(receipt, explanation) : bundleFacts(bundle).cause
   return [
-    ...attempted(bundle),
-    fact("Why", shortQuote(causeOf(receipt, explanation), CAUSE_LENGTH)),
-    ...(read.length === 0 ? [] : [fact("The rule read", valuesOf(whose))]),
+    fact("Attempted", shortQuote(what, LINE_LENGTH)),
+    fact("By", shortQuote(who, LINE_LENGTH)),
+    ...(tokens === undefined ? [] : [fact("Tokens", tokens)]),
+    fact(STOPPED_BY, ...(cause === undefined ? admitted(bundle) : shortQuote(cause, LINE_LENGTH))),
+    ...(why === undefined ? [] : [fact("Why", shortQuote(why, LINE_LENGTH))]),
+    ...(context.rule === undefined ? [] : [fact("The rule", ruleSpans(context.rule))]),
   ]
 }
 
-/** What the service read of the act that was to be done. */
-function attempted({ sections: { act: section } }: Bundle): readonly Fact[] {
-  const act = section && shownAct(section)
-  if (act === undefined) return section === undefined ? [] : [fact("Attempted", "an act, which is withheld")]
-  const values = act.values.map(({ name, value }) => ({ name, value: [value].flat().join(", ") }))
-  return [fact("Attempted", mono(act.table), ...(values.length === 0 ? [] : [": ", valuesOf(values)]))]
+const STOPPED_BY = "Stopped by"
+
+/** Of a run that nothing stopped, the rule that admitted it. */
+const admitted = ({ sections: { policy_evaluation: evaluation } }: Bundle): Line =>
+  evaluation === undefined
+    ? line("nothing")
+    : line("nothing; the rule ", mono(evaluation.fired_rule_id), " admitted it")
+
+/** A rule as its author wrote it. */
+const ruleSpans = (text: string): Line =>
+  text.length <= RULE_LENGTH ? [mono(text)] : [mono(`${text.slice(0, RULE_LENGTH)}…`), muted(" (cut)")]
+
+/** What a reader may believe, once the record has verified with keys of the reader's own. */
+function reliance(subject: Subject): string {
+  const { verification } = subject.context
+  if (isBroken(subject)) return "nothing: this record does not verify"
+  if (isUnanchored(verification.verdict)) return "nothing yet: no log entry shows when this record was made"
+  return RELIANCE[wordsOf(subject).standing]
 }
 
-/** The first values, as many as the cover has room for. */
-function valuesOf(values: readonly { readonly name: string; readonly value: string; readonly whose?: string }[]): Line {
-  let length = 0
-  const named = values.flatMap(({ name, value, whose = "" }) => {
-    if (length > VALUES_LENGTH) return []
-    const text = line(mono(name), " ", shortQuote(value), whose)
-    length += text.reduce((sum, span) => sum + span.text.length, 0)
-    return [text]
-  })
-  const more = values.length - named.length
-  return line(joined(named, ", "), more > 0 ? ` and ${count(more)} more` : "")
+const VERIFIED = "Once you have verified this file yourself, as below:"
+const DECLARED = "Not on the truth of what is marked as declared: that is the caller's word."
+const RELIANCE: Readonly<Record<OutcomeWords["standing"], string>> = {
+  attestation: `${VERIFIED} that the service decided this, at this time and on these values, and that nothing was changed since. ${DECLARED}`,
+  refusal: `${VERIFIED} that the service refused this, at this time and for this reason, and that nothing was changed since. ${DECLARED}`,
+  diagnosis: "Only that the service failed here: this record is for diagnosis and attests nothing.",
 }
 
 /** The first block of the cover and of the statement, when the record does not verify. */

@@ -5,7 +5,7 @@ import { countValues } from "@runseal/core/derivation/v2/kernel"
 import type { Check } from "@runseal/core/verify/report"
 import { STEP_LABELS } from "@runseal/core/vocabulary/pipeline-path"
 import type { Block, Line, Span } from "@runseal/pdf/block"
-import { count, countOf, densely, heading, line, mono, muted, remark, table } from "../spans.ts"
+import { command, count, countOf, densely, heading, line, mono, muted, remark, table } from "../spans.ts"
 import { bundleFileName, type Part, reportFileName, type Subject } from "../subject.ts"
 
 const RESULTS: Readonly<Record<Check["result"], Span>> = {
@@ -60,12 +60,12 @@ function howToCheck({ bundle, context, format }: Subject): readonly Block[] {
           "Obtain the trust document of the service by another way than this report, and compare the fingerprints of its keys with those the service gives elsewhere. The service publishes it at ",
           ...at("/.well-known/runseal-trust.json"),
           "; ",
-          mono("verifier trust add trust.json"),
+          command("verifier trust add trust.json"),
           " makes it known to the verifier.",
         ),
         line(
           "Run ",
-          mono(`verifier ${reportFileName(run_id, format)} --show-evidence-summary`),
+          command(`verifier ${reportFileName(run_id, format)} --show-evidence-summary`),
           ", or take the bundle ",
           mono(bundleFileName(run_id)),
           " out with any PDF tool and verify that. No network is needed. Instructions: ",

@@ -1,6 +1,7 @@
 /** Parts 6 and 7: the run metadata table, and the hashes of what each stage made. */
 import { durationMs } from "@runseal/core/artifacts/bundle-schema"
 import type { Manifest } from "@runseal/core/artifacts/manifest"
+import { keyText } from "@runseal/core/verify/run-account"
 import type { Stage } from "@runseal/core/vocabulary/outcomes"
 import type { Fact } from "../spans.ts"
 import {
@@ -43,9 +44,9 @@ const admission = ({ bundle: { run } }: Subject): readonly Fact[] => [
   fact("Program", mono(run.program_id)),
 ]
 
-const caller = ({ bundle: { run } }: Subject): readonly Fact[] => [
+const caller = ({ bundle, bundle: { run } }: Subject): readonly Fact[] => [
   fact("Route", quote(run.route_id)),
-  fact("Tenant", quote(run.tenant_id)),
+  fact("Tenant", quote(keyText(bundle))),
   ...(run.error_stage === undefined ? [] : [fact("Error stage", mono(run.error_stage))]),
 ]
 

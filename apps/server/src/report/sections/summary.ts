@@ -3,6 +3,7 @@ import type { Bundle } from "@runseal/core/artifacts/bundle-schema"
 import { explainReceipt } from "@runseal/core/artifacts/explanation"
 import { type RecordFinding, recordFindings } from "@runseal/core/artifacts/record-findings"
 import { declaredOutputHash } from "@runseal/core/verify/record-facts"
+import { keyText } from "@runseal/core/verify/run-account"
 import { refusalBeforeFailure } from "@runseal/core/verify/stage-error"
 import { MCD_REASON_CODE } from "@runseal/core/vocabulary/decision-codes"
 import { OUTCOMES, withMark } from "@runseal/core/vocabulary/outcomes"
@@ -32,7 +33,7 @@ function opener(bundle: Bundle): Line {
   const admitted = sections.envelope?.admission_clock ?? run.created_at
   const requested = line(
     `Run ${run.run_id} was requested by the tenant `,
-    shortQuote(run.tenant_id),
+    shortQuote(keyText(bundle)),
     ` on the route `,
     shortQuote(run.route_id),
     ` on ${readableTime(admitted)} (${admitted}), in the region `,
