@@ -30,14 +30,14 @@ const LAST_PAGE_MOST = 0.8
 export function flow(strips: readonly Strip[], area: Style["area"], open: () => Pen): void {
   const begins = lastPageBegins(strips, area.height)
   let pen = open()
-  for (const { strip, at, opensPage, header } of placed(strips, area.height, begins)) {
+  for (const { strip, at, opensPage, header } of positions(strips, area.height, begins)) {
     if (opensPage) pen = open()
     header?.draw(pen, area.top)
     strip.draw(pen, area.top + at)
   }
 }
 
-type Placed = {
+type Position = {
   readonly strip: Strip
   readonly index: number
   /** From the top of the text area. */
@@ -48,7 +48,7 @@ type Placed = {
 }
 
 /** Where each strip is. @param begins the strip with which a page begins whether or not it has to; undefined: none */
-function* placed(strips: readonly Strip[], height: number, begins?: number): Generator<Placed> {
+function* positions(strips: readonly Strip[], height: number, begins?: number): Generator<Position> {
   let used = 0
   let opensPage = false
   const newPage = (): void => {
@@ -77,7 +77,7 @@ function lastPageBegins(strips: readonly Strip[], height: number): number | unde
   let first = 0
   let used = 0
   let pages = 1
-  for (const { strip, index, at, opensPage } of placed(strips, height)) {
+  for (const { strip, index, at, opensPage } of positions(strips, height)) {
     if (opensPage) {
       first = index
       pages++
