@@ -34,15 +34,17 @@ const observation = (subject: Subject): readonly Block[] => [
   },
 ]
 
+const ENFORCES =
+  "The service enforces rather than observes. A request that the policy gate refuses stops before any kernel runs. A run that breaches a budget or fails the governance review stops after its kernels and before its execution record."
+
 const enforced = (subject: Subject): readonly Block[] => [
   {
     kind: "callout",
     tone: "accent",
     title: "Enforcement, not observation",
     lines: [
-      line(
-        "The service enforces rather than observes. A request that the policy gate refuses stops before any kernel runs. A run that breaches a budget or fails the governance review stops after its kernels and before its execution record.",
-      ),
+      // What every run of the service has in common is in the other formats.
+      ...(subject.format === "brief" ? [] : [line(ENFORCES)]),
       line(`${wordsOf(subject).enforcement} ${EXECUTION_MEANS}`),
       ...refusal(subject),
     ],

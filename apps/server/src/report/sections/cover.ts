@@ -42,7 +42,7 @@ const anchoredAt = ({ bundle }: Subject): Line => {
 }
 
 export const cover: Part = subject => {
-  const { bundle, context } = subject
+  const { bundle } = subject
   const { run } = bundle
   const words = wordsOf(subject)
   const head: Block = {
@@ -59,7 +59,6 @@ export const cover: Part = subject => {
       ...approvalFacts(bundle),
       ...actFacts(bundle),
       fact("You can rely on", reliance(subject)),
-      fact("Self-check", context.verification.verdict),
       fact(words.proof.hash_name, mono(proofHash(subject))),
     ],
   }
@@ -80,20 +79,19 @@ function approvalFacts({ sections: { approvals: section }, anchors }: Bundle): r
 }
 
 /** Characters of one line on the cover, and of the text of a rule. */
-const LINE_LENGTH = 240
-const RULE_LENGTH = 320
+const LINE_LENGTH = 200
+const RULE_LENGTH = 240
 
 /** What was attempted, by whom, what stopped it and on what, as the page of the run and the command say it. */
 function account(subject: Subject): readonly Fact[] {
   const { bundle, context } = subject
   const receipt = receiptOf(bundle)?.receipt
   const explanation = receipt && (context.explanation ?? explainReceipt(receipt, bundle.sections))
-  const { what, who, why, tokens } = runAccount(bundle, explanation)
+  const { what, who, why } = runAccount(bundle, explanation)
   const cause = receipt && explanation ? causeOf(receipt, explanation) : bundleFacts(bundle).cause
   return [
     fact("Attempted", shortQuote(what, LINE_LENGTH)),
     fact("By", shortQuote(who, LINE_LENGTH)),
-    ...(tokens === undefined ? [] : [fact("Tokens", tokens)]),
     fact(STOPPED_BY, ...(cause === undefined ? admitted(bundle) : shortQuote(cause, LINE_LENGTH))),
     ...(why === undefined ? [] : [fact("Why", shortQuote(why, LINE_LENGTH))]),
     ...(context.rule === undefined ? [] : [fact("The rule", ruleSpans(context.rule))]),
@@ -120,12 +118,10 @@ function reliance(subject: Subject): string {
   return RELIANCE[wordsOf(subject).standing]
 }
 
-const VERIFIED = "Once you have verified this file yourself, as below:"
-const DECLARED = "Not on the truth of what is marked as declared: that is the caller's word."
 const RELIANCE: Readonly<Record<OutcomeWords["standing"], string>> = {
-  attestation: `${VERIFIED} that the service decided this, at this time and on these values, and that nothing was changed since. ${DECLARED}`,
-  refusal: `${VERIFIED} that the service refused this, at this time and for this reason, and that nothing was changed since. ${DECLARED}`,
-  diagnosis: "Only that the service failed here: this record is for diagnosis and attests nothing.",
+  attestation: "once verified as below: the service decided this, then and on these values. Not on what is declared",
+  refusal: "once verified as below: the service refused this, then and for this reason. Not on what is declared",
+  diagnosis: "only that the service failed here: this record attests nothing",
 }
 
 /** The first block of the cover and of the statement, when the record does not verify. */
