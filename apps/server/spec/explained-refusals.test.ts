@@ -190,7 +190,7 @@ describe.skipIf(!hasTool("pdftotext"))("the first page of a report (skipped with
       for (const [who, page] of Object.entries(pages)) {
         const isSeen = Object.entries(seen).some(([name, sees]) => name === who && sees)
         expect(page, who).toContain(attempted)
-        expect(page, who).toMatch(/By key api-key-\d+ \(acme\)/)
+        expect(page, who).toMatch(/By key api-key-\d+ \(customer:acme\)/)
         expect(page, who).toContain("You can rely on once verified as below: the service refused this")
         expect(page, who).toContain(
           isSeen ? `${described} ${read}` : `${why} Why amount 12,500.00 (act); payee DE02 (act)`,
