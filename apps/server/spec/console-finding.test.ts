@@ -117,12 +117,12 @@ test("where the service did not look, the page says so, and not that nothing was
 
 test("a run leads to those before and after it that its reader sees", async () => {
   const page = await (await ask("/console/runs/4")).text()
-  expect(page).toContain('rel="prev" href="/console/runs/3"')
-  expect(page).toContain('rel="next" href="/console/runs/5"')
+  expect(page).toContain('rel="prev" href="/console/runs/5"')
+  expect(page).toContain('rel="next" href="/console/runs/3"')
   const own = await (await ask("/console/runs/4", customer)).text()
-  expect(own).toContain('rel="prev" href="/console/runs/3"')
-  expect(own).not.toContain('rel="next"')
-  expect(await (await ask("/console/runs/1")).text()).not.toContain('rel="prev"')
+  expect(own).toContain('rel="next" href="/console/runs/3"')
+  expect(own).not.toContain('href="/console/runs/5"')
+  expect(await (await ask("/console/runs/1")).text()).not.toContain('rel="next"')
 })
 
 describe("lists of runs", () => {
