@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { type LoadJob, type LoadResult, load } from "./load/load.ts"
 import type { DatabaseLook } from "./servers/database-server.ts"
-import type { ServerLook, ServerProcess } from "./servers/measured-server.ts"
+import type { BuildPlace, ServerLook, ServerProcess } from "./servers/measured-server.ts"
 import { verificationMicros } from "./yardstick.ts"
 
 /** Per answer; NaN where it is unknown. */
@@ -15,6 +15,10 @@ export type Cost = {
   readonly databaseMicros: number
   /** Time that the lock of the log's head was held. */
   readonly lockMicros: number
+  /** The same as the database shows it, by samples; of another process the server hears later that its commit was done. */
+  readonly databaseLockMicros: number
+  /** Batches by where they were built. */
+  readonly batches: Readonly<Record<BuildPlace, number>>
   /** Canonical texts that the main threads wrote, and their bytes; 0 where they are not counted. */
   readonly texts: number
   readonly textBytes: number
@@ -40,18 +44,23 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 /**
  * Puts servers under a load, and counts all its answers.
  * @param lookAtDatabase absent for an embedded one
+ * @param watchLock gives the share of the time in which the lock of the log's head was held; absent where it is not asked for
  */
 export async function measure(
   servers: readonly ServerProcess[],
   job: Omit<LoadJob, "urls">,
   lookAtDatabase?: () => Promise<DatabaseLook>,
+  watchLock?: () => Promise<() => Promise<number>>,
 ): Promise<Measured> {
   const urls = servers.map(({ url }) => url)
   const verification = verificationMicros()
   if (job.warmSeconds > 0) await load({ ...job, urls, seconds: job.warmSeconds, warmSeconds: 0 })
   const look = () => Promise.all(servers.map(server => server.look()))
   const [before, databaseBefore, machineBefore] = [await look(), await lookAtDatabase?.(), machineTicks()]
+  const since = performance.now()
+  const lockShare = await watchLock?.()
   const result = await load({ ...job, urls, warmSeconds: 0 })
+  const lockedMicros = ((await lockShare?.()) ?? Number.NaN) * (performance.now() - since) * 1000
   const [machineAfter, after, databaseAfter] = [machineTicks(), await look(), await lookAtDatabase?.()]
   const spent = (of: (database: DatabaseLook) => number | undefined): number =>
     ((databaseAfter && of(databaseAfter)) ?? Number.NaN) - ((databaseBefore && of(databaseBefore)) ?? Number.NaN)
@@ -66,6 +75,12 @@ export async function measure(
       workerMicros: each(used(({ threads }) => threads?.workers)),
       databaseMicros: each(spent(({ micros }) => micros)),
       lockMicros: each(used(({ lockSeconds }) => lockSeconds)) * 1_000_000,
+      databaseLockMicros: each(lockedMicros),
+      batches: {
+        ahead: each(used(({ batches }) => batches.ahead)),
+        locked: each(used(({ batches }) => batches.locked)),
+        again: each(used(({ batches }) => batches.again)),
+      },
       texts: each(used(({ texts }) => texts.count)),
       textBytes: each(used(({ texts }) => texts.bytes)),
       walBytes: each(spent(({ walBytes }) => walBytes)),

@@ -115,6 +115,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     reportFailure: () => undefined,
     reportSealed: () => undefined,
     reportCommitted: () => undefined,
+    reportBuilt: () => undefined,
     reportLockHeld: () => undefined,
   })
   const { execute, permits } = openExecution({

@@ -124,5 +124,6 @@ const UNKNOWN: Omit<ServerLook, "micros"> = {
   heap: Number.NaN,
   loopDelayP99: Number.NaN,
   lockSeconds: Number.NaN,
+  batches: { ahead: Number.NaN, locked: Number.NaN, again: Number.NaN },
   texts: { count: Number.NaN, bytes: Number.NaN },
 }

@@ -5,7 +5,7 @@ import { FULL } from "../bodies.ts"
 import { type Measured, measure } from "../measured-load.ts"
 import { median, type Row, readable, type Section } from "../page.ts"
 import type { Deployment } from "../servers/bench-deployment.ts"
-import type { ServerProcess } from "../servers/measured-server.ts"
+import type { BuildPlace, ServerProcess } from "../servers/measured-server.ts"
 
 type Changes = Partial<Parameters<typeof measure>[1]>
 
@@ -15,7 +15,10 @@ export type Loads = {
   readonly usual: (servers: readonly ServerProcess[], changes?: Changes) => Promise<Measured>
 }
 
-export const loads = ({ plan }: Bench, deployment: Pick<Deployment, "secrets" | "lookAtDatabase">): Loads => {
+export const loads = (
+  { plan }: Bench,
+  deployment: Pick<Deployment, "secrets" | "lookAtDatabase" | "watchLock">,
+): Loads => {
   const job = {
     requests: FULL,
     secrets: deployment.secrets(),
@@ -26,7 +29,8 @@ export const loads = ({ plan }: Bench, deployment: Pick<Deployment, "secrets" | 
   return {
     heat: (servers, changes = {}) =>
       measure(servers, { ...job, warmSeconds: 0, seconds: plan.heatSeconds, ...changes }),
-    usual: (servers, changes = {}) => measure(servers, { ...job, ...changes }, deployment.lookAtDatabase),
+    usual: (servers, changes = {}) =>
+      measure(servers, { ...job, ...changes }, deployment.lookAtDatabase, deployment.watchLock),
   }
 }
 
@@ -108,7 +112,18 @@ export const loadSection = (title: string, rows: readonly LoadRow[]): Section =>
 export const joined = (...parts: readonly string[]): string => parts.filter(part => part !== "").join("; ")
 
 /** How long the lock of the log's head was held for each answer. */
-export const lockNote = (row: LoadRow): string => `lock held ${spread(row, ({ cost }) => cost.lockMicros)} µs each`
+export const lockNote = (row: LoadRow): string =>
+  `lock held ${spread(row, ({ cost }) => cost.lockMicros)} µs each, by the database ${spread(row, ({ cost }) => cost.databaseLockMicros)}; ${batchesNote(row)}`
+
+/** How many of a hundred batches were built where. */
+function batchesNote(row: LoadRow): string {
+  const share = (place: BuildPlace): string => {
+    const of = ({ cost: { batches } }: Measured): number =>
+      (100 * batches[place]) / (batches.ahead + batches.locked + batches.again)
+    return readable(middle(row, of))
+  }
+  return `of 100 batches ${share("ahead")} were built ahead, ${share("locked")} behind the lock, ${share("again")} again`
+}
 
 /** What the lock of the log's head allows: a row of the time it is held, and one of the rate that follows. */
 export function lockRows(row: LoadRow, each: string): readonly Row[] {
@@ -119,6 +134,15 @@ export function lockRows(row: LoadRow, each: string): readonly Row[] {
   )
   return [
     { what: "the log's lock was held", value: micros, unit: "µs", note: held },
+    {
+      what: "… as the database shows it",
+      value: middle(row, ({ cost }) => cost.databaseLockMicros),
+      unit: "µs",
+      note: joined(
+        range(row, ({ cost }) => cost.databaseLockMicros),
+        batchesNote(row),
+      ),
+    },
     {
       what: "… so a log could reach at most",
       value: 1_000_000 / micros,

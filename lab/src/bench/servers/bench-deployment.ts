@@ -27,6 +27,8 @@ export type Deployment = {
   readonly secrets: () => readonly string[]
   /** Absent for an embedded database. */
   readonly lookAtDatabase?: () => Promise<DatabaseLook>
+  /** As that of `DatabaseServer`. Absent for an embedded database. */
+  readonly watchLock?: () => ReturnType<DatabaseServer["watchLock"]>
   /** Bytes of a stored bundle, the mean over all. Absent for an embedded database. */
   readonly meanStored?: () => Promise<number>
   /** After its processes have stopped. */
@@ -62,7 +64,11 @@ export async function openDeployment(
     secrets: () => secrets,
     ...(server === undefined || url === undefined
       ? {}
-      : { lookAtDatabase: () => server.look(url), meanStored: () => server.meanStored(url) }),
+      : {
+          lookAtDatabase: () => server.look(url),
+          watchLock: () => server.watchLock(url),
+          meanStored: () => server.meanStored(url),
+        }),
     remove: () => {
       process.off("exit", clear)
       clear()

@@ -1,5 +1,6 @@
 /** A PostgreSQL of the bench's own, and its counters. */
 import { readdirSync, readFileSync } from "node:fs"
+import { setTimeout } from "node:timers/promises"
 import { type PostgresCluster, startPostgresCluster } from "@runseal/server/postgres-cluster"
 import postgres from "postgres"
 
@@ -18,6 +19,8 @@ export type DatabaseServer = {
   readonly version: string
   readonly createDatabase: PostgresCluster["createDatabase"]
   readonly look: (databaseUrl: string) => Promise<DatabaseLook>
+  /** Watches the lock of the log's head until the function that it gives is called, which gives the share of the time in which it was held. */
+  readonly watchLock: (databaseUrl: string) => Promise<() => Promise<number>>
   /** Bytes of a stored bundle, the mean over all. */
   readonly meanStored: (databaseUrl: string) => Promise<number>
   readonly stop: () => Promise<void>
@@ -36,6 +39,7 @@ export async function startDatabaseServer(): Promise<DatabaseServer | { readonly
     version,
     createDatabase: cluster.createDatabase,
     look: url => lookAt(url, cluster.pid()),
+    watchLock,
     meanStored: url =>
       withClient(url, async sql => {
         const [row] = await sql<
@@ -50,6 +54,32 @@ export async function startDatabaseServer(): Promise<DatabaseServer | { readonly
 const withClient = async <T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> => {
   const sql = postgres(url, { max: 1 })
   return work(sql).finally(() => sql.end())
+}
+
+/** How often the lock is looked for, in milliseconds: some hundred samples a second, each of which costs the server some 0.1 ms. */
+const LOCK_SAMPLE_MS = 7
+
+/**
+ * Who locks the head's row holds a lock of its table until the transaction ends, and who waits for the row holds one too: so does somebody hold
+ * the row whenever anybody has it. PostgreSQL documentation, "Explicit Locking".
+ */
+async function watchLock(url: string): Promise<() => Promise<number>> {
+  const sql = postgres(url, { max: 1 })
+  let [samples, held, isOver] = [0, 0, false]
+  const sampling = (async () => {
+    while (!isOver) {
+      const [found] = await sql<{ held: boolean }[]>`
+        select exists (select from pg_locks where relation = 'log_head'::regclass and mode = 'RowShareLock') as held`
+      samples++
+      if (found?.held === true) held++
+      await setTimeout(LOCK_SAMPLE_MS)
+    }
+  })()
+  return async () => {
+    isOver = true
+    await sampling.finally(() => sql.end())
+    return held / samples
+  }
 }
 
 /** PostgreSQL 18 counts syncs of the WAL in pg_stat_io, those before it in pg_stat_wal. */

@@ -16,7 +16,11 @@ export const ECHO = "lab/src/bench/servers/echo-server.ts"
 export type ServerLook = Look & {
   /** How long it held the lock of the log's head; NaN for a server without metrics. */
   readonly lockSeconds: number
+  /** Batches that it built ahead of that lock, behind it, and again behind it; NaN for a server that does not count them. */
+  readonly batches: Readonly<Record<BuildPlace, number>>
 }
+
+export type BuildPlace = "ahead" | "locked" | "again"
 
 export type ServerProcess = {
   readonly url: string
@@ -44,7 +48,7 @@ export async function startServer(
     })
   return {
     url,
-    look: async () => ({ ...(await use()), lockSeconds: await lockSeconds(metrics) }),
+    look: async () => ({ ...(await use()), ...countsIn(await readMetrics(metrics)) }),
     stop: async () => {
       const code = await stop()
       if (code !== 0) throw new Error(`a server did not stop by itself: ${code}`)
@@ -52,8 +56,20 @@ export async function startServer(
   }
 }
 
-async function lockSeconds(metrics: string | undefined): Promise<number> {
-  if (metrics === undefined) return Number.NaN
-  const text = await (await fetch(`${metrics}/metrics`)).text()
-  return Number(/^runseal_log_lock_seconds_sum (\S+)$/m.exec(text)?.[1])
+const readMetrics = async (metrics: string | undefined): Promise<string> =>
+  metrics === undefined ? "" : (await fetch(`${metrics}/metrics`)).text()
+
+function countsIn(text: string): Pick<ServerLook, "lockSeconds" | "batches"> {
+  const value = (name: string): number =>
+    Number(
+      text
+        .split("\n")
+        .find(line => line.startsWith(`${name} `))
+        ?.slice(name.length) ?? Number.NaN,
+    )
+  const built = (place: BuildPlace): number => value(`runseal_batches_built_total{place="${place}"}`)
+  return {
+    lockSeconds: value("runseal_log_lock_seconds_sum"),
+    batches: { ahead: built("ahead"), locked: built("locked"), again: built("again") },
+  }
 }

@@ -33,6 +33,9 @@ export function execute(
     }
     case "newest ordinals":
       return newestOrdinals(database, tx, statement.owners(parameters))
+    case "advisory lock":
+      database.lockNumber(tx, Number(parameters[0]))
+      return { rows: [], count: 1, command: "SELECT" }
     case "sweep":
       return { rows: [], count: 0, command: "DELETE" }
     default:

@@ -40,6 +40,7 @@ const FORMS = {
     /^with moved as \(insert into tenant_window as stored \(tenant_id, window_seconds, window_start, total, movements\) select tenant_id collate "C", window_seconds, window_start, total, movements from json_to_recordset\(\$1::text::json\) as added\(.*?\) order by 1, 2, 3 on conflict \(tenant_id, window_seconds, window_start\) do update set total = (?<adds>stored\.total \+ )?excluded\.total, movements = stored\.movements \+ excluded\.movements returning tenant_id, window_seconds, window_start, total, movements \) insert into token_movement \(charge_id, kind, tenant_id, window_seconds, window_start, ordinal, tokens, total_after, moved_at\) select charge_id, 'charge', tenant_id, window_seconds, window_start, movements - later_movements, tokens, total - later, moved_at from moved join json_to_recordset\(\$2::text::json\) as made\(.*?\) using \(tenant_id, window_seconds, window_start\) returning charge_id, ordinal, total_after$/,
   newest:
     /^select claim\.owner::bigint as owner, coalesce\( ?\(select max\(owner_ordinal\) from attestation where attestation\.owner = claim\.owner::bigint\), 0\) as newest from json_array_elements_text\(\$1::text::json\) as claim\(owner\)$/,
+  advisory: /^select pg_advisory_xact_lock\(\$1::bigint\)$/,
   sweep: /^delete from idempotency_key where key_hash in /,
   control: /^(begin|commit|rollback)$/,
 } as const
@@ -75,6 +76,7 @@ function parseForm(text: string): Statement | undefined {
   const charge = FORMS.charge.exec(text)?.groups
   if (charge !== undefined) return chargeOf(charge)
   if (FORMS.sweep.test(text)) return { kind: "sweep" }
+  if (FORMS.advisory.test(text)) return { kind: "advisory lock" }
   const forms = [
     [FORMS.values, insertValues],
     [FORMS.insert, insertSelect],

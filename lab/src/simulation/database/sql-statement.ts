@@ -58,4 +58,6 @@ export type Statement =
   | { readonly kind: "query"; readonly query: Query }
   | { readonly kind: "newest ordinals"; readonly owners: (parameters: readonly Cell[]) => readonly Cell[] }
   | { readonly kind: "sweep" }
+  /** Locks a number until the transaction ends. */
+  | { readonly kind: "advisory lock" }
   | { readonly kind: "begin" | "commit" | "rollback" }

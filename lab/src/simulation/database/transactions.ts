@@ -50,6 +50,8 @@ export type Transactions = {
   readonly rows: (tx: Transaction, shape: TableShape) => readonly Row[]
   /** Locks a row by its key. @throws MustWait, DatabaseError 40P01 */
   readonly lockRow: (tx: Transaction, shape: TableShape, row: Row) => void
+  /** Locks a number, as an advisory lock of a transaction. @throws MustWait, DatabaseError 40P01 */
+  readonly lockNumber: (tx: Transaction, key: number) => void
   /** Inserts a row; gives the existing row with the same key instead, if there is one. @throws MustWait, DatabaseError 40P01 */
   readonly insert: (tx: Transaction, shape: TableShape, row: Row) => Row | undefined
   /** Replaces a locked row; undefined removes it. */
@@ -153,6 +155,7 @@ export function openTransactions({ start, defects, onCommit, onDeadlock }: Trans
     rollback: end,
     stopWaiting,
     rows: (tx, shape) => [...visible(tx, shape).values()],
+    lockNumber: (tx, key) => acquire(tx, `advisory ${key}`),
     lockRow: (tx, shape, row) => acquire(tx, lockName(shape, shape.key, row)),
     insert: (tx, shape, row) => {
       const there = sharing(tx, shape, row)
