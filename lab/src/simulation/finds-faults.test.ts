@@ -22,8 +22,8 @@ const FAULTS: readonly Fault[] = [
     changes: [
       {
         file: "sealing/commit-batch.ts",
-        from: "      return { batch, answers",
-        to: "      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })\n      return { batch, answers",
+        from: "      if (batch.entries.length > 0) {\n",
+        to: "      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })\n      if (batch.entries.length > 0) {\n",
       },
     ],
     found: /remembered before they are committed/,
@@ -32,9 +32,9 @@ const FAULTS: readonly Fault[] = [
     name: "an answer does not wait until the head is remembered",
     changes: [
       {
-        file: "sealing/sealer.ts",
-        from: "      await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })\n",
-        to: "      context.heads.remember({ size: batch.log.size(), root: batch.log.root() }).catch(() => {})\n",
+        file: "sealing/batches.ts",
+        from: "    await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })\n",
+        to: "    context.heads.remember({ size: batch.log.size(), root: batch.log.root() }).catch(() => {})\n",
       },
     ],
     found: /no head file covers it/,
@@ -43,9 +43,20 @@ const FAULTS: readonly Fault[] = [
     name: "a log of the same process is gone on with although the store's has moved",
     changes: [
       {
-        file: "sealing/commit-batch.ts",
+        file: "sealing/build-ahead.ts",
         from: "known !== undefined && known.range.size === head.size && equalBytes(rootOf(known.range), head.root)",
         to: "known !== undefined",
+      },
+    ],
+    found: /(?:seals again|is answered) without faults/,
+  },
+  {
+    name: "a batch that was built ahead is written without a comparison",
+    changes: [
+      {
+        file: "sealing/build-ahead.ts",
+        from: "  if (!isAt(base.frontier, head)) return false\n",
+        to: "  return true\n",
       },
     ],
     found: /(?:seals again|is answered) without faults/,
@@ -71,6 +82,11 @@ const FAULTS: readonly Fault[] = [
         from: 'throw new StoreError("outcome_unknown", { late: error.late })',
         to: 'throw new StoreError("unavailable", { late: error.late })',
       },
+      {
+        file: "store/driver/session.ts",
+        from: 'throw new StoreError("outcome_unknown", { late: answered',
+        to: 'throw new StoreError("unavailable", { late: answered',
+      },
     ],
     found: /was answered that nothing was written/,
   },
@@ -89,8 +105,14 @@ const FAULTS: readonly Fault[] = [
   {
     name: "a batch neither locks idempotency keys nor looks at them",
     changes: [
-      { file: "sealing/commit-batch.ts", from: "lockClaims(tx, items, context.nowMs())", to: "new Map()" },
-      { file: "sealing/commit-batch.ts", from: "withoutTaken(items, keys)", to: "items" },
+      { file: "sealing/locked-rows.ts", from: "lockClaims(tx, items, now),", to: "new Map()," },
+      {
+        file: "sealing/commit-batch.ts",
+        from: "lockClaims(tx, isAhead ? items : [], context.nowMs())",
+        to: "new Map()",
+      },
+      { file: "sealing/commit-batch.ts", from: "withoutTaken(items, rows.keys)", to: "items" },
+      { file: "sealing/build-ahead.ts", from: "withoutTaken(items, keys).length !== built.length", to: "false" },
     ],
     found: /has one key and \d records/,
   },
