@@ -58,7 +58,7 @@ export async function show(
 ): Promise<Response> {
   const answer = await attention()
   const numbers = isRefusal(answer) ? {} : { attention: answer }
-  const text = await page({ ...parts, session, here: c.req.path, ...numbers })
+  const text = await page({ ...parts, session, here: c.req.path, address: c.req.url, ...numbers })
   return c.html(withForms(text, holderOf(session), typed), status)
 }
 

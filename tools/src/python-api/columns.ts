@@ -182,6 +182,7 @@ export const NESTED_NAMES: Readonly<Record<string, string>> = {
   "LogEntryAnswer.inclusion_proof": "InclusionProof",
   "OpenPermitRequest.request_substance": "OpeningSubstance",
   "OverviewAnswer.denied_by": "DeniedBy",
+  "OverviewAnswer.previous": "OverviewBefore",
   "OverviewAnswer.steps": "OverviewStep",
   "PoliciesPage.proposed": "ProposedPolicy",
   "PolicyDocument.acts": "ActTable",

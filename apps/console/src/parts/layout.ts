@@ -6,7 +6,7 @@ import { raw } from "hono/html"
 import type { AssetName } from "../assets/asset-names.ts"
 import { consoleAssets } from "../assets/assets.ts"
 import { placeNumber } from "./attention.ts"
-import { plural } from "./format.ts"
+import { plural, time } from "./format.ts"
 import { html, type Markup } from "./markup.ts"
 
 /** Nothing but what this service serves; no text of a record becomes markup, because the browser itself refuses that. */
@@ -107,6 +107,8 @@ type PageParts = {
   readonly session?: SessionAnswer
   /** Path of the page, for the navigation. */
   readonly here: string
+  /** What a printed page says that it is of. */
+  readonly address?: string
   readonly body: Markup | readonly Markup[]
   readonly islands?: readonly AssetName[]
   /** For the numbers of the navigation; absent where they are not known. */
@@ -116,7 +118,8 @@ type PageParts = {
 }
 
 /** A whole page. */
-export async function page({ title, session, here, body, islands = [], attention, live }: PageParts): Promise<string> {
+export async function page(parts: PageParts): Promise<string> {
+  const { title, session, here, address, body, islands = [], attention, live } = parts
   const { addressOf } = await consoleAssets()
   const beside = session === undefined ? "" : (await visitor(session)).toString()
   const navigated = { here, ...(attention === undefined ? {} : { attention }), ...(live === undefined ? {} : { live }) }
@@ -142,6 +145,7 @@ ${scripts.map(name => html`<script src="${addressOf(name)}" defer></script>`)}
 ${raw(siteHeader({ root: "/", here: "console", beside }))}
 ${session === undefined ? "" : navigation(session, navigated)}
 <main id="main" tabindex="-1">
+${address === undefined ? "" : html`<p class="printed">${address}, as of ${time(new Date().toISOString())}</p>`}
 ${body}
 </main>
 </body>

@@ -1,6 +1,7 @@
 /** Pieces that several pages have: headings, lists of facts, notices, tables, empty states. */
 import type { JsonValue } from "@runseal/canonical"
 import type { RunSummary } from "@runseal/core/wire/run-summaries"
+import { raw } from "hono/html"
 import type { Refusal } from "../api.ts"
 import type { News } from "../news.ts"
 import { number } from "./format.ts"
@@ -50,10 +51,23 @@ export const outcomeLabel = (run: Pick<RunSummary, "outcome_kind" | "enforcement
   return marked(label(tone, SIGNS[tone], OUTCOME_NAMES[run.outcome_kind]), run)
 }
 
-/** A table that scrolls by itself on a narrow screen, and can be reached by keyboard to do so. */
+/** Where a cell of a row begins. Text of a cell has no such sign: it is escaped. */
+const CELL = /<t[dh](?=[ >])/g
+
+/** A row in which each cell names its column, for narrow screens, where a row is a card. */
+async function labelled(row: Markup, columns: readonly string[]): Promise<ReturnType<typeof raw>> {
+  let column = -1
+  const text = `${await row}`.replace(CELL, cell => {
+    column++
+    return html`${raw(cell)} data-label="${columns[column] ?? ""}"`.toString()
+  })
+  return raw(text)
+}
+
+/** A table that scrolls by itself where it is too wide, and can be reached by keyboard to do so. On a narrow screen its rows are cards. */
 export const table = (caption: string, columns: readonly string[], rows: readonly Markup[], className = ""): Markup =>
   html`<div class="scroll ${className}" role="region" aria-label="${caption}" tabindex="0"><table><caption class="unseen">${caption}</caption>
-<thead><tr>${columns.map(column => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
+<thead><tr>${columns.map(column => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>${rows.map(row => labelled(row, columns))}</tbody></table></div>`
 
 /** A share of a whole as a bar with its figures in words. */
 export function meter(label: string, value: number, cap: number): Markup {

@@ -122,6 +122,8 @@ eachDatabase("admin views", open => {
         ).toBe(runs.filter(one => one === kind).length)
       const { size } = objectAt(objectAt((await admin.get("/")).body).log ?? {})
       expect(sum(step => numberAt(step, "log_entries"))).toBe(size)
+      const usage = listAt((await admin.get("/admin/usage")).body, "keys").map(key => objectAt(key))
+      expect(sum(step => numberAt(step, "tokens"))).toBe(usage.reduce((total, key) => total + numberAt(key, "tokens"), 0))
     }
     expect(objectAt((await admin.get("/admin/overview")).body)).toMatchObject({ range: "7d", step_seconds: 21_600 })
     expect((await admin.get("/admin/overview?range=1y")).status).toBe(400)
@@ -147,6 +149,12 @@ eachDatabase("admin views", open => {
       [2, 2],
     ])
     expect(objectAt(body).denied_by).toEqual([{ rule_id: expect.stringMatching(/^MCD-/), runs: 2 }])
+    // The day before the last 24 hours had none, and the time before the steps of a month neither.
+    for (const range of ["24h", "30d"])
+      expect(objectAt((await auditor.get(`/admin/overview?range=${range}`)).body).previous).toMatchObject({ runs: 0 })
+    service().clock.advance(DAY_MS)
+    const next = objectAt((await auditor.get("/admin/overview?range=24h")).body)
+    expect(next.previous).toMatchObject({ runs: 2, outcomes: { ok: 0, pepg_deny: 2 } })
     const [{ rule_id = "" } = {}] = listAt(body, "denied_by").map(each => objectAt(each))
     const found = await auditor.get(`/admin/runs?rule_id=${String(rule_id)}&status=pepg_deny`)
     expect(listAt(found.body, "runs")).toHaveLength(2)

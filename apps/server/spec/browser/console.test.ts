@@ -1,4 +1,5 @@
 /** `/console` in a real browser: a day's work of an operator and an auditor. docs/console.md. */
+import { OUTCOME_KINDS } from "@runseal/core/vocabulary/outcomes"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
@@ -226,9 +227,17 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
 
   test("figures of the overview lead to their lists", async () => {
     const page = await signIn(admin.secret ?? "")
-    expect(await page.locator(".chart a title").last().textContent()).toMatch(/UTC: [1-9]/)
-    const denials = Number(await page.locator(".bars a:has-text('Denied') .figure").innerText())
-    await page.click(".bars a:has-text('Denied')")
+    const column = page.locator(".chart a").last()
+    await column.locator(".hover").hover()
+    expect(await column.locator("text").innerHTML()).toMatch(/^\d+ \w+ \d\d:00 · [1-9]\d* runs? · passed/)
+    expect(await column.locator("text").isVisible(), "its figures are shown under the pointer").toBe(true)
+    const fills = await page
+      .locator(".outcomes .swatch rect")
+      .evaluateAll(all => all.map(one => one.getAttribute("fill")))
+    expect(new Set(fills).size, "each outcome has a colour and a pattern of its own").toBe(OUTCOME_KINDS.length)
+    const denied = page.locator(".outcomes tr:has-text('Denied')")
+    const denials = Number(await denied.locator(".figure").first().innerText())
+    await denied.locator("a").click()
     expect(page.url()).toContain("status=pepg_deny")
     expect(await page.locator("tbody tr").count()).toBe(denials)
     await open(page, "/console?range=24h")

@@ -21,6 +21,8 @@ export const overviewAnswerSchema = v.strictObject({
   at: clockSchema,
   range: v.picklist(OVERVIEW_RANGE_NAMES),
   step_seconds: ordinalSchema,
+  /** Length of the budget windows whose tokens are counted. */
+  window_seconds: ordinalSchema,
   /** Oldest first, without a gap. */
   steps: v.array(
     v.strictObject({
@@ -28,10 +30,19 @@ export const overviewAnswerSchema = v.strictObject({
       from: clockSchema,
       runs: countSchema,
       outcomes: outcomeCountsSchema,
+      /** Of the budget windows that began in the step, also those that are not over. */
+      tokens: countSchema,
       /** Entries that the log grew by, of all keys. */
       log_entries: countSchema,
     }),
   ),
+  /** As long a time, right before the first step. */
+  previous: v.strictObject({
+    from: clockSchema,
+    runs: countSchema,
+    outcomes: outcomeCountsSchema,
+    tokens: countSchema,
+  }),
   /** Rules and signatures of the newest policies by which runs were denied in this time; the one with the most runs first. */
   denied_by: v.pipe(
     v.array(v.strictObject({ rule_id: nonEmptySchema, runs: ordinalSchema })),

@@ -911,7 +911,15 @@ class OverviewStep(Answer):
     from_: str = Field(alias="from")
     runs: int
     outcomes: OutcomeCounts
+    tokens: int
     log_entries: int
+
+
+class OverviewBefore(Answer):
+    from_: str = Field(alias="from")
+    runs: int
+    outcomes: OutcomeCounts
+    tokens: int
 
 
 class DeniedBy(Answer):
@@ -925,7 +933,9 @@ class OverviewAnswer(Answer):
     at: str
     range: Literal["24h", "7d", "30d", "90d"] | str
     step_seconds: int
+    window_seconds: int
     steps: list[OverviewStep]
+    previous: OverviewBefore
     denied_by: list[DeniedBy]
 
 

@@ -9,7 +9,13 @@ import {
   type OverviewAnswer,
 } from "@runseal/core/wire/overview-answer"
 import type { Deps } from "../../deps.ts"
-import { countDenied, countOutcomesOverTime, logSizesAt, type StepCount } from "../../store/tables/overview-reads.ts"
+import {
+  countDenied,
+  countOutcomesOverTime,
+  logSizesAt,
+  type StepCount,
+  tokensOverTime,
+} from "../../store/tables/overview-reads.ts"
 import { listPolicies, type PolicyVersionRow } from "../../store/tables/policy-versions.ts"
 import { callerOf } from "../access/caller.ts"
 import type { Handlers } from "../endpoint-routes.ts"
@@ -17,7 +23,7 @@ import type { Handlers } from "../endpoint-routes.ts"
 /** Policies whose rules are counted: the newest ones. */
 const POLICIES = 20
 
-export function overviewRoutes({ db, nowMs, signatureIds }: Deps): Handlers {
+export function overviewRoutes({ db, nowMs, signatureIds, budgets }: Deps): Handlers {
   return {
     overview: async (c, { query }) => {
       const { range = OVERVIEW_RANGE_DEFAULT } = query()
@@ -26,7 +32,15 @@ export function overviewRoutes({ db, nowMs, signatureIds }: Deps): Handlers {
       const at = nowMs()
       const times = timesOf(at, step_seconds, steps)
       const [from = 0, to = 0] = [times[0], times.at(-1)]
-      const counts = await countOutcomesOverTime(db, owners, times)
+      const earlier = from - steps * step_seconds * 1000
+      // The first step is the time before the others.
+      const compared = [earlier, ...times]
+      const counts = await countOutcomesOverTime(db, owners, compared)
+      const tokens = await tokensOverTime(db, owners, compared, budgets.window_seconds)
+      const figuresOf = (place: number): Figures => ({
+        ...outcomesOf(counts.filter(({ step }) => step === place)),
+        tokens: tokens.find(({ step }) => step === place)?.tokens ?? 0,
+      })
       const sizes = await logSizesAt(
         db,
         times.map(time => time / 1000),
@@ -38,11 +52,13 @@ export function overviewRoutes({ db, nowMs, signatureIds }: Deps): Handlers {
         at: new Date(at).toISOString(),
         range,
         step_seconds,
+        window_seconds: budgets.window_seconds,
         steps: times.slice(0, -1).map((time, step) => ({
           from: new Date(time).toISOString(),
-          ...outcomesOf(counts.filter(count => count.step === step)),
+          ...figuresOf(step + 1),
           log_entries: (sizes[step + 1] ?? 0) - (sizes[step] ?? 0),
         })),
+        previous: { from: new Date(earlier).toISOString(), ...figuresOf(0) },
         denied_by: denied
           .toSorted((one, other) => other.runs - one.runs || (one.rule_id < other.rule_id ? -1 : 1))
           .slice(0, OVERVIEW_MAX_RULES),
@@ -58,10 +74,10 @@ function timesOf(nowMs: number, step_seconds: number, steps: number): readonly n
   return Array.from({ length: steps + 1 }, (_, i) => end - (steps - i) * length)
 }
 
-type Step = Pick<OverviewAnswer["steps"][number], "runs" | "outcomes">
+type Figures = Pick<OverviewAnswer["previous"], "runs" | "outcomes" | "tokens">
 
 /** A run without another outcome is ok. */
-function outcomesOf(counts: readonly StepCount[]): Step {
+function outcomesOf(counts: readonly StepCount[]): Omit<Figures, "tokens"> {
   const of = (kind: StepCount["outcome_kind"]): number =>
     counts.find(({ outcome_kind }) => outcome_kind === kind)?.runs ?? 0
   const runs = of(null)

@@ -91,6 +91,34 @@ export async function countDenied(
   })
 }
 
+const TOKENS = `
+  with times as (
+    select (ordinality - 1)::int as step, value::bigint as at, lead(value::bigint) over (order by ordinality) as next
+    from json_array_elements_text($1::text::json) with ordinality
+  )
+  select times.step, least(sum(tenant_window.total), ${Number.MAX_SAFE_INTEGER}::bigint)::bigint as tokens
+  from tenant
+  join tenant_window on tenant_window.tenant_id = tenant.tenant_id and tenant_window.window_seconds = $3::bigint
+  join times on tenant_window.window_start >= times.at and tenant_window.window_start < times.next
+  where tenant.owner >= 0
+    and ($2::text = '' or tenant.owner in (select value::bigint from json_array_elements_text(nullif($2::text, '')::json)))
+  group by times.step`
+
+/**
+ * Tokens of the budget windows of these owners that began between each two times; none for a step without a window.
+ * @param times milliseconds since the epoch, ascending
+ * @param window_seconds length of the windows: those of another length are from before a change of the options
+ */
+export function tokensOverTime(
+  source: Source,
+  owners: Owners,
+  times: readonly number[],
+  window_seconds: number,
+): Promise<readonly { readonly step: number; readonly tokens: number }[]> {
+  const values = [JSON.stringify(times), ownersText(owners), window_seconds]
+  return source.read(async ({ sql }) => sql.unsafe<{ step: number; tokens: number }[]>(TOKENS, values))
+}
+
 /**
  * How many entries of the log are older than each of some times. The clock of the log never goes back, so that each is found by bisection.
  * @param times Unix seconds
