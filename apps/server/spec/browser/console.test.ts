@@ -248,7 +248,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     expect(await page.locator("tbody tr").count()).toBe(runs)
     await open(page, "/console?range=90d")
     await page.click("summary:has-text('Figures')")
-    await page.click("tbody a >> nth=-1")
+    await page.click("details tbody a >> nth=-1")
     expect(await page.locator("tbody tr").count()).toBeGreaterThan(0)
     await open(page, "/console?range=30d")
     await expectAccessible(page, "the overview")

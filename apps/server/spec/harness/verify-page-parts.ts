@@ -38,6 +38,10 @@ export async function shown(page: Page, name: string): Promise<Shown> {
     .locator("#status")
     .filter({ hasText: `${name}: ` })
     .waitFor()
+  // What is folded counts as well.
+  await page.locator("#result details").evaluateAll(all => {
+    for (const one of all) one.setAttribute("open", "")
+  })
   const items = await page.locator("#result .checks li").all()
   const checks = await Promise.all(
     items.map(async item => {

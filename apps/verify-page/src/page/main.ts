@@ -68,15 +68,20 @@ let current: Loaded | undefined
 /** Number of the latest verification: the result of an older one is dropped. */
 let latest = 0
 
-const say = (text: string): void => fill(byId("status"), text)
+function say(text: string): void {
+  byId("status").classList.remove("unseen")
+  fill(byId("status"), text)
+}
 
 /** @param headline what happened to the run, by a record that is believed */
 function show(name: string, outcome: string, pieces: readonly Piece[], headline?: string): void {
   entitle(headline ?? TITLE)
   fill(byId("result"), ...pieces)
   byId("result").setAttribute("aria-busy", "false")
-  if (matchMedia("(max-width: 36rem)").matches) byId("result").scrollIntoView()
+  byId("result").scrollIntoView({ block: "nearest" })
   say(`${name}: ${outcome}`)
+  // For screen readers alone: the result itself is right below.
+  byId("status").classList.add("unseen")
 }
 
 /** Of the page without a run. */
@@ -201,8 +206,6 @@ async function verifyLinked({ as: linked, bundle: address }: Linked): Promise<vo
   byId("document-zone").classList.add("small")
   byId("document-call").textContent = "Choose another file, or drop it here"
   byId("document-hint").hidden = true
-  // What a visitor came for is the result: it comes before the form.
-  byId("inputs").before(byId("status"), byId("result"))
   await take({ name: `The ${linked} bundle`, read: () => readAddress(address, DEFAULT_MAX_BYTES) })
   if (current === undefined || isOwn) return
   const link = document.createElement("a")

@@ -14,6 +14,7 @@ import {
   verdictTone,
 } from "@runseal/core/presentation/account"
 import { adviceOf, faultText, NOT_TRUSTED, remedyFor, SAME_ADDRESS, UNVOUCHED } from "@runseal/core/presentation/advice"
+import { type GroupFinding, groupFindings } from "@runseal/core/presentation/check-groups"
 import { permitLines } from "@runseal/core/presentation/permit-account"
 import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
 import type { Unreadable } from "@runseal/core/verify/parsed-text"
@@ -42,21 +43,44 @@ export function reportPieces({ report, evidence }: Reading, believed: Believed):
   return [
     // First what happened to the run, so that the good record of a refusal is not taken for a success.
     ...(outcome === undefined ? [] : [element("h2", `outcome ${outcome.tone}`, outcome.text)]),
-    ...permitLines(report).map(text => element("p", "", text)),
-    ...(genuine === undefined ? [] : [element("p", "genuine", genuine)]),
     element(outcome === undefined ? "h2" : "p", `verdict ${tone}`, `${TONE_MARKS[tone]} ${verdict}`),
-    element("p", "", `${titleOf(report)}${sameAddress ? ", as this address publishes them" : ""}.`),
-    ...(statement === undefined ? [] : [element("p", "", statement)]),
+    ...(genuine === undefined ? [] : [element("p", "genuine", genuine)]),
+    ...permitLines(report).map(text => element("p", "", text)),
     ...(meaning === undefined ? [] : [element("p", "note warn", meaning)]),
     ...failurePieces(report),
+    element("ul", "groups", ...groupFindings(checks).map(groupItem)),
     // What a record says that failed, nobody may rely on.
     ...section(explanationHeading(report), ...facts(outcome === undefined ? [] : explanationFacts(report.explanation))),
-    ...section("Checked", element("ul", "checks", ...checks.map(checkItem))),
-    ...section("Not verified", ...list(limitations.map(({ sentence }) => sentence))),
-    ...section("Log entries", ...facts(anchors.map(anchor => ({ label: anchor.slot, value: anchorText(anchor) })))),
-    ...section("Keys", ...list(key_notes.map(({ sentence }) => sentence))),
-    ...section("What the record says", ...facts(evidence)),
+    element("p", "quiet", `${titleOf(report)}${sameAddress ? ", as this address publishes them" : ""}.`),
+    ...folded(`Every check (${checks.length})`, element("ul", "checks", ...checks.map(checkItem))),
+    ...folded("Not verified", ...list(limitations.map(({ sentence }) => sentence))),
+    ...folded(
+      "Log entries and keys",
+      ...facts(anchors.map(anchor => ({ label: anchor.slot, value: anchorText(anchor) }))),
+      ...list(key_notes.map(({ sentence }) => sentence)),
+    ),
+    ...folded(
+      "What the record says",
+      ...(statement === undefined ? [] : [element("p", "", statement)]),
+      ...facts(evidence),
+    ),
   ]
+}
+
+/** Details that a reader opens; nothing without pieces. */
+const folded = (heading: string, ...under: readonly Piece[]): readonly Piece[] =>
+  under.length === 0 ? [] : [element("details", "", element("summary", "", heading), ...under)]
+
+const groupItem = ({ result, sentence }: GroupFinding): HTMLElement => {
+  const mark = element("span", "mark", MARKS[result])
+  mark.setAttribute("aria-hidden", "true")
+  return element(
+    "li",
+    result,
+    mark,
+    element("span", "unseen", `${RESULTS[result]}: `),
+    element("span", "sentence", sentence),
+  )
 }
 
 /** The first line of a result; undefined when it is the verdict. */

@@ -110,7 +110,7 @@ export function genuineMeaning({ document, verdict, withheld, outcome_kind }: Re
   if (verdict === VERDICTS.failed) return undefined
   const meaning =
     verdict === VERDICTS.complete && withheld.length > 0
-      ? "The record is genuine; some of its sections are withheld."
+      ? "The record is genuine, and complete but for what its holder withheld."
       : (MEANINGS[verdict] ?? kindNamed(document)?.genuine)
   const isDiagnosis = outcome_kind !== undefined && OUTCOMES[outcome_kind].words.standing === "diagnosis"
   return meaning === undefined || !isDiagnosis ? meaning : `${meaning} ${NO_ATTESTATION}`
