@@ -144,6 +144,20 @@ describe.skipIf(!existsSync(CHROMIUM))(`in ${CHROMIUM}`, () => {
     expect(await block.locator('tr[data-param-name="Idempotency-Key"] input').inputValue()).toBe("")
   })
 
+  test("an endpoint shows calls of it for the shell, TypeScript and Python, made of its example", async () => {
+    const block = page.locator("#operations-Runs-execute")
+    const samples = block.locator(".samples details")
+    expect(await samples.locator("summary").allInnerTexts()).toEqual(["curl", "TypeScript", "Python"])
+    for (const one of await samples.all()) await one.locator("summary").click()
+    const [curl = "", typescript = "", python = ""] = await samples.locator("pre").allInnerTexts()
+    const place = new URL("execute", page.url())
+    expect(curl).toContain(`curl -X POST '${place}'`)
+    expect(curl).toContain(`-H "X-Service-Key: $RUNSEAL_KEY"`)
+    expect(typescript).toContain(`fetch("${place}"`)
+    expect(python).toContain(`urllib.request.Request(\n    "${place}"`)
+    for (const sample of [curl, typescript, python]) expect(sample).toContain("greeter/welcome")
+  })
+
   test("no other host is asked and the console is quiet", async () => {
     expect(new Set(asked).size, [...new Set(asked)].join()).toBe(1)
     expect(complaints).toEqual([])

@@ -12,9 +12,10 @@ export const ASSET_NAMES = [
   "log.js",
   "approval.js",
   "passkey.js",
+  "docs.js",
   "live.js",
 ] as const
 export type AssetName = (typeof ASSET_NAMES)[number]
 
-/** Style sheets of pages that the console does not make: they are also served under these names. */
-export const NAMED_ASSETS: readonly AssetName[] = ["site.css", "docs.css"]
+/** Files of pages that the console does not make: they are also served under these names. */
+export const NAMED_ASSETS: readonly AssetName[] = ["site.css", "docs.css", "docs.js"]

@@ -1,5 +1,5 @@
 /**
- * The files of `GET /docs`: Swagger UI as its package ships it, and a page that starts it. Every file is on this list; the
+ * The files of `GET /docs`: Swagger UI as its package ships it, and a page that loads it. What starts it has the console among its assets. Every file is on this list; the
  * name in a request never reaches the file system.
  */
 
@@ -25,24 +25,9 @@ const HTML = `<!doctype html>
     ${siteHeader({ root: "", here: "docs" })}
     <main id="main" tabindex="-1"><div id="api"></div></main>
     <script src="docs/swagger-ui-bundle.js"></script>
-    <script src="docs/page.js"></script>
+    <script src="console/assets/docs.js"></script>
   </body>
 </html>
-`
-
-/** Without a validator badge: it would send the address of this service to another host. */
-const PAGE_SCRIPT = `const dark = matchMedia("(prefers-color-scheme: dark)")
-const followTheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches)
-dark.addEventListener("change", followTheme)
-followTheme()
-SwaggerUIBundle({
-  url: "openapi.json",
-  dom_id: "#api",
-  deepLinking: true,
-  validatorUrl: null,
-  defaultModelsExpandDepth: 0,
-  onComplete: () => document.querySelector("#servers")?.setAttribute("aria-label", "Server"),
-})
 `
 
 const JAVASCRIPT = "text/javascript; charset=utf-8"
@@ -71,6 +56,6 @@ export function readPageFiles(): DocsPage {
   const shipped = SWAGGER_UI_FILES.map(([name, type]) => [name, pageFile(type, readSwaggerUiFile(name))] as const)
   return {
     page: pageFile("text/html; charset=utf-8", utf8Encode(HTML)),
-    files: new Map([["page.js", pageFile(JAVASCRIPT, utf8Encode(PAGE_SCRIPT))], ...shipped]),
+    files: new Map(shipped),
   }
 }
