@@ -20,7 +20,7 @@ const SOURCES: Readonly<Record<BuiltAsset, string>> = {
   "log.js": "islands/audit-log.ts",
   "approval.js": "islands/approve.ts",
   "passkey.js": "islands/enrol.ts",
-  "docs.js": "islands/docs-page.ts",
+  "docs.js": "islands/api-calls.ts",
   "live.js": "islands/live-page.ts",
 }
 

@@ -6,6 +6,8 @@ export type GroupFinding = { readonly result: CheckResult; readonly sentence: st
 
 type Group = {
   readonly checks: readonly CheckId[]
+  /** Without one of these that passed, the others show nothing. */
+  readonly shownBy?: readonly CheckId[]
   /** For each result; it claims no more than its checks show. */
   readonly sentences: Readonly<Record<CheckResult, string>>
 }
@@ -33,6 +35,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     checks: ["leaf", "entry", "inclusion", "complete_record", "signature", "report_signature"],
+    shownBy: ["entry", "signature", "report_signature"],
     sentences: {
       pass: "Signed with keys that you trust",
       fail: "Not signed with keys that you trust, or not in their log as it says",
@@ -42,6 +45,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     checks: ["log_time", "outside", "witnessed"],
+    shownBy: ["log_time"],
     sentences: {
       pass: "Its time is that of its log entry, within 600 seconds",
       fail: "Its time, or what others signed of the log, does not agree with it",
@@ -65,7 +69,9 @@ export function groupFindings(checks: readonly Check[]): readonly GroupFinding[]
   ]
   return GROUPS.map((group, i) => {
     const results = checks.filter(({ id }) => group.checks.includes(id)).map(({ result }) => result)
-    const result = WORST_FIRST.find(one => results.includes(one)) ?? "absent"
+    const worst = WORST_FIRST.find(one => results.includes(one)) ?? "absent"
+    const shown = group.shownBy === undefined || group.shownBy.some(passed)
+    const result = worst === "pass" && !shown ? "absent" : worst
     const also = result === "pass" ? (more[i] ?? "") : ""
     return { result, sentence: `${group.sentences[result]}${also}.` }
   })
