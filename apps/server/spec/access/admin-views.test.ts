@@ -123,7 +123,9 @@ eachDatabase("admin views", open => {
       const { size } = objectAt(objectAt((await admin.get("/")).body).log ?? {})
       expect(sum(step => numberAt(step, "log_entries"))).toBe(size)
       const usage = listAt((await admin.get("/admin/usage")).body, "keys").map(key => objectAt(key))
-      expect(sum(step => numberAt(step, "tokens"))).toBe(usage.reduce((total, key) => total + numberAt(key, "tokens"), 0))
+      expect(sum(step => numberAt(step, "tokens"))).toBe(
+        usage.reduce((total, key) => total + numberAt(key, "tokens"), 0),
+      )
     }
     expect(objectAt((await admin.get("/admin/overview")).body)).toMatchObject({ range: "7d", step_seconds: 21_600 })
     expect((await admin.get("/admin/overview?range=1y")).status).toBe(400)
