@@ -5,7 +5,8 @@
 
 import { IDEMPOTENCY_KEY_HEADER } from "@runseal/core/wire/idempotency-key"
 import { errorAnswerSchema } from "@runseal/core/wire/service-answers"
-import { CSRF_HEADER, type SessionAnswer, UNATTENDED_HEADER } from "@runseal/core/wire/session-requests"
+import { CSRF_HEADER, type SessionAnswer } from "@runseal/core/wire/session-requests"
+import { UNATTENDED_HEADER } from "@runseal/core/wire/session-use"
 import type { Context } from "hono"
 import * as v from "valibot"
 

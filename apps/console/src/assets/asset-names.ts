@@ -7,6 +7,7 @@ export const ASSET_NAMES = [
   "site.css",
   "docs.css",
   "page.js",
+  "session.js",
   "run.js",
   "tail.js",
   "log.js",

@@ -15,6 +15,7 @@ const SOURCES: Readonly<Record<BuiltAsset, string>> = {
   "site.css": "style/site.css",
   "docs.css": "style/docs.css",
   "page.js": "islands/every-page.ts",
+  "session.js": "islands/session-end.ts",
   "run.js": "islands/verify-run.ts",
   "tail.js": "islands/live-tail.ts",
   "log.js": "islands/audit-log.ts",

@@ -1,5 +1,5 @@
 /** How islands ask this service: with the cookie of the session, following no redirect, and not for ever. */
-import { UNATTENDED_HEADER } from "@runseal/core/wire/session-requests"
+import { UNATTENDED_HEADER } from "@runseal/core/wire/session-use"
 
 const TIMEOUT_MS = 30_000
 

@@ -220,7 +220,8 @@ async function showHeld(
 <form method="post" action="/console/sign-in"><input type="hidden" name="next" value="${action}">${hidden(held, HELD)}
 ${keyField("Sign in and send it", host === undefined)}
 <p id="key-note" class="quiet">It is sent for the same key or person alone.</p></form></div>`
-  return c.html(await page({ title: "The session has ended", here: "/console/sign-in", body }), status)
+  const islands = ["session.js"] as const
+  return c.html(await page({ title: "The session has ended", here: "/console/sign-in", body, islands }), status)
 }
 
 const NOT_SENT: News = {

@@ -8,6 +8,8 @@ import { consoleAssets } from "../assets/assets.ts"
 import { placeNumber } from "./attention.ts"
 import { plural, time } from "./format.ts"
 import { html, type Markup } from "./markup.ts"
+import { holderOf } from "./page-forms.ts"
+import { secondsLeft } from "./session-left.ts"
 
 /** Nothing but what this service serves; no text of a record becomes markup, because the browser itself refuses that. */
 export const POLICY: string = [
@@ -117,6 +119,13 @@ type PageParts = {
   readonly live?: true
 }
 
+/** What the island says of the session's end. */
+function sessionEnd({ idle_ends_at, ends_at, ...session }: SessionAnswer): Markup | "" {
+  if (idle_ends_at === undefined || ends_at === undefined) return ""
+  const { idle, end } = secondsLeft({ idle_ends_at, ends_at }, Date.now())
+  return html`<div id="session-end" role="status" hidden data-holder="${holderOf(session)}" data-idle-seconds="${idle}" data-end-seconds="${end}"><p></p><p class="buttons"><button type="button" class="plain">Stay signed in</button> <a class="button plain" href="/console/sign-in" target="_blank" rel="noopener">Sign in again</a></p></div>`
+}
+
 /** A whole page. */
 export async function page(parts: PageParts): Promise<string> {
   const { title, session, here, address, body, islands = [], attention, live } = parts
@@ -124,7 +133,7 @@ export async function page(parts: PageParts): Promise<string> {
   const beside = session === undefined ? "" : (await visitor(session)).toString()
   const navigated = { here, ...(attention === undefined ? {} : { attention }), ...(live === undefined ? {} : { live }) }
   const scripts: readonly AssetName[] = [
-    ...(session === undefined ? [] : ["page.js" as const]),
+    ...(session === undefined ? [] : (["page.js", "session.js"] as const)),
     ...islands,
     ...(live === true && attention !== undefined ? ["live.js" as const] : []),
   ]
@@ -148,6 +157,7 @@ ${session === undefined ? "" : navigation(session, navigated)}
 ${address === undefined ? "" : html`<p class="printed">${address}, as of ${time(new Date().toISOString())}</p>`}
 ${body}
 </main>
+${session === undefined ? "" : sessionEnd(session)}
 </body>
 </html>
 `

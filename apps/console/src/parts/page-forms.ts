@@ -5,7 +5,6 @@
  * The markup is that of this console's templates: every attribute is in double quotes and every value is escaped, so that a tag of a text is
  * no tag.
  */
-import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import type { Markup } from "./markup.ts"
 
 /** A form that was sent and did nothing. */
@@ -18,9 +17,14 @@ export type TypedForm = {
   readonly notice: Markup
 }
 
+type Holder = {
+  readonly key_id?: number | undefined
+  readonly person?: { readonly issuer: string; readonly subject: string } | undefined
+}
+
 /** Whom a session is of: one key, or one person. It is the same in each of its sessions. */
-export const holderOf = ({ key_id, person }: Pick<SessionAnswer, "key_id" | "person">): string =>
-  person === undefined ? `key ${key_id ?? 0}` : `${person.issuer} ${person.subject}`
+export const holderOf = ({ key_id = 0, person }: Holder): string =>
+  person === undefined ? `key ${key_id}` : `${person.issuer} ${person.subject}`
 
 const ATTRIBUTES = '((?:[^">]|"[^"]*")*)'
 const FORM = new RegExp(`<form method="post" action="([^"]*)"${ATTRIBUTES}>[\\s\\S]*?</form>`, "g")

@@ -14,8 +14,6 @@ import { KEY_SCOPES, readsSchema } from "./key-requests.ts"
 
 /** The header that a request with a session cookie needs for every method but GET and HEAD. */
 export const CSRF_HEADER = "X-CSRF-Token"
-/** The header of a request that nobody asked for, such as one of a page that refreshes itself: it is no use of the session. */
-export const UNATTENDED_HEADER = "X-Unattended"
 
 const SECRET_MAX_LENGTH = 128
 

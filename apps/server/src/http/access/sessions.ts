@@ -6,6 +6,7 @@
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import type { PersonRole } from "@runseal/core/wire/session-requests"
+import { SESSION_IDLE_SECONDS, SESSION_USE_NOTED_SECONDS } from "@runseal/core/wire/session-use"
 import type { Database } from "../../store/driver/database.ts"
 import {
   findSession,
@@ -19,7 +20,7 @@ import {
 } from "../../store/tables/sessions-table.ts"
 
 /** A session that is not used for so long has ended. */
-export const SESSION_IDLE_MS: number = 30 * 60_000
+export const SESSION_IDLE_MS: number = SESSION_IDLE_SECONDS * 1000
 /** A session ends after so long, however much it is used. */
 export const SESSION_MAX_MS: number = 12 * 3_600_000
 /** The same of a person: its groups are read anew at the next sign-in. */
@@ -29,7 +30,7 @@ export const MAX_SESSIONS_OF_HOLDER = 16
 /** Ended sessions that are removed when one is opened. */
 const SWEPT_AT_ONCE = 1000
 /** The use of a session is written at most this often. */
-const USE_NOTED_EVERY_MS = 60_000
+const USE_NOTED_EVERY_MS: number = SESSION_USE_NOTED_SECONDS * 1000
 
 /** 256 random bits: a token that cannot be guessed. */
 const TOKEN_BYTES = 32
