@@ -3,12 +3,13 @@
  *
  *   node tools/src/packing/make-server.ts
  */
-import { rmSync } from "node:fs"
-import { join, relative } from "node:path"
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { BUNDLED_ASSETS, buildAssets } from "@runseal/console/assets/build-assets"
 import { readOrMakeTemplate } from "@runseal/server/store/driver/database"
 import { ROOT } from "../supply-chain/lockfile.ts"
-import { buildStamped } from "./build-stamp.ts"
+import { type Built, buildStamped } from "./build-stamp.ts"
 import { bundleServer } from "./bundle-server.ts"
 import { withDependencies } from "./workspaces.ts"
 
@@ -25,7 +26,20 @@ const build = async () => {
   rmSync(FOLDER, { recursive: true, force: true })
   const place = (path: string): string => relative(FOLDER, join(ROOT, path)).replaceAll("\\", "/")
   const { sources, built } = await bundleServer({ folder: FOLDER, conditions: [], place })
-  return { sources: [...sources, ...SETTINGS], built }
+  const assets = await writeAssets()
+  return { sources: [...sources, ...SETTINGS, ...assets.sources], built: [...built, ...assets.built] }
+}
+
+/** What the pages of the console load, so that no page waits until it is built. */
+async function writeAssets(): Promise<Built> {
+  const folder = join(FOLDER, BUNDLED_ASSETS)
+  const sources = new Set<string>()
+  mkdirSync(folder, { recursive: true })
+  const written = [...(await buildAssets(path => void sources.add(resolve(path))))].map(([name, content]) => {
+    writeFileSync(join(folder, name), content)
+    return join(folder, name)
+  })
+  return { sources: [...sources], built: written }
 }
 
 await buildStamped(join(FOLDER, "sources.json"), build)

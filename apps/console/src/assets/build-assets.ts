@@ -25,14 +25,24 @@ const SOURCES: Readonly<Record<BuiltAsset, string>> = {
   "live.js": "islands/live-page.ts",
 }
 
-/** The content of every asset. @throws Error when its sources do not build */
-export async function buildAssets(): Promise<ReadonlyMap<AssetName, string | Uint8Array>> {
+/** Folder beside the bundle of a checkout's server. */
+export const BUNDLED_ASSETS = "console-assets"
+
+/** The content of every asset. @param noteSource gets the path of each source, from the working folder. @throws Error when its sources do not build */
+export async function buildAssets(
+  noteSource: (path: string) => void = () => undefined,
+): Promise<ReadonlyMap<AssetName, string | Uint8Array>> {
   const { build, stop } = await import("esbuild")
   try {
     const built = ASSET_NAMES.map(async name => {
       if (isFont(name)) return [name, readFont(name)] as const
       // The names under which fonts are served are known later.
-      const { outputFiles } = await build({ ...BUNDLING, external: ["*.woff2"], entryPoints: [FOLDER + SOURCES[name]] })
+      const { outputFiles, metafile } = await build({
+        ...BUNDLING,
+        external: ["*.woff2"],
+        entryPoints: [FOLDER + SOURCES[name]],
+      })
+      for (const path of Object.keys(metafile.inputs)) noteSource(path)
       return [name, outputFiles.map(({ text }) => text.trim()).join("")] as const
     })
     return new Map<AssetName, string | Uint8Array>(await Promise.all(built))
@@ -46,6 +56,7 @@ const BUNDLING = {
   bundle: true,
   minify: true,
   write: false,
+  metafile: true,
   platform: "browser",
   format: "iife",
   target: "es2022",
