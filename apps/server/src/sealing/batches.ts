@@ -1,8 +1,8 @@
 /**
  * The batches of one process, one after the other: the next one is built while the one before is written.
  *
- * At most one batch is being built and one being written; at most one more is built and waits for the write before it. So leaves that are never
- * published are in memory alone, and nothing of a batch leaves the process before the log's head behind it is remembered.
+ * At most two batches are in flight: one that is written, and one that is built or waits for that write. Leaves that are never published are in
+ * memory alone: nothing of a batch leaves the process before the log's head behind it is remembered.
  */
 import { followed } from "../followed-steps.ts"
 import { SIGNER_AWAY, SignerFailure } from "../keys/remote-signer.ts"
@@ -32,7 +32,7 @@ export function createBatches(context: SealerContext): (items: readonly Item[]) 
   const state: State = { base: undefined, isBuilt: false, writing: Promise.resolve(), isUnsigned: false }
   const lock = openSealingLock(context.db)
   const writer =
-    (items: readonly Item[], known: Known, found: readonly Fault[] = []): WriteBatch<Answer> =>
+    (items: readonly Item[], known: ReadyBatch["known"], found: readonly Fault[] = []): WriteBatch<Answer> =>
     () => {
       state.isBuilt = false
       const batch = { name: "batch", facts: { items: items.length }, apart: items }
@@ -54,7 +54,11 @@ export function createBatches(context: SealerContext): (items: readonly Item[]) 
     if (base === undefined) return behindLock(items)
     const { faults, reportFault } = collectFaults()
     const step = { name: "build", facts: { items: items.length }, apart: items }
-    const ahead = await followed(step, () => buildAhead(items, base, { ...context, reportFault }))
+    const built = await followed(step, () =>
+      buildAhead(items, base, { ...context, reportFault }).then(ahead => ({ ahead }), failed),
+    )
+    if ("failure" in built) return writer(items, built, faults)
+    const { ahead } = built
     // The batch before it failed, or was not written as it was built.
     if (state.base !== base) return behindLock(items)
     state.base = baseAfter(base, ahead)
@@ -80,7 +84,7 @@ const UNREMEMBERED =
 
 type ReadyBatch = {
   readonly items: readonly Item[]
-  readonly known: Known
+  readonly known: Known | { readonly failure: unknown }
   /** Faults of its build ahead: they count if it is written as it was built. */
   readonly found: readonly Fault[]
 }
@@ -101,6 +105,10 @@ async function writeBatch(
     context.reportBuilt(place)
   }
   try {
+    if ("failure" in known) {
+      faults.push(...found)
+      throw known.failure
+    }
     await context.heads.readyToRemember()
     if (state.isUnsigned) await context.log.keys.service.signAll([PROBE])
     state.isUnsigned = false
@@ -129,6 +137,9 @@ async function writeBatch(
     for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)
   }
 }
+
+/** A batch that could not be built is refused in its place in the order, as one is that cannot be written. */
+const failed = (failure: unknown): { readonly failure: unknown } => ({ failure })
 
 type Fault = Parameters<ReportFault>
 
