@@ -116,7 +116,9 @@ test("lists are filtered by what was only observed, and by acts that failed", as
   const [, [, cookie] = ["", ""]] = visitors
   const listed = async (query: string) => {
     const answer = await service().request(`/console/runs?${query}`, { headers: { Cookie: cookie } })
-    return [...(await answer.text()).matchAll(/<td><a href="\/console\/runs\/(\d+)\?/g)].map(([, id]) => Number(id))
+    return [...(await answer.text()).matchAll(/<td[^>]*><a href="\/console\/runs\/(\d+)\?/g)].map(([, id]) =>
+      Number(id),
+    )
   }
   expect(await listed("closing_outcome=failed")).toEqual([run])
   expect(await listed("closing_outcome=completed")).toEqual([])
