@@ -76,6 +76,8 @@ const APART: Readonly<Record<string, readonly string[]>> = {
   ].map(name => `lab/src/faults/${name}.test.ts`),
   /** Primaries of a Patroni cluster are lost. */
   cluster: ["lab/src/cluster"],
+  /** Two whole deployments behind nginx. */
+  shards: ["lab/src/shards"],
   /** Sealer, ledger and log in many orders of events. */
   simulation: ["lab/src/simulation"],
   /** Every kind of record, with each of its values changed; reports, with their bits changed. */

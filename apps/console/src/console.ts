@@ -25,7 +25,7 @@ import { runsFile } from "./pages/runs-download.ts"
 import { runsPage } from "./pages/runs-page.ts"
 import { endSharing, sharedPage } from "./pages/shared-page.ts"
 import { finishWithProvider, heldForm, signIn, signInPage, signOut, startWithProvider } from "./pages/sign-in-page.ts"
-import { POLICY, page } from "./parts/layout.ts"
+import { type Peer, POLICY, page } from "./parts/layout.ts"
 import { html, type Markup } from "./parts/markup.ts"
 import { holderOf } from "./parts/page-forms.ts"
 import { newsNotice, notice, refused } from "./parts/pieces.ts"
@@ -34,6 +34,8 @@ import { asTyped, attentionOf, FORM_MAX_BYTES, formOf, type Page, show, statusOf
 type ConsoleParts = {
   /** Sends a request to the service that the console is of. */
   readonly fetch: ConsoleFetch
+  /** The other deployments of the same operator. */
+  readonly peers: readonly Peer[]
 }
 
 const PAGES: Readonly<Record<string, Page>> = {
@@ -82,7 +84,8 @@ export async function warmConsole(): Promise<void> {
   if (ARE_SHIPPED) await consoleAssets().catch(() => undefined)
 }
 
-export function createConsole({ fetch }: ConsoleParts): Hono {
+export function createConsole(parts: ConsoleParts): Hono {
+  const { fetch } = parts
   const app = new Hono()
   app.use(async (c, next) => {
     await next()
@@ -101,11 +104,11 @@ export function createConsole({ fetch }: ConsoleParts): Hono {
     const session = isRefusal(found) ? undefined : found
     return signOut(c, apiOf(c, fetch, session), session?.person !== undefined)
   })
-  for (const [path, make] of Object.entries(PAGES)) app.get(path, c => visited(c, fetch, make))
-  for (const [path, send] of Object.entries(FORMS)) app.post(path, c => sent(c, fetch, send, PAGES[path] ?? send))
-  app.notFound(c => withoutSlash(c) ?? visited(c, fetch, visit => show(visit, { ...NOT_FOUND, status: 404 })))
+  for (const [path, make] of Object.entries(PAGES)) app.get(path, c => visited(c, parts, make))
+  for (const [path, send] of Object.entries(FORMS)) app.post(path, c => sent(c, parts, send, PAGES[path] ?? send))
+  app.notFound(c => withoutSlash(c) ?? visited(c, parts, visit => show(visit, { ...NOT_FOUND, status: 404 })))
   app.onError((error, c) => {
-    if (error instanceof ApiRefusal) return refusalPage(c, fetch, error.refusal)
+    if (error instanceof ApiRefusal) return refusalPage(c, parts, error.refusal)
     throw error
   })
   return app
@@ -154,7 +157,7 @@ const noFile = (signIn: string): Markup =>
   html`<h1>The session has ended</h1><p><a href="${signIn}">Sign in</a> to load the file.</p>`
 
 /** Shows a page to a visitor with a session; all others sign in first. */
-async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Response> {
+async function visited(c: Context, { fetch, peers }: ConsoleParts, make: Page): Promise<Response> {
   const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
   if (isRefusal(session)) {
     if (session.status !== 401) throw new ApiRefusal(session)
@@ -171,7 +174,7 @@ async function visited(c: Context, fetch: ConsoleFetch, make: Page): Promise<Res
   // Before the page asks for anything, so that it shows no less than the size of the log says.
   if (!IS_DOWNLOAD.test(c.req.path)) void attention()
   const news = await takeNews(c, session)
-  return make({ c, session, api, attention, news: news && newsNotice(news) })
+  return make({ c, session, peers, api, attention, news: news && newsNotice(news) })
 }
 
 /** An approver sees its own pages alone. */
@@ -179,7 +182,7 @@ const isForOthers = (c: Context, { scope }: SessionAnswer): boolean =>
   scope === "approver" && !OF_APPROVERS.includes(c.req.path)
 
 /** Does what a form asks for. @param again the page of the form */
-async function sent(c: Context, fetch: ConsoleFetch, make: Page, again: Page): Promise<Response> {
+async function sent(c: Context, { fetch, peers }: ConsoleParts, make: Page, again: Page): Promise<Response> {
   const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
   if (isRefusal(session)) {
     if (session.status !== 401) throw new ApiRefusal(session)
@@ -190,7 +193,7 @@ async function sent(c: Context, fetch: ConsoleFetch, make: Page, again: Page): P
   const tokens = { csrf_token: field("csrf"), once: field("once") }
   if (!UUID.test(tokens.once)) throw new ApiRefusal(NO_TOKENS)
   const api = apiOf(c, fetch, tokens)
-  const visit = { c, session, api, attention: attentionOf(api) }
+  const visit = { c, session, peers, api, attention: attentionOf(api) }
   // The page is of an earlier session. Who typed there reads it again; nobody else does, and nothing is done.
   if (session.csrf_token !== undefined && session.csrf_token !== tokens.csrf_token)
     return field("by") === holderOf(session) ? again(await asTyped(visit, EARLIER)) : show(visit, OF_ANOTHER)
@@ -232,15 +235,20 @@ const APPROVALS_ONLY = {
 }
 
 /** A page that the API refused. */
-async function refusalPage(c: Context, fetch: ConsoleFetch, refusal: Refusal): Promise<Response> {
+async function refusalPage(c: Context, { fetch, peers }: ConsoleParts, refusal: Refusal): Promise<Response> {
   if (refusal.status === 401) return c.redirect(signInAddress(c), 303)
   const status = statusOf(refusal)
   const session = await apiOf(c, fetch).ask("/session", sessionAnswerSchema)
   if (refusal.status === 404 && !isRefusal(session)) {
     const api = apiOf(c, fetch)
-    return show({ c, session, api, attention: attentionOf(api) }, { ...NOT_FOUND, status })
+    return show({ c, session, peers, api, attention: attentionOf(api) }, { ...NOT_FOUND, status })
   }
   const body = html`<h1>This page cannot be shown</h1>${refused(refusal)}<p><a href="/console">Go to the overview</a></p>`
-  const text = await page({ title: "Refused", here: c.req.path, body, ...(isRefusal(session) ? {} : { session }) })
+  const text = await page({
+    title: "Refused",
+    here: c.req.path,
+    body,
+    ...(isRefusal(session) ? {} : { session, peers }),
+  })
   return c.html(text, status)
 }

@@ -6,7 +6,7 @@ import type { Context } from "hono"
 import { type Api, ApiRefusal, isRefusal, type Refusal } from "./api.ts"
 import type { AssetName } from "./assets/asset-names.ts"
 import { giveNews, type News } from "./news.ts"
-import { page } from "./parts/layout.ts"
+import { type Peer, page } from "./parts/layout.ts"
 import { html, type Markup } from "./parts/markup.ts"
 import { holderOf, type TypedForm, withForms } from "./parts/page-forms.ts"
 import { refused } from "./parts/pieces.ts"
@@ -17,6 +17,8 @@ export type Visit = {
   readonly session: SessionAnswer
   /** What needs attention of what the visitor sees, asked once a visit. */
   readonly attention: () => Promise<AttentionAnswer | Refusal>
+  /** The other deployments, which every page links. */
+  readonly peers: readonly Peer[]
   /** What a form has just done. */
   readonly news?: Markup | undefined
   /** The form that was sent and did nothing: the page shows it as it was typed. */
@@ -53,12 +55,12 @@ export const statusOf = ({ status }: Refusal): RefusedStatus => REFUSED_STATUSES
 
 /** Sends a page in its frame. */
 export async function show(
-  { c, session, typed, attention }: Visit,
+  { c, session, peers, typed, attention }: Visit,
   { status = 200, ...parts }: Sent,
 ): Promise<Response> {
   const answer = await attention()
   const numbers = isRefusal(answer) ? {} : { attention: answer }
-  const text = await page({ ...parts, session, here: c.req.path, address: c.req.url, ...numbers })
+  const text = await page({ ...parts, session, peers, here: c.req.path, address: c.req.url, ...numbers })
   return c.html(withForms(text, holderOf(session), typed), status)
 }
 

@@ -203,11 +203,11 @@ function asHttpError(error: unknown): HttpError | undefined {
  * The doors that the service itself serves. Each is a client of the public API: it sends ordinary requests with its caller's key or session.
  * @param app the service, which answers what they send
  */
-function doorHandlers(app: Hono, { telemetry }: Pick<Deps, "telemetry">): Handlers {
+function doorHandlers(app: Hono, { telemetry, peers }: Pick<Deps, "telemetry" | "peers">): Handlers {
   const fetch: HookParts["fetch"] = (request, env) => app.fetch(request, env ?? {})
   const reports: HookParts["fetch"] = (request, env) => app.fetch(request, asObserver(env))
   // For people in a browser. Every page finds its visitor by the session itself.
-  const pages = createConsole({ fetch })
+  const pages = createConsole({ fetch, peers })
   const page: Handler = c => pages.fetch(c.req.raw, c.env)
   const parse = readBodyWithNulls
   return {

@@ -21,6 +21,7 @@ import type { Proxies } from "./http/caller-address.ts"
 import type { LogGrowth } from "./http/log-growth.ts"
 import type { PayloadKeys } from "./keys/payload-keys.ts"
 import type { Config } from "./options/config.ts"
+import type { Peer } from "./options/shard-options.ts"
 import type { Deliveries } from "./outbound/deliveries/deliveries.ts"
 import type { EndUserTokens } from "./outbound/identity/end-user-tokens.ts"
 import type { Outbox } from "./outbound/outbox/outbox.ts"
@@ -57,6 +58,8 @@ export type Deps = {
   readonly nowMs: () => number
   /** Finds the key of a secret, and whether the service is open or locked. */
   readonly keys: KeyDirectory
+  /** What the secrets of new keys begin with, after `rsk_`; undefined: nothing more. */
+  readonly keyPrefix: string | undefined
   /** Sessions of people in a browser. */
   readonly sessions: Sessions
   /** Verifies the access tokens of end users. */
@@ -137,6 +140,8 @@ export type Deps = {
   readonly logOrigin: string
   /** Address under which callers reach the service, when the operator gave one. */
   readonly baseUrl: string | undefined
+  /** The other deployments, which the console links. */
+  readonly peers: readonly Peer[]
   /** The leaf of log entry 0. */
   readonly genesis: GenesisLeaf
   /** The leaves of the log entries that announce changes of keys. */

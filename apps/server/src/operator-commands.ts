@@ -62,7 +62,7 @@ export async function runCommand(config: Config, open: (ifMissing: IfMissing) =>
   const answer = async (db: Database): Promise<Printed> => {
     // What they change would be gone once the newer database comes back. The other commands open the deployment, or act on this very state.
     if ((name ?? indexCommand) !== undefined) await refuseOlder(db, config.keysDir)
-    if (name !== undefined) return mintAdminKey(db, name, secretFile)
+    if (name !== undefined) return mintAdminKey(db, name, config)
     if (keysCommand !== undefined)
       return printed(keysCommand, await doWithKeys({ db, config, nowMs: Date.now }, keysCommand))
     if (indexCommand !== undefined) return printed(indexCommand, await clearIndex(db, indexCommand))
@@ -255,11 +255,15 @@ const linesOf = (facts: ReturnType<typeof factsOf>): readonly string[] => [
  * Break-glass: makes an admin key for an operator who has access to the machine and its database. docs/keys-and-backups.md, "Keys of callers".
  * Only the secret goes to standard output, once, so that it can be piped into a secret store; or to a new file. The explanation goes to standard error.
  */
-async function mintAdminKey(db: Database, name: string, secretFile?: string): Promise<Printed> {
+async function mintAdminKey(
+  db: Database,
+  name: string,
+  { secretFile, keyPrefix }: Pick<Config, "secretFile" | "keyPrefix">,
+): Promise<Printed> {
   // Made before the key: a secret that cannot be written is not made.
   const file = secretFile === undefined ? undefined : openSecretFile(secretFile)
   try {
-    const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, { at: Date.now() })
+    const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, { at: Date.now(), keyPrefix })
     if (minted === undefined) throw new StartupError("no key was made")
     const err = `runseal: admin key ${minted.id} was made. ${minted.hint}\n`
     if (file === undefined) return { out: `${minted.secret}\n`, err }

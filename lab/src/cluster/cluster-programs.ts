@@ -22,7 +22,8 @@ const PATRONI_VERSION = "3.0.3"
 /** Debian has servers here, which is not on the PATH of a user. */
 const SYSTEM_PROGRAMS = "/usr/sbin"
 
-const findProgram = (name: string): string | undefined =>
+/** The path of a program of this machine; undefined: it is not here. */
+export const findProgram = (name: string): string | undefined =>
   [...(process.env.PATH ?? "").split(delimiter), SYSTEM_PROGRAMS]
     .filter(folder => folder !== "")
     .map(folder => join(folder, name))

@@ -72,7 +72,6 @@ describe("no text of a stranger keeps a regular expression busy", () => {
     expect(made).toEqual([
       // Counts of digits and letters of our own.
       "apps/otlp/src/trace-request.ts",
-      "apps/server/src/http/access/api-key.ts",
       "apps/server/src/http/access/sessions.ts",
       "apps/server/src/options/identity-options.ts",
       "libs/core/src/act/act-table.ts",

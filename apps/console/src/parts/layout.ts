@@ -71,10 +71,23 @@ export const FIND_MAX_LENGTH = 512
 /** The search of every page; a script makes `/` lead to it. */
 const FIND = html`<form class="find" method="get" action="/console/find" role="search" aria-label="Find"><input type="search" name="q" maxlength="${FIND_MAX_LENGTH}" aria-label="Find a run, permit, hash, actor or route" aria-keyshortcuts="/" placeholder="Find run, hash, actor…" title="The number of a run, an id, a hash, a name, or the beginning of a route" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>`
 
+/** Another deployment of the same operator, with a log and keys of its own. */
+export type Peer = {
+  readonly name: string
+  /** Scheme, host and port. */
+  readonly origin: string
+}
+
+/** The consoles of the other deployments. */
+const elsewhere = (peers: readonly Peer[]): Markup | "" =>
+  peers.length === 0
+    ? ""
+    : html`<p class="quiet" id="elsewhere">Other deployments</p><ul aria-labelledby="elsewhere">${peers.map(({ name, origin }) => html`<li><a href="${origin}/console">${name}</a></li>`)}</ul>`
+
 /** The navigation of a session. */
 function navigation(
   { scope, reads, person }: SessionAnswer,
-  { here, attention, live }: Pick<PageParts, "here" | "attention" | "live">,
+  { here, attention, live, peers = [] }: Pick<PageParts, "here" | "attention" | "live" | "peers">,
 ): Markup {
   const seen = PLACES.filter(
     place =>
@@ -85,7 +98,7 @@ function navigation(
     const current = here === path || here === one || (path !== "/console" && here.startsWith(`${path}/`))
     return html`<li><a href="${path}" ${current ? html`aria-current="page"` : ""}>${text}${attention === undefined ? "" : placeNumber(path, attention)}</a></li>`
   })
-  return html`<nav class="places" aria-label="Console"><ul>${items}</ul>${live === true && attention !== undefined ? liveControl(attention) : ""}</nav>`
+  return html`<nav class="places" aria-label="Console"><ul>${items}</ul>${elsewhere(peers)}${live === true && attention !== undefined ? liveControl(attention) : ""}</nav>`
 }
 
 /** Whose session it is, at the end of the head. */
@@ -107,6 +120,8 @@ type PageParts = {
   readonly title: string
   /** Absent: the visitor has no session. */
   readonly session?: SessionAnswer
+  /** Shown to those who have a session. */
+  readonly peers?: readonly Peer[]
   /** Path of the page, for the navigation. */
   readonly here: string
   /** What a printed page says that it is of. */
@@ -128,10 +143,15 @@ function sessionEnd({ idle_ends_at, ends_at, ...session }: SessionAnswer): Marku
 
 /** A whole page. */
 export async function page(parts: PageParts): Promise<string> {
-  const { title, session, here, address, body, islands = [], attention, live } = parts
+  const { title, session, here, address, body, islands = [], attention, live, peers = [] } = parts
   const { addressOf } = await consoleAssets()
   const beside = session === undefined ? "" : (await visitor(session)).toString()
-  const navigated = { here, ...(attention === undefined ? {} : { attention }), ...(live === undefined ? {} : { live }) }
+  const navigated = {
+    here,
+    peers,
+    ...(attention === undefined ? {} : { attention }),
+    ...(live === undefined ? {} : { live }),
+  }
   const scripts: readonly AssetName[] = [
     ...(session === undefined ? [] : (["page.js", "session.js"] as const)),
     ...islands,

@@ -35,6 +35,11 @@ function secretOf({ code, stdout, stderr }: Ended): string {
 const mintAt = (options: readonly string[], name = "break glass"): Promise<Ended> =>
   runToEnd([...options, "--mint-admin-key", name])
 
+test("the secret has the prefix of the deployment", async () => {
+  const { stdout } = await mintAt(["--data-dir", join(newFolder(), "data"), "--key-prefix", "eu1"])
+  expect(stdout).toMatch(/^rsk_eu1_[0-9a-f]{48}\n$/)
+})
+
 describe("with --secret-file", () => {
   const folder = newFolder()
   const options = ["--data-dir", join(folder, "data")]

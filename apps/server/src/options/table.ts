@@ -9,6 +9,7 @@ import { adminNameSchema } from "@runseal/core/wire/key-requests"
 import * as v from "valibot"
 import { DATABASE_OPTIONS } from "./database-options.ts"
 import { IDENTITY_OPTIONS } from "./identity-options.ts"
+import { SHARD_OPTIONS } from "./shard-options.ts"
 import { SIGN_IN_OPTIONS } from "./sign-in-options.ts"
 import {
   DELIVERY_NETWORKS,
@@ -174,6 +175,7 @@ export const OPTIONS = v.object({
     "address under which callers reach this service, used in `GET /version`, in reports and in addresses of published bundles; without it, a report prints no address, and an answer names the one that its request was sent to",
     v.optional(PUBLIC_URL),
   ),
+  ...SHARD_OPTIONS,
   ...POLICY_OPTIONS,
   runTokenBudget: option(
     "--run-token-budget <tokens>",

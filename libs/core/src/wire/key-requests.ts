@@ -212,7 +212,11 @@ export const mintKeyRequestSchema = v.pipe(
 )
 export type MintKeyRequest = Shape<typeof mintKeyRequestSchema>
 
-const secretSchema = v.pipe(v.string(), v.regex(/^rsk_[0-9a-f]{48}$/))
+/** What an operator may have the secrets of one deployment begin with, after `rsk_`: proxies route by it. */
+export const KEY_PREFIX_PATTERN: RegExp = /^[a-z0-9]{1,16}$/
+/** Every secret: 24 random bytes in hex, with or without the prefix of the deployment that made it. */
+export const KEY_SECRET_PATTERN: RegExp = /^rsk_(?:[a-z0-9]{1,16}_)?[0-9a-f]{48}$/
+const secretSchema = v.pipe(v.string(), v.regex(KEY_SECRET_PATTERN))
 
 export const mintedKeySchema = v.strictObject({
   ok: okSchema,

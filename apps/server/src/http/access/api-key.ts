@@ -3,6 +3,7 @@ import { createHash, randomBytes } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import {
   CUSTOMER_NAME_PREFIX,
+  KEY_SECRET_PATTERN,
   type KeyScope,
   type MintedKey,
   type MintKeyRequest,
@@ -12,17 +13,23 @@ import type { Acts, NewAdminEvent } from "../../store/tables/admin-events.ts"
 import { insertKey, type KeySettings, type Minter } from "../../store/tables/api-keys.ts"
 import { type KeyAct, replaceSecret, settingsInEvent, type Unchanged } from "../../store/tables/changed-keys.ts"
 
-/** Prefix of every secret, by which scanners of sources and logs recognise one. */
-const PREFIX = "rsk_"
+/** What begins every secret, by which scanners of sources and logs recognise one. */
+const MARK = "rsk_"
 /** 192 random bits: neither a secret, nor another text with its hash, can be found by trying. */
 const SECRET_BYTES = 24
-const SECRET = new RegExp(`^${PREFIX}[0-9a-f]{${2 * SECRET_BYTES}}$`)
+
+/** How secrets are made here. */
+type SecretForm = {
+  /** What proxies route by, `--key-prefix`; undefined: nothing. */
+  readonly keyPrefix: string | undefined
+}
 
 /** A new secret, which is shown once and not stored. */
-const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString("hex")
+const newSecret = ({ keyPrefix }: SecretForm): string =>
+  `${MARK}${keyPrefix === undefined ? "" : `${keyPrefix}_`}${randomBytes(SECRET_BYTES).toString("hex")}`
 
-/** Whether a text has the form of a secret; any other text is refused without a database query. */
-export const isSecret = (text: string): boolean => SECRET.test(text)
+/** Whether a text has the form of a secret, with any prefix; any other text is refused without a database query. */
+export const isSecret = (text: string): boolean => KEY_SECRET_PATTERN.test(text)
 
 /**
  * What is stored of a secret, and looked up: SHA-256 of its text, in hex. The look-up need not take constant time: its time
@@ -75,12 +82,12 @@ export async function mintKey(
   acts: Acts,
   request: MintKeyRequest,
   minter: Minter,
-  { at, once }: Pick<NewAdminEvent, "at" | "once">,
+  { at, once, ...form }: Pick<NewAdminEvent, "at" | "once"> & SecretForm,
 ): Promise<MintedKey | undefined> {
   const scope: KeyScope = request.scope ?? "customer"
   const name = scope === "customer" ? CUSTOMER_NAME_PREFIX + request.name : request.name
   const tier = request.tier ?? (scope === "customer" ? "trial" : "production")
-  const secret = newSecret()
+  const secret = newSecret(form)
   const settings = settingsOf(request)
   const person = request.person ?? ""
   const key = { name, secret_hash: secretHash(secret), scope, tier, created_at: at, person, ...settings }
@@ -97,9 +104,9 @@ export async function mintKey(
  */
 export async function rotateKey(
   acts: Acts,
-  { overlapMs, ...change }: KeyAct & { readonly overlapMs: number },
+  { overlapMs, keyPrefix, ...change }: KeyAct & SecretForm & { readonly overlapMs: number },
 ): Promise<RotatedKey | Unchanged> {
-  const secret = newSecret()
+  const secret = newSecret({ keyPrefix })
   const overlap_until = overlapMs === 0 ? 0 : change.at + overlapMs
   const rotated = await replaceSecret(acts, change, { secret_hash: secretHash(secret), overlap_until })
   if (typeof rotated === "string") return rotated

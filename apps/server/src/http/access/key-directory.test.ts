@@ -41,7 +41,7 @@ bothDatabases("the key directory", open => {
     return [await work(), reads]
   }
   const key = async (name: string) => {
-    const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, { at: NOW })
+    const minted = await mintKey(db, { name, scope: "admin" }, { kind: "operator" }, { at: NOW, keyPrefix: undefined })
     if (minted === undefined) throw new Error("the operator always may")
     return minted
   }

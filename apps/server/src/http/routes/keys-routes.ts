@@ -117,7 +117,8 @@ export function keyRoutes(deps: Deps): Handlers {
     mint_key: async (c, { body }) => {
       const { request, ignored } = await body()
       if (request.expires_at !== undefined) expiryOf(request.expires_at, deps.nowMs())
-      const minted = await mintKey(deps.acts, request, minterOf(c), { at: deps.nowMs(), once: onceOf(c) })
+      const { keyPrefix } = deps
+      const minted = await mintKey(deps.acts, request, minterOf(c), { at: deps.nowMs(), once: onceOf(c), keyPrefix })
       // Since the request was authenticated, the first key was made, or the caller's own was revoked.
       if (minted === undefined) throw unauthorized()
       return c.json({ ...minted, ...ignored } satisfies MintedKey, 201)
@@ -141,7 +142,8 @@ export function keyRoutes(deps: Deps): Handlers {
       const act = { who: adminOf(c), key_id: readKeyId(c.req.param("id")), once: onceOf(c) }
       const { request, ignored } = await body()
       const { overlap_seconds = 0 } = request
-      const rotated = await rotateKey(deps.acts, { ...act, at: deps.nowMs(), overlapMs: overlap_seconds * 1000 })
+      const [at, overlapMs] = [deps.nowMs(), overlap_seconds * 1000]
+      const rotated = await rotateKey(deps.acts, { ...act, at, overlapMs, keyPrefix: deps.keyPrefix })
       const answer = { ...changedOr(rotated), ...ignored }
       return c.json(answer satisfies RotatedKey)
     },
