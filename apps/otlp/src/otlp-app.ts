@@ -1,4 +1,5 @@
 /** `POST /v1/traces`: a receiver of OTLP over HTTP, whose GenAI spans become observed runs. docs/doors/opentelemetry.md. */
+import { setImmediate } from "node:timers/promises"
 import { canonicalize, digest, type JsonObject, readStrictJson } from "@runseal/canonical"
 import { isObject, textMember } from "@runseal/core/vocabulary/json-members"
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_REPLAYED_HEADER } from "@runseal/core/wire/idempotency-key"
@@ -14,9 +15,12 @@ export type SpanFate = "sealed" | "repeated" | "other" | "unknown" | "rejected"
 /** A request's body, unpacked and within the service's bounds. */
 type TraceBody = { readonly encoding: "protobuf" | "json"; readonly bytes: Uint8Array }
 
+/** The service: answers a request as if it came over the socket of `env`. */
+type Fetch = (request: Request, env?: unknown) => Promise<Response>
+
 export type OtlpParts = {
-  /** The service: answers a request as if it came over the socket of `env`. */
-  readonly fetch: (request: Request, env?: unknown) => Response | Promise<Response>
+  /** A way to the service for the requests of one body: what they make is sealed in the order in which they are sent. */
+  readonly inOrder: () => Fetch
   /**
    * Rejects with the service's refusal.
    * @param fieldsOf how many fields a body in protobuf has; the second argument if there are more
@@ -31,8 +35,10 @@ export type OtlpParts = {
 
 /** Most GenAI spans of one request: exporters send some hundred at a time. The size of a request bounds those of other kinds. */
 export const SPANS_MAX = 4096
-/** Runs of one request under way at a time; the service seals them in batches. */
-const AT_ONCE = 32
+/** Most spans of one request under way at a time. Those that waited for one statement go on together, which holds the event loop. */
+const AT_ONCE = 64
+/** Longest that spans are sent without a break for the event loop, in milliseconds. */
+const SLICE_MS = 5
 /** Headers that say who sends it and whose request it is. */
 const PASSED_ON = ["x-service-key", "x-forwarded-for", "forwarded", "user-agent", "cookie", "x-csrf-token"]
 /** Statuses of a refusal that has its reason in the credential, in a limit or in the service. For any other the reason is the span. */
@@ -102,43 +108,59 @@ function note({ settled }: SendParts, sent: readonly Sent[], comesAgain: boolean
   }
 }
 
+/**
+ * Sends spans in their order, each as soon as fewer than `AT_ONCE` are under way, so that the batches of the service are full. Those that have the
+ * same ids are sent one after the other: the service refuses a second one that is under way.
+ */
 async function sendAll(parts: SendParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
-  const sent: Sent[] = []
-  for (let at = 0; at < spans.length; at += AT_ONCE) {
-    const some = await sendTogether(parts, c, spans.slice(at, at + AT_ONCE))
-    sent.push(...some)
-    if (some.some(({ passing }) => passing !== undefined)) break
+  const fetch = parts.inOrder()
+  const sent: Promise<Sent>[] = []
+  const byKey = new Map<string, Promise<Sent>>()
+  const underWay = new Set<Promise<void>>()
+  let isOver = false
+  let sliceEnd = performance.now() + SLICE_MS
+  for (const span of spans) {
+    if (underWay.size >= AT_ONCE) await Promise.race(underWay)
+    if (performance.now() >= sliceEnd) {
+      await setImmediate()
+      sliceEnd = performance.now() + SLICE_MS
+    }
+    if (isOver) break
+    const key = keyOf(span)
+    const before = byKey.get(key)
+    const sendNow = () => send(parts, c, fetch, span)
+    const one = before === undefined ? sendNow() : before.then(sendNow)
+    const settled: Promise<void> = one
+      .then(
+        ({ passing }) => passing !== undefined,
+        () => true,
+      )
+      .then(ends => {
+        isOver ||= ends
+        underWay.delete(settled)
+      })
+    underWay.add(settled)
+    byKey.set(key, one)
+    sent.push(one)
   }
-  return sent
-}
-
-/** Those that have the same ids are sent one after the other: the service refuses a second one that is under way. */
-function sendTogether(parts: SendParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
-  const underWay = new Map<string, Promise<Sent>>()
-  return Promise.all(
-    spans.map(span => {
-      const key = keyOf(span)
-      const sent = (underWay.get(key) ?? Promise.resolve()).then(() => send(parts, c, span))
-      underWay.set(key, sent)
-      return sent
-    }),
-  )
+  return Promise.all(sent)
 }
 
 /** The idempotency key of a span. */
 const keyOf = ({ trace_id, span_id }: Span): string => `"otlp-${trace_id}-${span_id}"`
 
-async function send(parts: SendParts, c: Context, span: Span): Promise<Sent> {
+async function send(parts: SendParts, c: Context, fetch: Fetch, span: Span): Promise<Sent> {
   const run = runOf(span)
   if (typeof run === "string") return { fate: "rejected", refused: run }
   const body = canonicalize(run)
   const id = digest([c.req.header("x-service-key") ?? "", c.req.header("cookie") ?? "", body])
-  return { ...(parts.settled.find(id) ?? (await execute(parts, c, keyOf(span), body))), id }
+  return { ...(parts.settled.find(id) ?? (await execute(parts, c, fetch, keyOf(span), body))), id }
 }
 
 async function execute(
-  { fetch: service, retry }: SendParts,
+  { retry }: Pick<SendParts, "retry">,
   c: Context,
+  fetch: Fetch,
   key: string,
   body: string,
 ): Promise<Settled | Required<Pick<Sent, "passing">>> {
@@ -148,14 +170,14 @@ async function execute(
   })
   const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
   const request = new Request(new URL("/execute", c.req.url), { method: "POST", headers, body })
-  const response = await service(request, c.env)
-  const read = readStrictJson(await response.clone().text())
+  const response = await fetch(request, c.env)
+  if (OF_THE_REQUEST.includes(response.status)) return { passing: response }
+  const read = readStrictJson(await response.text())
   const answered: JsonObject = isObject(read) ? read : {}
   if (answered.run_id !== undefined)
     return { fate: response.headers.has(IDEMPOTENCY_REPLAYED_HEADER) ? "repeated" : "sealed" }
   if (textMember(answered, "code") === UNDER_WAY)
     return { passing: retry("A span is being sealed for another request; send this one again.") }
-  if (OF_THE_REQUEST.includes(response.status)) return { passing: response }
   return { fate: "rejected", refused: textMember(answered, "error") ?? "" }
 }
 

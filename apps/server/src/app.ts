@@ -53,6 +53,7 @@ import { publicStatementRoutes, runRoutes } from "./http/routes/runs-routes.ts"
 import { sessionRoutes } from "./http/routes/session-routes.ts"
 import { sharedRecordRoutes, shareRoutes } from "./http/routes/shares-routes.ts"
 import { verifyPageRoutes } from "./http/routes/verify-page-route.ts"
+import { inOrder } from "./http/sealing-order.ts"
 import { securityHeaders } from "./http/security-headers.ts"
 import { readTraces, refuseTraces, retryTraces } from "./http/trace-body.ts"
 import { HttpError, helpLink, unavailable } from "./http-error.ts"
@@ -223,7 +224,7 @@ function doorHandlers(app: Hono, { telemetry, peers }: Pick<Deps, "telemetry" | 
       refusal: refusalOfHook,
     }),
     export_traces: traceHandler({
-      fetch: reports,
+      inOrder: () => inOrder(async (request, env) => reports(request, env)),
       read: readTraces,
       refusal: refuseTraces,
       retry: retryTraces,

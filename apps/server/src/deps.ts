@@ -83,7 +83,12 @@ export type Deps = {
    * Takes a submission through the pipeline and seals it, as the one run of its claim's key. Rejects with a 4xx or 503, never
    * with half a run.
    */
-  readonly execute: (submission: Submission, claim?: KeyClaim, request_id?: string) => Promise<SealedRun>
+  readonly execute: (
+    submission: Submission,
+    claim?: KeyClaim,
+    request_id?: string,
+    turn?: () => Promise<void>,
+  ) => Promise<SealedRun>
   /** The policy in force, and how it changes. */
   readonly policies: Pick<Policies, "inForce" | "explain" | "load" | "dryRun">
   /** Opens, signs, redeems and closes permits. */

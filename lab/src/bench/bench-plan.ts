@@ -21,6 +21,8 @@ export type Plan = {
   readonly sustainedSeconds: number
   /** Runs that reads are measured on: enough for a full tile of the log. */
   readonly storedRuns: number
+  /** Requests of spans in each round, one after the other. */
+  readonly spanRequests: number
   /** Rounds of starts, and of two commits in turn. */
   readonly startRounds: number
   /** Minutes under load in which memory is sampled. */
@@ -40,6 +42,7 @@ export const WHOLE: Omit<Plan, "memoryMinutes"> = {
   rounds: 3,
   sustainedSeconds: 60,
   storedRuns: 2400,
+  spanRequests: 8,
   startRounds: 10,
 }
 
@@ -53,6 +56,7 @@ export const QUICK: Omit<Plan, "memoryMinutes"> = {
   rounds: 1,
   sustainedSeconds: 0,
   storedRuns: 500,
+  spanRequests: 4,
   startRounds: 1,
 }
 

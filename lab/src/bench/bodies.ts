@@ -1,4 +1,5 @@
 /** Requests to the service under load: bodies of the size and shape that callers send. */
+import { randomBytes } from "node:crypto"
 import type { JsonObject } from "@runseal/canonical"
 import type { LoadRequest } from "./load/load.ts"
 
@@ -206,6 +207,48 @@ export const ATTESTATIONS: readonly LoadRequest[] = numbers.map(number => ({
   body: JSON.stringify({ digest: `${1000 + number}${hash("a").slice(4)}`, algorithm: "sha256" }),
   status: 201,
 }))
+
+/** Spans of one request: what an exporter sends at most where nothing else is set. */
+export const SPANS = 512
+const hexId = (bytes: number): string => randomBytes(bytes).toString("hex")
+const facts = (values: Readonly<Record<string, string | number>>): readonly JsonObject[] =>
+  Object.entries(values).map(([key, value]) => ({
+    key,
+    value: typeof value === "number" ? { intValue: `${value}` } : { stringValue: value },
+  }))
+
+/** A call of a model, or of a tool: every fourth one. */
+const span = (traceId: string, number: number): JsonObject => ({
+  ...{ traceId, spanId: hexId(8), name: `call ${number}`, kind: 3 },
+  ...{ startTimeUnixNano: "1777892400000000000", endTimeUnixNano: "1777892401200000000" },
+  attributes:
+    number % 4 === 3
+      ? facts({
+          "gen_ai.operation.name": "execute_tool",
+          "gen_ai.tool.name": "read_invoice",
+          "gen_ai.tool.call.arguments": `{"invoice":${4000 + number}}`,
+          "gen_ai.tool.call.result": `Invoice ${4000 + number} matches its purchase order.`,
+        })
+      : facts({
+          "gen_ai.operation.name": "chat",
+          "gen_ai.provider.name": "example",
+          "gen_ai.request.model": "model-a",
+          "gen_ai.agent.name": "treasurer",
+          "gen_ai.usage.input_tokens": 1200 + number,
+          "gen_ai.usage.output_tokens": 300,
+          "gen_ai.input.messages": `Is invoice ${4000 + number} within the limit of its purchase order? `.repeat(8),
+          "gen_ai.output.messages": `Invoice ${4000 + number} matches: the amount is within the limit.`,
+        }),
+})
+
+/** A request of spans that none before it has. */
+export function spanRequest(): LoadRequest {
+  const traceId = hexId(16)
+  const spans = Array.from({ length: SPANS }, (_, number) => span(traceId, number))
+  const resource = { attributes: facts({ "service.name": "invoices" }) }
+  const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })
+  return { method: "POST", path: "/v1/traces", body, status: 200 }
+}
 
 /** The same entries for a Tessera log, by when it answers. */
 const tesseraEntries = (path: string): readonly LoadRequest[] =>

@@ -13,7 +13,7 @@ const HELP = `npm run bench -- [--quick] [--write] [--peers] [--minutes <number>
   --write             writes the tables of the measured parts into docs/performance.md; those of other parts stay
   --peers             measures a Tessera POSIX log too: Go downloads and builds it
   --minutes <number>  how long memory is sampled (default: 10)
-  --against <commit>  measures that commit in turn with this checkout: parts start, execute and permits
+  --against <commit>  measures that commit in turn with this checkout: parts start, execute, permits and otlp
 
 ${PARTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join("\n")}
 

@@ -4,6 +4,7 @@ import { acts } from "./act-rates.ts"
 import { attest } from "./attest-rates.ts"
 import { execute } from "./execute-rates.ts"
 import { memory } from "./memory.ts"
+import { otlp } from "./otlp-rates.ts"
 import { permits } from "./permit-rates.ts"
 import { reads } from "./reads.ts"
 import { reports } from "./reports.ts"
@@ -16,6 +17,7 @@ export const PARTS: readonly Part[] = [
   permits,
   acts,
   attest,
+  otlp,
   processes,
   embedded,
   reads,

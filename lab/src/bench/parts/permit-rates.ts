@@ -17,7 +17,13 @@ export const permits: Part = {
     return [
       against === undefined
         ? await measurePermits(bench, database)
-        : await measureTwo(bench, { part: "permits", database, against, what, changes: { requests: PERMITS } }),
+        : await measureTwo(bench, {
+            part: "permits",
+            database,
+            against,
+            what,
+            changesOf: () => ({ requests: PERMITS }),
+          }),
     ]
   },
 }

@@ -12,7 +12,11 @@ type Changes = Parameters<Loads["usual"]>[1]
 /** Processor time of the service for one answer, in P-256 verifications of the same round. */
 const verificationsEach = ({ cost, verificationMicros }: Measured): number => cost.serverMicros / verificationMicros
 
-/** @param part its name, which names the databases. @param changes of the usual load */
+/**
+ * @param part its name, which names the databases
+ * @param load what it says of the load
+ * @param changesOf the changes of the usual load, made anew for each load: one may have requests that are sent once
+ */
 export async function measureTwo(
   bench: Bench,
   {
@@ -20,13 +24,15 @@ export async function measureTwo(
     database,
     against,
     what,
-    changes = {},
+    load = `${USUAL_CONNECTIONS} connections`,
+    changesOf = () => ({}),
   }: {
     readonly part: string
     readonly database: DatabaseServer
     readonly against: OtherCommit
     readonly what: string
-    readonly changes?: Changes
+    readonly load?: string
+    readonly changesOf?: () => Changes
   },
 ): Promise<Section> {
   const programs = [
@@ -43,21 +49,23 @@ export async function measureTwo(
   )
   for (const { name, heat, server } of opened) {
     bench.say(`${name}: heating`)
-    await heat([server], changes)
+    await heat([server], changesOf())
   }
   const plan = { ...bench.plan, rounds: bench.plan.startRounds }
-  const sides = opened.map(({ name, usual, server }) => ({ what: name, once: () => usual([server], changes) }))
+  const sides = opened.map(({ name, usual, server }) => ({ what: name, once: () => usual([server], changesOf()) }))
   const rows = await inTurn({ plan, say: bench.say }, sides)
   for (const { server, deployment } of opened) {
     await server.stop()
     deployment.remove()
   }
   return {
-    title: `${what} on PostgreSQL, ${USUAL_CONNECTIONS} connections, two commits, ${plan.rounds} rounds in turn: medians (ranges)`,
-    columns: ["what", "a second", "service, P-256 each", "× the first", "lock µs each"],
+    title: `${what} on PostgreSQL, ${load}, two commits, ${plan.rounds} rounds in turn: medians (ranges)`,
+    columns: ["what", "a second", "p50 ms", "p99 ms", "service, P-256 each", "× the first", "lock µs each"],
     rows: rows.map(row => [
       row.what,
       spread(row, ({ perSecond }) => perSecond),
+      spread(row, ({ p50 }) => p50),
+      spread(row, ({ p99 }) => p99),
       spread(row, verificationsEach),
       readable(median(row.rounds.map((round, at) => ratio(round, rows[0]?.rounds[at])))),
       spread(row, ({ cost }) => cost.lockMicros),

@@ -1,0 +1,36 @@
+/** The order in which the requests are sealed that a door sends for one of its own, such as the spans of a request of OTLP. */
+import type { Context } from "hono"
+
+/** Sends a request to the service. */
+type Send = (request: Request, env?: unknown) => Promise<Response>
+
+/** Resolves when all requests before it are in the sealer's queue, or answered. The request itself goes into it right then. */
+type Turn = () => Promise<void>
+
+/** A mark in the environment of a request, which no caller can send. */
+const TURN = Symbol("turn of a request of a door")
+
+/**
+ * What is sent by the function that this gives is sealed in the order in which it is sent. Without it, a run that charges a window would be
+ * sealed behind later ones that charge none. Only the last step waits: all steps before it are taken beside each other.
+ */
+export function inOrder(send: Send): Send {
+  let allBefore: Promise<unknown> = Promise.resolve()
+  return (request, env) => {
+    const before = allBefore
+    let passOn = (): void => undefined
+    const own = new Promise<void>(resolve => {
+      passOn = resolve
+    })
+    allBefore = Promise.all([before, own])
+    const turn: Turn = async () => {
+      await before
+      passOn()
+    }
+    const marked = { ...(typeof env === "object" ? env : {}), [TURN]: turn }
+    return send(request, marked).finally(passOn)
+  }
+}
+
+/** Resolves at once for a request that no door sent in an order. */
+export const turnOf = (c: Context<{ Bindings: { readonly [TURN]?: Turn } }>): Turn => c.env?.[TURN] ?? (async () => {})
