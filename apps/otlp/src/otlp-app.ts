@@ -16,11 +16,11 @@ export type SpanFate = "sealed" | "repeated" | "other" | "unknown" | "rejected"
 type TraceBody = { readonly encoding: "protobuf" | "json"; readonly bytes: Uint8Array }
 
 /** The service: answers a request as if it came over the socket of `env`. */
-type Fetch = (request: Request, env?: unknown) => Promise<Response>
+type Send = (request: Request, env?: unknown) => Promise<Response>
 
 export type OtlpParts = {
   /** A way to the service for the requests of one body: what they make is sealed in the order in which they are sent. */
-  readonly inOrder: () => Fetch
+  readonly inOrder: () => Send
   /**
    * Rejects with the service's refusal.
    * @param fieldsOf how many fields a body in protobuf has; the second argument if there are more
@@ -113,7 +113,7 @@ function note({ settled }: SendParts, sent: readonly Sent[], comesAgain: boolean
  * same ids are sent one after the other: the service refuses a second one that is under way.
  */
 async function sendAll(parts: SendParts, c: Context, spans: readonly Span[]): Promise<readonly Sent[]> {
-  const fetch = parts.inOrder()
+  const service = parts.inOrder()
   const sent: Promise<Sent>[] = []
   const byKey = new Map<string, Promise<Sent>>()
   const underWay = new Set<Promise<void>>()
@@ -128,7 +128,7 @@ async function sendAll(parts: SendParts, c: Context, spans: readonly Span[]): Pr
     if (isOver) break
     const key = keyOf(span)
     const before = byKey.get(key)
-    const sendNow = () => send(parts, c, fetch, span)
+    const sendNow = () => send(parts, c, service, span)
     const one = before === undefined ? sendNow() : before.then(sendNow)
     const settled: Promise<void> = one
       .then(
@@ -149,18 +149,18 @@ async function sendAll(parts: SendParts, c: Context, spans: readonly Span[]): Pr
 /** The idempotency key of a span. */
 const keyOf = ({ trace_id, span_id }: Span): string => `"otlp-${trace_id}-${span_id}"`
 
-async function send(parts: SendParts, c: Context, fetch: Fetch, span: Span): Promise<Sent> {
+async function send(parts: SendParts, c: Context, service: Send, span: Span): Promise<Sent> {
   const run = runOf(span)
   if (typeof run === "string") return { fate: "rejected", refused: run }
   const body = canonicalize(run)
   const id = digest([c.req.header("x-service-key") ?? "", c.req.header("cookie") ?? "", body])
-  return { ...(parts.settled.find(id) ?? (await execute(parts, c, fetch, keyOf(span), body))), id }
+  return { ...(parts.settled.find(id) ?? (await execute(parts, c, service, keyOf(span), body))), id }
 }
 
 async function execute(
   { retry }: Pick<SendParts, "retry">,
   c: Context,
-  fetch: Fetch,
+  service: Send,
   key: string,
   body: string,
 ): Promise<Settled | Required<Pick<Sent, "passing">>> {
@@ -170,7 +170,7 @@ async function execute(
   })
   const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json", [IDEMPOTENCY_KEY_HEADER]: key }
   const request = new Request(new URL("/execute", c.req.url), { method: "POST", headers, body })
-  const response = await fetch(request, c.env)
+  const response = await service(request, c.env)
   if (OF_THE_REQUEST.includes(response.status)) return { passing: response }
   const read = readStrictJson(await response.text())
   const answered: JsonObject = isObject(read) ? read : {}

@@ -87,7 +87,7 @@ export type Deps = {
     submission: Submission,
     claim?: KeyClaim,
     request_id?: string,
-    turn?: () => Promise<void>,
+    slot?: () => Promise<void>,
   ) => Promise<SealedRun>
   /** The policy in force, and how it changes. */
   readonly policies: Pick<Policies, "inForce" | "explain" | "load" | "dryRun">

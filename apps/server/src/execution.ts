@@ -98,12 +98,12 @@ export function openExecution(parts: ExecutionParts): Pick<Deps, "execute" | "re
   const approvals = openApprovals({ db, sealer, nowMs, mint, pipeline: context, ...ofPolicy })
   const policyOf = policies.ofEvaluation
   return {
-    execute: (submission, claim, request_id, turn) => {
+    execute: (submission, claim, request_id, slot) => {
       const settings = context()
       const work = async (noteFailure: NoteFailure): Promise<SealedRun> => {
         const draft = await runToLog(submission, mint(), { ...settings, makeCharge: chargeAs(claim) })
         noteFailure(draft)
-        await turn?.()
+        await slot?.()
         return sealer.seal(draft, claim)
       }
       return reportingFailures("execute", reportFault, request_id, work, run => run)

@@ -5,10 +5,10 @@ import type { Context } from "hono"
 type Send = (request: Request, env?: unknown) => Promise<Response>
 
 /** Resolves when all requests before it are in the sealer's queue, or answered. The request itself goes into it right then. */
-type Turn = () => Promise<void>
+type Slot = () => Promise<void>
 
 /** A mark in the environment of a request, which no caller can send. */
-const TURN = Symbol("turn of a request of a door")
+const SLOT = Symbol("slot of a request of a door")
 
 /**
  * What is sent by the function that this gives is sealed in the order in which it is sent. Without it, a run that charges a window would be
@@ -23,14 +23,14 @@ export function inOrder(send: Send): Send {
       passOn = resolve
     })
     allBefore = Promise.all([before, own])
-    const turn: Turn = async () => {
+    const slot: Slot = async () => {
       await before
       passOn()
     }
-    const marked = { ...(typeof env === "object" ? env : {}), [TURN]: turn }
+    const marked = { ...(typeof env === "object" ? env : {}), [SLOT]: slot }
     return send(request, marked).finally(passOn)
   }
 }
 
 /** Resolves at once for a request that no door sent in an order. */
-export const turnOf = (c: Context<{ Bindings: { readonly [TURN]?: Turn } }>): Turn => c.env?.[TURN] ?? (async () => {})
+export const slotOf = (c: Context<{ Bindings: { readonly [SLOT]?: Slot } }>): Slot => c.env?.[SLOT] ?? (async () => {})

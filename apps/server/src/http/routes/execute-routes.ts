@@ -19,7 +19,7 @@ import { claimOf, replayedField } from "../access/idempotency.ts"
 import type { Handlers } from "../endpoint-routes.ts"
 import { bodyLimits, parseObject, queueWork, readJsonBody, readJsonObject, receiveJson } from "../json-body.ts"
 import { readExecuteBody, submissionOf } from "../request-bodies.ts"
-import { turnOf } from "../sealing-order.ts"
+import { slotOf } from "../sealing-order.ts"
 import { refusalOfJob } from "./job-refusal.ts"
 import { determinismAnswer, executeAnswer, explained, untilRecorded } from "./run-answer.ts"
 import { callersRun, storedBundle } from "./run-views.ts"
@@ -29,7 +29,7 @@ async function executeBody(c: Context, deps: Deps, object: JsonObject, claim?: K
   await queueWork(c)
   const submission = submissionOf(c, deps, readExecuteBody(object))
   await queueWork(c)
-  const seal = (): Promise<SealedRun> => deps.execute(submission, claim, c.get("requestId"), turnOf(c))
+  const seal = (): Promise<SealedRun> => deps.execute(submission, claim, c.get("requestId"), slotOf(c))
   const { bundle } = await deps.trialQuota.spend(keyCallerOf(c), seal)
   return bundle
 }
