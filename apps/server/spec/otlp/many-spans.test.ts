@@ -26,7 +26,7 @@ function spansOf(count: number, tokensOf: (at: number) => number = () => 0): rea
           }
     return {
       traceId: made.toString(16).padStart(32, "a"),
-      spanId: at.toString(16).padStart(16, "b"),
+      spanId: (at + 1).toString(16).padStart(16, "0"),
       name,
       attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })),
     }
@@ -53,7 +53,7 @@ describe(`a request of ${SPANS} spans`, () => {
   test("is sealed in the order of its spans, those that charge a window and those that charge none, and a budget ends where it is used up", async () => {
     const before = await lastRun()
     const spans = spansOf(SPANS, at => (at % 2 === 0 ? TOKENS : 0))
-    expect(await send(spans)).toMatchObject({ status: 200, body: {} })
+    expect(await send(spans)).toMatchObject({ status: 200, text: "{}" })
     const sealed = await sealedSince(before)
     expect(sealed.map(({ name }) => name)).toEqual(namesOf(spans))
     const charging = sealed.filter((_, at) => at % 2 === 0).map(({ outcome_kind }) => outcome_kind === "ok")
@@ -78,13 +78,13 @@ describe(`a request of ${SPANS} spans`, () => {
     const before = await lastRun()
     const spans = spansOf(SPANS)
     const room = before + SPANS / 2
-    await service().db.write(({ orm }) => orm.execute(`alter table run add constraint full check (run_id <= ${room})`))
+    await service().db.write(({ orm }) => orm.execute(`alter table run add constraint has_room check (run_id <= ${room})`))
     const refused = await send(spans)
-    await service().db.write(({ orm }) => orm.execute("alter table run drop constraint full"))
+    await service().db.write(({ orm }) => orm.execute("alter table run drop constraint has_room"))
     expect({ status: refused.status, retry: refused.headers.has("Retry-After") }).toEqual({ status: 503, retry: true })
     const sealed = await sealedSince(before)
     expect(sealed.map(({ name }) => name)).toEqual(namesOf(spans).slice(0, sealed.length))
-    expect(await send(spans)).toMatchObject({ status: 200, body: {} })
+    expect(await send(spans)).toMatchObject({ status: 200, text: "{}" })
     expect((await sealedSince(before)).map(({ name }) => name)).toEqual(namesOf(spans))
   })
 
