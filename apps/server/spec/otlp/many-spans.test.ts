@@ -5,9 +5,9 @@ import { standingService } from "../harness/test-service.ts"
 
 const SPANS = 512
 const TOKENS = 10
-/** Runs that the budget of a window has room for. */
+/** Runs that a window lets pass: the one that brings its total to the budget is halted. */
 const WITHIN = 200
-const service = standingService(() => ({ config: { windowTokenBudget: WITHIN * TOKENS } }))
+const service = standingService(() => ({ config: { windowTokenBudget: (WITHIN + 1) * TOKENS } }))
 
 let made = 0
 /** Spans that none before has, in an order that their routes show. @param tokensOf what the span at a place used; 0: it is of a tool */
