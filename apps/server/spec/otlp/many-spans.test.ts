@@ -1,6 +1,7 @@
 /** Requests with as many spans as an exporter sends at most where nothing else is set: docs/doors/opentelemetry.md. */
 import type { JsonObject, JsonValue } from "@runseal/canonical"
 import { describe, expect, test } from "vitest"
+import { EICAR } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 
 const SPANS = 512
@@ -10,7 +11,7 @@ const WITHIN = 200
 const service = standingService(() => ({ config: { windowTokenBudget: (WITHIN + 1) * TOKENS } }))
 
 let made = 0
-/** Spans that none before has, in an order that their routes show. @param tokensOf what the span at a place used; 0: it is of a tool */
+/** Spans that none before has, in an order that their routes show. @param tokensOf what the span at a place used; 0: it is of a tool that is denied */
 function spansOf(count: number, tokensOf: (at: number) => number = () => 0): readonly JsonObject[] {
   made++
   return Array.from({ length: count }, (_, at) => {
@@ -18,7 +19,11 @@ function spansOf(count: number, tokensOf: (at: number) => number = () => 0): rea
     const tokens = tokensOf(at)
     const attributes: Readonly<Record<string, JsonValue>> =
       tokens === 0
-        ? { "gen_ai.operation.name": { stringValue: "execute_tool" }, "gen_ai.tool.name": { stringValue: name } }
+        ? {
+            "gen_ai.operation.name": { stringValue: "execute_tool" },
+            "gen_ai.tool.name": { stringValue: name },
+            "gen_ai.tool.call.arguments": { stringValue: EICAR },
+          }
         : {
             "gen_ai.operation.name": { stringValue: "chat" },
             "gen_ai.request.model": { stringValue: name },
@@ -50,7 +55,7 @@ const lastRun = () =>
 const namesOf = (spans: readonly JsonObject[]) => spans.map(({ name }) => name)
 
 describe(`a request of ${SPANS} spans`, () => {
-  test("is sealed in the order of its spans, those that charge a window and those that charge none, and a budget ends where it is used up", async () => {
+  test("is sealed in the order of its spans, those that charge a window and those that are denied before, and a budget ends where it is used up", async () => {
     const before = await lastRun()
     const spans = spansOf(SPANS, at => (at % 2 === 0 ? TOKENS : 0))
     expect(await send(spans)).toMatchObject({ status: 200, text: "{}" })

@@ -11,8 +11,8 @@ type Slot = () => Promise<void>
 const SLOT = Symbol("slot of a request of a door")
 
 /**
- * What is sent by the function that this gives is sealed in the order in which it is sent. Without it, a run that charges a window would be
- * sealed behind later ones that charge none. Only the last step waits: all steps before it are taken beside each other.
+ * What is sent by the function that this gives is sealed in the order in which it is sent. Without it, a run that is denied, and so charges no
+ * window, would be sealed before earlier ones whose charge is being made. Only the last step waits: all steps before it are taken beside each other.
  */
 export function inOrder(send: Send): Send {
   let allBefore: Promise<unknown> = Promise.resolve()
