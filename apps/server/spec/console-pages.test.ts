@@ -125,7 +125,7 @@ test("the list of runs says why each was refused, in words and with the name tha
     await customer.execute(request({ route_id, ...changes }))
     const rows = (await pageOf(`/console/runs?route_id=${route_id}`)).split("<tr>").slice(2)
     expect(rows, route_id).toHaveLength(1)
-    expect(/<td[^>]* class="why"[^>]*>(.*?)<\/td>/.exec(rows.join(""))?.[1]?.replaceAll(/<[^>]+>/g, ""), route_id).toBe(cell)
+    expect(/<td class="why">(.*?)<\/td>/.exec(rows.join(""))?.[1]?.replaceAll(/<[^>]+>/g, ""), route_id).toBe(cell)
   }
   await admin.send("POST", "/admin/policies", { policy: { ...policy, required_attested_fields: [] } })
 })
@@ -172,8 +172,8 @@ test("admin audit leads to the actions of one kind and of one subject, and to th
   const rotated = await mint(service(), { name: "rotated" }, admin)
   await admin.send("POST", `/admin/keys/${rotated.id}/rotate`, {})
   const page = await pageOf(`/console/audit?subject_kind=key&subject_id=${rotated.id}`)
-  expect(page.match(/<tr><td[^>]*>/g)).toHaveLength(2)
-  expect((await pageOf("/console/audit?action=key.rotate")).match(/<tr><td[^>]*>/g)).toHaveLength(1)
+  expect(page.match(/<tr><td>/g)).toHaveLength(2)
+  expect((await pageOf("/console/audit?action=key.rotate")).match(/<tr><td>/g)).toHaveLength(1)
 })
 
 test("open permits of a key are a list", async () => {
@@ -217,7 +217,7 @@ const secretOn = (page: string): string | undefined => /<code class="secret"[^>]
 
 /** The numbers of the runs that a page lists. */
 const runsOn = (page: string): readonly number[] =>
-  [...page.matchAll(/<td[^>]*><a href="\/console\/runs\/(\d+)[?"]/g)].map(([, id]) => Number(id))
+  [...page.matchAll(/<td><a href="\/console\/runs\/(\d+)[?"]/g)].map(([, id]) => Number(id))
 
 test("a run that was only observed is nowhere said to be denied or stopped", async () => {
   const body = request({ payload: `see ${EICAR}`, enforcement: "observe", route_id: "observed" })
@@ -482,7 +482,7 @@ test("all links that work and all published runs are a list, where each is ended
   expect(endings(await pageOf("/console/shared"))).toEqual([`share ${theirs}`, `share ${mine}`, `run ${own}`])
   const asAuditor = await signIn(sharing)
   const page = await pageOf("/console/shared", asAuditor)
-  expect(page).toMatch(new RegExp(`<td[^>]*>${mine}</td><td[^>]*><a href="/console/runs/${run}">`))
+  expect(page).toContain(`<td>${mine}</td><td><a href="/console/runs/${run}">`)
   expect(endings(page), "an auditor ends its own").toEqual([`share ${theirs}`])
   const sent = { ...tokensOn(page), share: `${theirs}` }
   const counts: number[] = []
