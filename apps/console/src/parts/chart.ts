@@ -26,7 +26,7 @@ export type Column = {
 type ChartParts = {
   readonly series: readonly Series[]
   readonly columns: readonly Column[]
-  /** Below a column, for those that have a word; at most some six have room. */
+  /** Below a column, for those that have a word; those that have no room are left out. */
   readonly below: readonly (string | undefined)[]
 }
 
@@ -81,7 +81,19 @@ export function columnChart({ series, columns, below }: ChartParts): Markup {
   })
   return html`<div class="chart" aria-hidden="true"><ol class="scale">${scale.toReversed().map(value => html`<li>${compact(value)}</li>`)}</ol>
 <svg class="plot">${lines}${columns.map((column, i) => drawn(column, { at: i, of: columns.length, series, top }))}</svg>
-<svg class="below">${below.map((text, i) => (text === undefined ? "" : html`<text x="${percent((i + 0.5) / columns.length)}" y="1.1em" text-anchor="${anchorOf(i / columns.length)}">${text}</text>`))}</svg></div>`
+<svg class="below">${apart(below).map((text, i) => (text === undefined ? "" : html`<text x="${percent((i + 0.5) / columns.length)}" y="1.1em" text-anchor="${anchorOf(i / columns.length)}">${text}</text>`))}</svg></div>`
+}
+
+/** Least distance of two words below columns, as a share of the drawing. */
+const WORDS_APART = 0.1
+
+/** The words that have room: of two that are too near to each other the later one. */
+function apart(below: ChartParts["below"]): ChartParts["below"] {
+  const words = below.flatMap((text, i) => (text === undefined ? [] : [i]))
+  return below.map((text, i) => {
+    const next = words.find(other => other > i)
+    return next !== undefined && (next - i) / below.length < WORDS_APART ? undefined : text
+  })
 }
 
 /** So that no word leaves the drawing. */
