@@ -23,16 +23,26 @@ const asked = (option: string): Witness => {
   return witness
 }
 
-/** *Log health* as an administrator sees it. */
-async function pageOf(service: TestService, key: string): Promise<string> {
+/** A page as an administrator sees it, *Log health* where no path is given. */
+async function pageOf(service: TestService, key: string, path = "/console/log"): Promise<string> {
   const session = await service.request("/session", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ key }),
   })
   const Cookie = (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
-  return (await service.request("/console/log", { headers: { Cookie } })).text()
+  return (await service.request(path, { headers: { Cookie } })).text()
 }
+
+/** What the overview says that needs attention: each kind with its sign, and whether all is well. */
+async function overviewOf(service: TestService, key: string): Promise<readonly string[]> {
+  const page = await pageOf(service, key, "/console")
+  const kinds = [...page.matchAll(/aria-hidden="true">(.)<\/span><div><h3>([^<]*)<\/h3>/g)]
+  const well = page.includes("All is well.") ? ["All is well."] : []
+  return [...kinds.map(([, sign = "", title = ""]) => `${sign} ${title}`), ...well]
+}
+
+const UNWITNESSED = "! The log is not witnessed as it should be"
 
 const verdictOn = (page: string): readonly string[] => {
   const [, tone = "", body = ""] = /<div class="notice (\w+)" role="status">([\s\S]*?)<\/div>/.exec(page) ?? []
@@ -63,6 +73,8 @@ describe("a log that nobody is asked to sign", () => {
     expect((await service().get("/log/witnesses")).body).toEqual({ ok: true, needed: 1, witnesses: [] })
     const [tone, sentence] = verdictOn(await pageOf(service(), secret))
     expect([tone, sentence]).toEqual(["warn", expect.stringContaining("No witness is asked to sign this log")])
+    expect(await overviewOf(service(), secret)).toEqual([UNWITNESSED])
+    expect(await pageOf(service(), secret, "/console")).toContain(sentence)
   })
 
   test("names a witness that was removed", async () => {
@@ -75,6 +87,10 @@ describe("a log that nobody is asked to sign", () => {
     const page = await pageOf(service(), secret)
     expect(verdictOn(page)).toContain("The witness gone.example signed this log before, and is asked no more.")
     expect(page).toContain("removed</span>")
+    const attention = (await caller(service(), secret).get("/attention")).body
+    expect(attention).toMatchObject({
+      found: { not_witnessed: { count: 2, first: [{ why: "removed", name: "gone.example" }, { why: "none_asked" }] } },
+    })
     // The house's own check knows of no witness.
     await runSql(service().db, "delete from witnessed_checkpoint")
   })
@@ -115,6 +131,8 @@ describe("a log with witnesses", () => {
     const healthy = ["good", "Records can be sealed, and every witness signs this log."]
     await until("both sign", async () => verdictOn(await pageOf(service(), secret))[0] === "good")
     expect(verdictOn(await pageOf(service(), secret))).toEqual(healthy)
+    expect(await overviewOf(service(), secret)).toEqual(["All is well."])
+    expect(await pageOf(service(), secret, "/console")).toContain("sealing, whether the clock is behind,")
     answers = "refuses"
     await mint(service(), { name: "grows" }, caller(service(), secret))
     await until("one refuses", async () => JSON.stringify(await stateOf("fickle.example")).includes('"refused"'))
@@ -126,6 +144,7 @@ describe("a log with witnesses", () => {
     expect(verdictOn(await pageOf(service(), secret))).toContain(
       "The witness fickle.example signed another history of this log.",
     )
+    expect(await overviewOf(service(), secret)).toEqual(["✗ 1 witness signed another history of this log"])
   })
 })
 
@@ -157,6 +176,7 @@ describe("a log whose witnesses are there and do not sign it now", () => {
       "The witness away.example has not signed this log yet: it cannot be reached.",
       "No checkpoint was signed by 1 witness in the last half hour.",
     ])
+    expect(await overviewOf(service, secret)).toEqual([UNWITNESSED, "! 3 witnesses are silent"])
     const shown = page.replace(/<\/?span[^>]*>/g, "")
     for (const state of ["– silent", "✗ invalid", "✗ unreachable"]) expect(shown).toContain(state)
     expect(page).toContain("never</span>")
@@ -209,5 +229,6 @@ describe("a log whose entries go to an outside log", async () => {
     clock.advance(601_000)
     expect(await lineOn()).toEqual(["warn", "An entry has waited for rekor.test for 10 minutes."])
     expect(await page()).toContain("the oldest for 10 minutes")
+    expect(await overviewOf(service(), secret)).toContain("! 1 outside log is late")
   })
 })

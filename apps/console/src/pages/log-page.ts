@@ -1,16 +1,22 @@
 /** *Log health*: size, checkpoint, witnesses, outside logs. The visitor's browser audits the log itself. */
 import {
-  isSilent,
   type OUTSIDE_FAULTS,
   type OutsideStanding,
   outsideLogsAnswerSchema,
-  silentSince,
   type WITNESS_FAULTS,
   type WitnessesAnswer,
   witnessesAnswerSchema,
 } from "@runseal/core/wire/log-answers"
+import {
+  type OutsideTroubles,
+  outsideTroubles,
+  silentSince,
+  type WitnessTroubles,
+  witnessTroubles,
+} from "@runseal/core/wire/log-troubles"
 import { indexAnswerSchema, type ReadyAnswer, readyAnswerSchema } from "@runseal/core/wire/service-answers"
 import { isRefusal, type Refusal } from "../api.ts"
+import { unwitnessedText } from "../parts/attention.ts"
 import { number, plural, seconds, shortTime, time } from "../parts/format.ts"
 import { html, type Markup } from "../parts/markup.ts"
 import { facts, heading, label, notice, table } from "../parts/pieces.ts"
@@ -18,9 +24,6 @@ import { show, type Visit } from "../visit.ts"
 
 export const witnessesOf = ({ api }: Visit): Promise<WitnessesAnswer> =>
   api.get("/log/witnesses", witnessesAnswerSchema)
-
-/** An entry that waits for an outside log for so long is late. */
-const LATE_SECONDS = 600
 
 export async function logPage(visit: Visit): Promise<Response> {
   const { api } = visit
@@ -50,43 +53,25 @@ ${outside.logs.length === 0 ? "" : html`<section class="card"><h2>Outside logs</
 
 /** The first line of the page: good where nothing is wrong, and otherwise all that is. */
 function verdict(ready: ReadyAnswer | Refusal, witnesses: WitnessesAnswer, logs: readonly OutsideStanding[]): Markup {
+  const { contradicting, silent, unwitnessed } = witnessTroubles(witnesses, Date.now())
+  const { failing, late } = outsideTroubles(logs)
   const bad = [
     ...(isRefusal(ready) ? [ready.error] : []),
-    ...witnesses.witnesses.flatMap(({ name, fault }) =>
-      fault === "contradicted" ? [`The witness ${name} signed another history of this log.`] : [],
-    ),
-    ...logs.flatMap(outsideFault),
+    ...contradicting.map(({ name }) => `The witness ${name} signed another history of this log.`),
+    ...failing.map(outsideFault),
   ]
-  const warn = [
-    ...witnessTroubles(witnesses),
-    ...logs.flatMap(({ host, fault, oldest_age_seconds: age }) =>
-      fault === undefined && age > LATE_SECONDS ? [`An entry has waited for ${host} for ${seconds(age)}.`] : [],
-    ),
+  const found = [
+    ...bad,
+    ...silent.map(silentText),
+    ...unwitnessed.map(unwitnessedText),
+    ...late.map(({ host, seconds: age }) => `An entry has waited for ${host} for ${seconds(age)}.`),
   ]
-  const found = [...bad, ...warn]
   if (found.length > 0) return notice(bad.length > 0 ? "bad" : "warn", html`${found.map(one => html`<p>${one}</p>`)}`)
   return notice("good", "Records can be sealed, and every witness signs this log.")
 }
 
-function witnessTroubles({ witnesses, needed, checkpoint }: WitnessesAnswer): readonly string[] {
-  const asked = witnesses.filter(one => one.asked)
-  const removed = witnesses
-    .filter(one => !one.asked)
-    .map(({ name }) => `The witness ${name} signed this log before, and is asked no more.`)
-  if (asked.length === 0)
-    return [...removed, "No witness is asked to sign this log: different logs could be shown to different people."]
-  const silent = asked.filter(one => one.fault !== "contradicted" && isSilent(one, Date.now()))
-  return [
-    ...removed,
-    ...silent.map(
-      ({ name, fault, cosigned_at }) =>
-        `The witness ${name} ${cosigned_at === undefined ? "has not signed this log yet" : "does not sign this log now"}${fault === undefined ? "" : `: ${WITNESS_FAULT_NAMES[fault]}`}.`,
-    ),
-    ...(silentSince(checkpoint?.cosigned_at, Date.now())
-      ? [`No checkpoint was signed by ${plural(needed, "witness", "witnesses")} in the last half hour.`]
-      : []),
-  ]
-}
+const silentText = ({ name, fault, cosigned_at }: WitnessTroubles["silent"][number]): string =>
+  `The witness ${name} ${cosigned_at === undefined ? "has not signed this log yet" : "does not sign this log now"}${fault === undefined ? "" : `: ${WITNESS_FAULT_NAMES[fault]}`}.`
 
 const WITNESS_FAULT_NAMES: Readonly<Record<(typeof WITNESS_FAULTS)[number], string>> = {
   unreachable: "it cannot be reached",
@@ -125,15 +110,13 @@ const OUTSIDE_FAULT_NAMES: Readonly<Record<(typeof OUTSIDE_FAULTS)[number], stri
   untimed: "no timestamp was valid",
 }
 
-/** What keeps an outside log from the next entry; empty while nothing does. */
-const outsideFault = ({ host, fault, failing_seconds = 0 }: OutsideStanding): readonly string[] =>
-  fault === undefined
-    ? []
-    : [`${host} has not taken the next entry for ${seconds(failing_seconds)}: ${OUTSIDE_FAULT_NAMES[fault]}.`]
+/** What keeps an outside log from the next entry. */
+const outsideFault = ({ host, fault, failing_seconds }: OutsideTroubles["failing"][number]): string =>
+  `${host} has not taken the next entry for ${seconds(failing_seconds)}: ${OUTSIDE_FAULT_NAMES[fault]}.`
 
 const outsideLog = (log: OutsideStanding): Markup => {
   const { host, backlog, oldest_age_seconds, next_index } = log
-  return html`<h3>${host}</h3>${outsideFault(log).map(sentence => notice("bad", sentence))}${facts([
+  return html`<h3>${host}</h3>${outsideTroubles([log]).failing.map(one => notice("bad", outsideFault(one)))}${facts([
     ["Holds entries below", number(next_index)],
     [
       "Backlog",

@@ -64,7 +64,22 @@ const approvalItem = ({ route_id, expires_at }: Several<"waiting_approvals">["fi
 const LOG = "/console/log"
 const BUDGETS = "/console/budgets"
 
+/** Why a log is not witnessed as it should be, as a sentence. */
+export function unwitnessedText({ why, name, needed }: Several<"not_witnessed">["first"][number]): string {
+  if (why === "none_asked")
+    return "No witness is asked to sign this log: different logs could be shown to different people."
+  if (why === "removed") return `The witness ${name} signed this log before, and is asked no more.`
+  return `No checkpoint was signed by ${plural(needed ?? 1, "witness", "witnesses")} in the last half hour.`
+}
+
 const WORDS: { readonly [Kind in AttentionKind]: Words<Kind> } = {
+  contradicting_witnesses: {
+    tone: "bad",
+    title: count => `${plural(count, "witness", "witnesses")} signed another history of this log`,
+    item: ({ name }) => html`<strong>${everyCharacter(name)}</strong>`,
+    step: () => ({ text: "Log health", to: LOG }),
+    looked: "witnesses",
+  },
   not_ready: {
     tone: "bad",
     title: () => "No record can be sealed now",
@@ -77,7 +92,7 @@ const WORDS: { readonly [Kind in AttentionKind]: Words<Kind> } = {
     title: () => "The clock of this machine is behind",
     item: ({ by, seconds: behind }) => html`<strong>${everyCharacter(by)}</strong> is ${seconds(behind)} ahead`,
     step: () => ({ text: "Log health", to: LOG }),
-    looked: "the clock",
+    looked: "whether the clock is behind",
   },
   approvals_for_you: {
     tone: "warn",
@@ -154,6 +169,13 @@ const WORDS: { readonly [Kind in AttentionKind]: Words<Kind> } = {
     step: () => ({ text: "Confirm", to: "/console/passkeys" }),
     looked: "passkeys",
   },
+  not_witnessed: {
+    tone: "warn",
+    title: () => "The log is not witnessed as it should be",
+    item: unwitnessedText,
+    step: () => ({ text: "Log health", to: LOG }),
+    looked: "witnesses",
+  },
   silent_witnesses: {
     tone: "warn",
     title: count => `${plural(count, "witness is", "witnesses are")} silent`,
@@ -167,6 +189,14 @@ const WORDS: { readonly [Kind in AttentionKind]: Words<Kind> } = {
     title: count => `${plural(count, "outside log takes", "outside logs take")} no entries`,
     item: ({ host, fault, failing_seconds }) =>
       html`<strong>${everyCharacter(host)}</strong> ${fault} for ${seconds(failing_seconds)}`,
+    step: () => ({ text: "Log health", to: LOG }),
+    looked: "outside logs",
+  },
+  late_outside_logs: {
+    tone: "warn",
+    title: count => `${plural(count, "outside log is", "outside logs are")} late`,
+    item: ({ host, seconds: age }) =>
+      html`<strong>${everyCharacter(host)}</strong> an entry has waited for ${seconds(age)}`,
     step: () => ({ text: "Log health", to: LOG }),
     looked: "outside logs",
   },
@@ -201,6 +231,7 @@ function shownOf<Kind extends AttentionKind>(
 
 /** All that was found, the most urgent first. */
 const allShown = (found: Found, session: SessionAnswer): readonly Shown[] => [
+  ...shownOf(WORDS.contradicting_witnesses, found.contradicting_witnesses, session),
   ...shownOf(WORDS.not_ready, found.not_ready, session),
   ...shownOf(WORDS.clock_behind, found.clock_behind, session),
   ...shownOf(WORDS.approvals_for_you, found.approvals_for_you, session),
@@ -211,8 +242,10 @@ const allShown = (found: Found, session: SessionAnswer): readonly Shown[] => [
   ...shownOf(WORDS.denying_rules, found.denying_rules, session),
   ...shownOf(WORDS.waiting_approvals, found.waiting_approvals, session),
   ...shownOf(WORDS.waiting_passkeys, found.waiting_passkeys, session),
+  ...shownOf(WORDS.not_witnessed, found.not_witnessed, session),
   ...shownOf(WORDS.silent_witnesses, found.silent_witnesses, session),
   ...shownOf(WORDS.failing_outside_logs, found.failing_outside_logs, session),
+  ...shownOf(WORDS.late_outside_logs, found.late_outside_logs, session),
   ...shownOf(WORDS.near_budgets, found.near_budgets, session),
 ]
 
@@ -242,7 +275,15 @@ const NUMBERS: Readonly<Record<string, { readonly kinds: readonly AttentionKind[
   "/console/budgets": { kinds: ["full_budgets"], of: "full" },
   "/console/policies": { kinds: ["denying_rules"], of: "denying far more often" },
   "/console/log": {
-    kinds: ["not_ready", "clock_behind", "silent_witnesses", "failing_outside_logs"],
+    kinds: [
+      "contradicting_witnesses",
+      "not_ready",
+      "clock_behind",
+      "not_witnessed",
+      "silent_witnesses",
+      "failing_outside_logs",
+      "late_outside_logs",
+    ],
     of: "needing attention",
   },
   "/console/deliveries": { kinds: ["failing_receivers"], of: "failing" },

@@ -1,18 +1,34 @@
 /** docs/console.md, "Needs attention" and "Live pages", in a real browser. */
 import type { Page } from "playwright-core"
-import { beforeAll, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
+import { parseWitness, type Witness } from "../../src/options/witness.ts"
 import { expectAccessible } from "../harness/accessible.ts"
 import { openedId } from "../harness/asked-permits.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor } from "../harness/browser.ts"
+import { machineClock } from "../harness/clock.ts"
 import { ADMIN, type Holder, mint } from "../harness/key-holders.ts"
 import { request, spending } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
+import { endWitnesses, startImpostor } from "../harness/witnesses.ts"
 
 const WIDTHS = [390, 1280, 1920]
 
 describe.skipIf(!HAS_CHROMIUM)(`live pages in ${CHROMIUM}`, () => {
-  const service = standingService(() => ({ config: { windowTokenBudget: 1000, runTokenBudget: 1000 } }))
+  let witnesses: readonly Witness[] = []
+  beforeAll(async () => {
+    const { option } = await startImpostor("steady.example", ({ body, cosign }, response) =>
+      response.end(cosign(/\n\n(.*\n)\n/s.exec(body)?.[1] ?? "")),
+    )
+    const witness = parseWitness(option)
+    witnesses = witness === undefined ? [] : [witness]
+  })
+  afterAll(endWitnesses)
+  // Cosignatures have the time of the machine.
+  const service = standingService(() => ({
+    clock: machineClock(),
+    config: { windowTokenBudget: 1000, runTokenBudget: 1000, witnesses, witnessesNeeded: 1 },
+  }))
   const { address, visit } = standingVisitor(() => createApp(service().deps))
   let admin: Holder
   let customer: Holder

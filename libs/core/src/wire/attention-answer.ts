@@ -12,6 +12,7 @@ import {
 } from "../vocabulary/scalars.ts"
 import { DELIVERY_FAULTS } from "./delivery-messages.ts"
 import { OUTSIDE_FAULTS, WITNESS_FAULTS } from "./log-answers.ts"
+import { UNWITNESSED_REASONS } from "./log-troubles.ts"
 
 const opt = v.exactOptional
 
@@ -50,6 +51,8 @@ const permit = v.strictObject({
 const approval = v.strictObject({ approval_id: approvalIdSchema, route_id: routeIdSchema, expires_at: clockSchema })
 
 const found = {
+  /** Witnesses that signed another history of the log. */
+  contradicting_witnesses: several(v.strictObject({ name: nonEmptySchema })),
   /** No record can be sealed now. */
   not_ready: several(v.strictObject({ error: nonEmptySchema })),
   /** By how many seconds the clock of this machine is behind the log, or behind what a witness signed. */
@@ -83,6 +86,16 @@ const found = {
   waiting_approvals: several(approval),
   /** Of other people, for an administrator who may confirm them. */
   waiting_passkeys: several(v.strictObject({ subject: nonEmptySchema })),
+  /** Why the log is not witnessed as it should be. */
+  not_witnessed: several(
+    v.strictObject({
+      why: v.picklist(UNWITNESSED_REASONS),
+      /** Of a witness that was removed. */
+      name: opt(nonEmptySchema),
+      /** Of `too_few`: how many have to sign. */
+      needed: opt(ordinalSchema),
+    }),
+  ),
   silent_witnesses: several(
     v.strictObject({
       name: nonEmptySchema,
@@ -93,9 +106,12 @@ const found = {
   failing_outside_logs: several(
     v.strictObject({ host: nonEmptySchema, fault: v.picklist(OUTSIDE_FAULTS), failing_seconds: countSchema }),
   ),
+  /** An entry has waited for them for more than ten minutes, though nothing failed. */
+  late_outside_logs: several(v.strictObject({ host: nonEmptySchema, seconds: ordinalSchema })),
   near_budgets: several(budget),
 }
 export const ATTENTION_KINDS = [
+  "contradicting_witnesses",
   "not_ready",
   "clock_behind",
   "approvals_for_you",
@@ -106,8 +122,10 @@ export const ATTENTION_KINDS = [
   "denying_rules",
   "waiting_approvals",
   "waiting_passkeys",
+  "not_witnessed",
   "silent_witnesses",
   "failing_outside_logs",
+  "late_outside_logs",
   "near_budgets",
 ] as const satisfies readonly (keyof typeof found)[]
 /** The most urgent kind first. */

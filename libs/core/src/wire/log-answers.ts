@@ -138,16 +138,6 @@ export const witnessesAnswerSchema = v.strictObject({
 /** `GET /log/witnesses`, as the process knows them that answers. */
 export type WitnessesAnswer = Shape<typeof witnessesAnswerSchema>
 
-/** A witness cosigns every few seconds, and every ten minutes where the log does not grow. One that did not for so long is silent. */
-const SILENT_MS = 30 * 60_000
-/** Whether nothing was cosigned for so long that it should have been. @param nowMs milliseconds since the epoch */
-export const silentSince = (cosigned_at: string | undefined, nowMs: number): boolean =>
-  cosigned_at === undefined || nowMs - Date.parse(cosigned_at) > SILENT_MS
-
-/** Whether a witness that is asked does not sign this log. */
-export const isSilent = ({ asked, fault, cosigned_at }: WitnessesAnswer["witnesses"][number], nowMs: number): boolean =>
-  asked && (fault !== undefined || silentSince(cosigned_at, nowMs))
-
 const seconds = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/))
 
 /** `GET /.well-known/runseal-trust.json`, as this service writes it. */

@@ -939,6 +939,15 @@ class OverviewAnswer(Answer):
     denied_by: list[DeniedBy]
 
 
+class ContradictingWitness(Answer):
+    name: str
+
+
+class FoundContradictingWitness(Answer):
+    count: int
+    first: list[ContradictingWitness]
+
+
 class NotReady(Answer):
     error: str
 
@@ -1028,6 +1037,17 @@ class FoundWaitingPasskey(Answer):
     first: list[WaitingPasskey]
 
 
+class Unwitnessed(Answer):
+    why: Literal["none_asked", "too_few", "removed"] | str
+    name: str | None = None
+    needed: int | None = None
+
+
+class FoundUnwitnessed(Answer):
+    count: int
+    first: list[Unwitnessed]
+
+
 class SilentWitness(Answer):
     name: str
     cosigned_at: str | None = None
@@ -1050,7 +1070,18 @@ class FoundFailingOutsideLog(Answer):
     first: list[FailingOutsideLog]
 
 
+class LateOutsideLog(Answer):
+    host: str
+    seconds: int
+
+
+class FoundLateOutsideLog(Answer):
+    count: int
+    first: list[LateOutsideLog]
+
+
 class AttentionFound(Answer):
+    contradicting_witnesses: FoundContradictingWitness | None = None
     not_ready: FoundNotReady | None = None
     clock_behind: FoundClockBehind | None = None
     approvals_for_you: FoundWaitingApproval | None = None
@@ -1061,8 +1092,10 @@ class AttentionFound(Answer):
     denying_rules: FoundDenyingRule | None = None
     waiting_approvals: FoundWaitingApproval | None = None
     waiting_passkeys: FoundWaitingPasskey | None = None
+    not_witnessed: FoundUnwitnessed | None = None
     silent_witnesses: FoundSilentWitness | None = None
     failing_outside_logs: FoundFailingOutsideLog | None = None
+    late_outside_logs: FoundLateOutsideLog | None = None
     near_budgets: FoundFullBudget | None = None
 
 
@@ -1071,7 +1104,7 @@ class AttentionAnswer(Answer):
 
     at: str
     log_size: int
-    asked: list[Literal["not_ready", "clock_behind", "approvals_for_you", "failing_receivers", "full_budgets", "unreported_permits", "ending_permits", "denying_rules", "waiting_approvals", "waiting_passkeys", "silent_witnesses", "failing_outside_logs", "near_budgets"] | str]
+    asked: list[Literal["contradicting_witnesses", "not_ready", "clock_behind", "approvals_for_you", "failing_receivers", "full_budgets", "unreported_permits", "ending_permits", "denying_rules", "waiting_approvals", "waiting_passkeys", "not_witnessed", "silent_witnesses", "failing_outside_logs", "late_outside_logs", "near_budgets"] | str]
     found: AttentionFound
 
 

@@ -9,7 +9,7 @@ import {
   DENYING_LEAST,
   DENYING_TIMES,
 } from "@runseal/core/wire/attention-answer"
-import { isSilent } from "@runseal/core/wire/log-answers"
+import { outsideTroubles, type WitnessTroubles, witnessTroubles } from "@runseal/core/wire/log-troubles"
 import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { readDeliveries } from "../../outbound/deliveries/destination-states.ts"
@@ -163,36 +163,45 @@ function permitsOf(
 
 /** Whether records can be sealed, the clock, witnesses and outside logs. */
 async function servicePart({ db, readiness, showWitnesses }: Deps, at: number): Promise<Part> {
-  const [ready, { witnesses }, head, logs] = await Promise.all([
+  const [ready, known, head, logs] = await Promise.all([
     readiness(),
     showWitnesses(),
     readHead(db),
     readStandings(db, at),
   ])
-  const signed = witnesses.flatMap(({ name, asked, cosigned_at }) =>
+  const signed = known.witnesses.flatMap(({ name, asked, cosigned_at }) =>
     asked && cosigned_at !== undefined ? [{ by: name, seconds: secondsAhead(Date.parse(cosigned_at), at) }] : [],
   )
   const clocks = [{ by: "the log", seconds: secondsAhead(head.log_time * 1000, at) }, ...signed]
-  const silent = witnesses
-    .filter(one => isSilent(one, at))
-    .map(({ name, cosigned_at, fault }) => ({
-      name,
-      ...(cosigned_at === undefined ? {} : { cosigned_at }),
-      ...(fault === undefined ? {} : { fault }),
-    }))
-  const failing = logs.flatMap(({ host, fault, failing_seconds = 0 }) =>
-    fault === undefined ? [] : [{ host, fault, failing_seconds }],
-  )
+  const { contradicting, silent, unwitnessed } = witnessTroubles(known, at)
+  const { failing, late } = outsideTroubles(logs)
   return {
-    asked: ["not_ready", "clock_behind", "silent_witnesses", "failing_outside_logs"],
+    asked: [
+      "contradicting_witnesses",
+      "not_ready",
+      "clock_behind",
+      "not_witnessed",
+      "silent_witnesses",
+      "failing_outside_logs",
+      "late_outside_logs",
+    ],
     found: present({
+      contradicting_witnesses: several(contradicting.map(({ name }) => ({ name }))),
       not_ready: several(ready.ready ? [] : [{ error: ready.reason }]),
       clock_behind: several(clocks.filter(({ seconds }) => seconds > CLOCK_TOLERANCE)),
-      silent_witnesses: several(silent),
+      not_witnessed: several(unwitnessed),
+      silent_witnesses: several(silent.map(silentOf)),
       failing_outside_logs: several(failing),
+      late_outside_logs: several(late),
     }),
   }
 }
+
+const silentOf = ({ name, cosigned_at, fault }: WitnessTroubles["silent"][number]) => ({
+  name,
+  ...(cosigned_at === undefined ? {} : { cosigned_at }),
+  ...(fault === undefined ? {} : { fault }),
+})
 
 const secondsAhead = (of: number, at: number): number => Math.floor((of - at) / 1000)
 
