@@ -15,7 +15,7 @@ import { endWitnesses, startImpostor } from "../harness/witnesses.ts"
 const WIDTHS = [390, 1280, 1920]
 
 describe.skipIf(!HAS_CHROMIUM)(`live pages in ${CHROMIUM}`, () => {
-  let witnesses: readonly Witness[] = []
+  let witnesses: Witness[] = []
   beforeAll(async () => {
     const { option } = await startImpostor("steady.example", ({ body, cosign }, response) =>
       response.end(cosign(/\n\n(.*\n)\n/s.exec(body)?.[1] ?? "")),
@@ -53,7 +53,7 @@ describe.skipIf(!HAS_CHROMIUM)(`live pages in ${CHROMIUM}`, () => {
     await page.locator("summary", { hasText: "Figures" }).focus()
     await customer.execute(request({ route_id: "seen/at-once" }))
     await page.locator(".latest").getByText("seen/at-once").waitFor()
-    expect(await page.locator("details[open] summary:focus").innerText()).toBe("Figures")
+    expect(await page.locator("details[open] summary:focus").innerText()).toBe("Figures of both charts")
     expect(complaints).toEqual([])
     await expectAccessible(page, "the overview, where all is well")
   })
