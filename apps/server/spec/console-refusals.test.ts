@@ -126,3 +126,13 @@ test("lists are filtered by what was only observed, and by acts that failed", as
   const wrong = await service().request("/console/runs?enforcement=none", { headers: { Cookie: cookie } })
   expect(wrong.status).toBe(400)
 })
+
+test("a search that the service refuses is not read as the end of its list", async () => {
+  for (const [name, cookie] of visitors) {
+    const page = await textOf(`/console/runs/${refused}?route_id=${"x".repeat(3000)}`, cookie)
+    expect(page, name).toContain("Newer run could not be looked up")
+    expect(page, name).toContain("Older run could not be looked up")
+  }
+  for (const [name, cookie] of visitors)
+    expect(await textOf(`/console/runs/${refused}`, cookie), name).not.toContain("could not be looked up")
+})

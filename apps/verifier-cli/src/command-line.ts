@@ -9,7 +9,7 @@ import { AUDIT_HELP, EXPORT_HELP, TRUST_HELP, VERIFY_HELP } from "./help-texts.t
 import { printJson, type Style } from "./print.ts"
 import { createProgress } from "./progress.ts"
 import { completionScript, manualPage, SHELLS, type Shell } from "./shell-completion.ts"
-import { addTrust, listTrust, removeTrust } from "./trust-command.ts"
+import { addTrust, listTrust, removeTrust, showTrust } from "./trust-command.ts"
 import { trustFolder } from "./trust-store.ts"
 import { trustsOf } from "./verify-command.ts"
 import { type OutputFormat, SWITCHES, type Verification, type VerifyOptions } from "./verify-words.ts"
@@ -234,6 +234,9 @@ async function exportAnswer(
   throw new InputError("An export takes either --sigstore, or --in-toto with --envelope.")
 }
 
+/** What `trust show` and `trust add` take. */
+const TRUST_DOCUMENT = "a file, - or an https address; a bare https://host means its well-known trust document"
+
 /** The commands under `verifier trust`. */
 function trustCommands(program: Command, style: Style, setAnswer: (answer: Answer) => void): void {
   const trust = program
@@ -241,9 +244,15 @@ function trustCommands(program: Command, style: Style, setAnswer: (answer: Answe
     .description("the services whose records you trust")
     .addHelpText("after", TRUST_HELP)
   trust
+    .command("show")
+    .description("show the fingerprints of a trust document, and pin nothing")
+    .argument("<document>", TRUST_DOCUMENT)
+    .addHelpText("after", TRUST_HELP)
+    .action(async (argument: string) => setAnswer(await showTrust(argument, style)))
+  trust
     .command("add")
     .description("pin a service's trust document, from a file or its address")
-    .argument("<document>", "a file, - or an https address; a bare https://host means its well-known trust document")
+    .argument("<document>", TRUST_DOCUMENT)
     .option("--replace", "replace another document of the same service", false)
     .addHelpText("after", TRUST_HELP)
     .action(async (argument: string, { replace }: { readonly replace: boolean }) => {

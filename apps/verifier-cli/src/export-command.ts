@@ -12,7 +12,7 @@ import { writeNewFiles } from "./export-folder.ts"
 import { checkLines, README_NAME, readmeText } from "./export-readme.ts"
 import type { Style } from "./print.ts"
 import { readInput } from "./read-input.ts"
-import { verifyAny } from "./verify-any.ts"
+import { noted, verifyAny, withBeside } from "./verify-any.ts"
 import { answerOf } from "./verify-text.ts"
 
 export type ExportFlags = {
@@ -31,9 +31,10 @@ export async function exportSigstore(
   trusts: readonly TrustedKeys[],
   style: Style,
 ): Promise<Answer> {
-  const { report, record } = await verifyAny(await readInput(argument), trusts)
+  const verified = await verifyAny(await readInput(argument), trusts)
+  const { report, record } = verified
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict, readAtMs: Date.now() }
-  const answer = answerOf(report, record, flags, style)
+  const answer = answerOf(report, record, withBeside(flags, verified), style)
   if (isUnreadable(report) || answer.exit === 2) return answer
   const exported = answer.exit === 0 ? sigstoreExport(anchorsOf(record), trusts, bundleOf(record)) : undefined
   if (exported === undefined) {
@@ -51,5 +52,5 @@ export async function exportSigstore(
     [],
     ...checkLines(exported),
   ]
-  return printed(lines, style)
+  return noted(printed(lines, style), verified, style)
 }

@@ -62,6 +62,7 @@ Examples:
 
 export const TRUST_HELP = `
 Examples:
+  verifier trust show runseal-trust.json
   verifier trust add https://runs.example.com
   verifier trust add runseal-trust.json --replace
   verifier trust remove "Example Run Service"`

@@ -22,7 +22,7 @@ import { compareTile, readEntryRow, tileReader } from "./log-tiles.ts"
 import { checkWitnesses, cosignedAt, mostWitnessed, type WitnessDemand, type Witnessed } from "./log-witnesses.ts"
 import { readInput } from "./read-input.ts"
 import { CHECKPOINT_LIMITS, headOf, readSeen, type SeenCheckpoint, storeSeen } from "./seen-checkpoints.ts"
-import { verifyAny } from "./verify-any.ts"
+import { unmetBeside, verifyAny } from "./verify-any.ts"
 
 /** Entry bundles read ahead, each with its tile: twice as many requests at a time. */
 const READ_AHEAD = 2
@@ -273,9 +273,10 @@ async function claimedEntries(documents: readonly string[], trust: TrustedKeys):
     throw new InputError(`At most ${MAX_DOCUMENTS} documents are checked in one audit.`)
   const claimed: ClaimedEntry[] = []
   for (const document of documents) {
-    const { report, record } = await verifyAny(await readInput(document), [trust])
+    const verified = await verifyAny(await readInput(document), [trust])
+    const { report, record } = verified
     if (isUnreadable(report)) throw new InputError(`${document} cannot be verified: ${report.unreadable}`)
-    if (report.verdict === VERDICTS.failed || report.anchors.length === 0)
+    if (report.verdict === VERDICTS.failed || report.anchors.length === 0 || unmetBeside(verified) !== undefined)
       throw new AuditFailure(
         "documents",
         `${document} does not verify as a record of this log's service: verify it by itself to see why.`,

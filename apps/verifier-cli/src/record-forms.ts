@@ -13,7 +13,7 @@ import { type Answer, InputError, refused } from "./exit-answer.ts"
 import { writeNewFiles } from "./export-folder.ts"
 import type { Style } from "./print.ts"
 import { readInput } from "./read-input.ts"
-import { verifyAny } from "./verify-any.ts"
+import { noted, unmetBeside, verifyAny } from "./verify-any.ts"
 
 export type FormFlags = {
   /** Where the record goes; standard output without it. */
@@ -60,11 +60,12 @@ async function writtenAs(
   trusts: readonly TrustedKeys[],
   style: Style,
 ): Promise<Answer> {
-  const { report, record } = await verifyAny(await readInput(argument), trusts)
+  const verified = await verifyAny(await readInput(argument), trusts)
+  const { report, record } = verified
   if (isUnreadable(report)) return refused(`this cannot be verified: ${report.unreadable}`, style)
   const bundle = bundleOf(record)
   if (bundle === undefined) return refused("this has one form alone: only an audit bundle has two.", style)
-  const fault = firstFault(report)
+  const fault = firstFault(report) ?? unmetBeside(verified)
   if (fault !== undefined)
     return refused(`nothing was written: FAILED, first failed check, ${fault.id}: ${fault.message}`, style, 1)
   const text = form(bundle)
@@ -72,7 +73,7 @@ async function writtenAs(
   if (out !== undefined) writeNewFiles(dirname(out), [{ name: basename(out), bytes: utf8Encode(text) }], force)
   const verdict = isUntrusted(report) ? NOT_TRUSTED : report.verdict
   const { stderr } = refused(`run ${bundle.run.run_id}, before it was written: ${verdict}`, style, 0)
-  return { stdout: out === undefined ? text : "", stderr, exit: 0 }
+  return noted({ stdout: out === undefined ? text : "", stderr, exit: 0 }, verified, style)
 }
 
 /** What is replaced is deleted first: a file may be, a device, a folder or a link such as /dev/stdout may not. Throws InputError. */

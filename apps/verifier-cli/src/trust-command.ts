@@ -1,4 +1,4 @@
-/** `verifier trust add | list | remove`. */
+/** `verifier trust show | add | list | remove`. */
 import { TRUST_PATH } from "@runseal/core/presentation/trust-rows"
 
 import type { Answer } from "./exit-answer.ts"
@@ -6,7 +6,7 @@ import { printed, refused } from "./exit-answer.ts"
 
 import type { Line, Style } from "./print.ts"
 import { isAddress, parseAddress, readInput } from "./read-input.ts"
-import { PINNING_MEANS, trustLines } from "./trust-lines.ts"
+import { COMPARE, PINNING_MEANS, trustLines } from "./trust-lines.ts"
 import type { PinResult } from "./trust-store.ts"
 import { parseTrustFile, pin, readPinned, TRUST_LIMITS, unpin } from "./trust-store.ts"
 
@@ -15,6 +15,13 @@ function trustAddress(argument: string): string {
   if (!isAddress(argument)) return argument
   const url = parseAddress(argument)
   return url.pathname === "/" ? new URL(TRUST_PATH, url).href : url.href
+}
+
+/** Shows the keys of a trust document from a file, `-` or an address, and pins nothing: they can be compared first. Throws InputError. */
+export async function showTrust(argument: string, style: Style): Promise<Answer> {
+  const source = trustAddress(argument)
+  const { keys } = parseTrustFile(await readInput(source, TRUST_LIMITS), source)
+  return printed([["Not pinned by this command:"], ...trustLines(keys), [], ...COMPARE], style)
 }
 
 /** Pins a trust document from a file, `-` or an address. Throws InputError. */

@@ -15,11 +15,16 @@ export const trustLines = (keys: TrustedKeys): readonly Line[] =>
     ...(detail === undefined ? [] : [row("", { text: detail, tone: "quiet" })]),
   ])
 
+/** Why keys are compared, and with what. */
+export const COMPARE: readonly Line[] = [
+  ["A forged trust document names the forger's keys, so compare the fingerprints with those that the service gives"],
+  ["elsewhere: in a contract, in its repository or on the phone."],
+]
+
 /** The effect of a pin, and its value. */
 export const PINNING_MEANS: readonly Line[] = [
   ["From now on a record sealed with these keys is verified as this service's, for your account on this machine."],
-  ["A forged trust document names the forger's keys, so compare the fingerprints with those that the service gives"],
-  ["elsewhere: in a contract, in its repository or on the phone."],
+  ...COMPARE,
   ["To undo it: verifier trust remove SERVICE"],
 ]
 

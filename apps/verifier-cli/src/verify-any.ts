@@ -2,9 +2,11 @@
 import { savedProblem, savedText } from "@runseal/core/presentation/saved-text"
 import { isPdf } from "@runseal/core/report-pdf/is-pdf"
 import type { Verified } from "@runseal/core/report-pdf/verify-report-pdf"
-import { verifyText } from "@runseal/core/verify/document"
+import { isUnreadable, verifyText } from "@runseal/core/verify/document"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import type { Expectation, JudgeFlags } from "./judgement.ts"
+import { type Answer, refused } from "./exit-answer.ts"
+import type { Expectation, Expected, JudgeFlags } from "./judgement.ts"
+import type { Style } from "./print.ts"
 
 /** What was read, and what it came to. */
 type VerifiedInput = Verified & {
@@ -34,3 +36,15 @@ export async function verifyAny(input: Uint8Array, trusts: readonly TrustedKeys[
 /** The flags of a reader, with what an input demands besides. */
 export const withBeside = <Flags extends JudgeFlags>(flags: Flags, { beside = [] }: VerifiedInput): Flags =>
   beside.length === 0 ? flags : { ...flags, expectations: [...beside, ...(flags.expectations ?? [])] }
+
+/** What an input demands besides and does not hold, for a command that takes no flags; undefined where the record itself cannot be read. */
+export function unmetBeside({ report, record, beside = [] }: VerifiedInput): Expected | undefined {
+  if (isUnreadable(report)) return undefined
+  return beside.map(expectation => expectation(report, record)).find(({ result }) => result === "fail")
+}
+
+/** What a reader must know beside the verdict goes to standard error, whose lines no program reads. */
+export const noted = (answer: Answer, { notes = [] }: Pick<VerifiedInput, "notes">, style: Style): Answer => ({
+  ...answer,
+  stderr: answer.stderr + notes.map(note => refused(note, style).stderr).join(""),
+})

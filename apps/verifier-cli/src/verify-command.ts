@@ -2,7 +2,7 @@
 import { linesOf } from "@runseal/core/presentation/lines"
 import type { FoldOptions } from "@runseal/core/verify/completeness"
 import type { TrustedKeys } from "@runseal/log/trust/trusted-keys"
-import { type Answer, InputError, refused } from "./exit-answer.ts"
+import { type Answer, InputError } from "./exit-answer.ts"
 import type { Style } from "./print.ts"
 import { createProgress } from "./progress.ts"
 import {
@@ -16,7 +16,7 @@ import {
   readInput,
 } from "./read-input.ts"
 import { parseTrustFile, readPinned, TRUST_LIMITS } from "./trust-store.ts"
-import { verifyAny, withBeside } from "./verify-any.ts"
+import { noted, verifyAny, withBeside } from "./verify-any.ts"
 import { verifyStream, type Write } from "./verify-stream.ts"
 import { answerOf, type VerifyFlags } from "./verify-text.ts"
 import { COMMANDS, type MoreOptions, type Verification } from "./verify-words.ts"
@@ -61,12 +61,7 @@ async function verifyDocuments(
   if (form !== "one")
     return await verifyLines(document, complete ? { budgets } : undefined, trusts, flags, style, write)
   const verified = await verifyAny(await readInput(document), trusts)
-  return noted(answerOf(verified.report, verified.record, withBeside(flags, verified), style), verified.notes, style)
-}
-
-/** What a reader must know beside the verdict goes to standard error, whose lines no program reads. */
-function noted(answer: Answer, notes: readonly string[] = [], style: Style): Answer {
-  return { ...answer, stderr: answer.stderr + notes.map(note => refused(note, style).stderr).join("") }
+  return noted(answerOf(verified.report, verified.record, withBeside(flags, verified), style), verified, style)
 }
 
 /** A word without a dot that is no file may be meant as a command. Throws InputError. */

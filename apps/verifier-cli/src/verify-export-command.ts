@@ -17,7 +17,7 @@ import { writeNewFiles } from "./export-folder.ts"
 import { README_NAME } from "./export-readme.ts"
 import { type Line, printLines, type Style } from "./print.ts"
 import { readInput } from "./read-input.ts"
-import { verifyAny } from "./verify-any.ts"
+import { noted, verifyAny, withBeside } from "./verify-any.ts"
 import { answerOf } from "./verify-text.ts"
 import { VERSION } from "./version.ts"
 
@@ -35,8 +35,9 @@ export async function exportStatement(
 ): Promise<Answer> {
   if (argument === "-" && envelope === "-") throw new InputError("Of record and envelope only one is standard input.")
   const flags = { allowUnanchored: false, showEvidenceSummary: false, json: false, strict, readAtMs: Date.now() }
-  const { report, record } = await verifyAny(await readInput(argument), trusts)
-  const answer = answerOf(report, record, flags, style)
+  const verified = await verifyAny(await readInput(argument), trusts)
+  const { report, record } = verified
+  const answer = answerOf(report, record, withBeside(flags, verified), style)
   if (isUnreadable(report) || answer.exit !== 0) return withoutExport(answer, style)
   const { report: statement, record: text } = await verifyAny(await readInput(envelope), trusts)
   const statementAnswer = answerOf(statement, text, { ...flags, strict: false, allowUnanchored: true }, style)
@@ -55,7 +56,7 @@ export async function exportStatement(
     [],
     ...CHECK_LINES,
   ]
-  return printed(lines, style)
+  return noted(printed(lines, style), verified, style)
 }
 
 /** The answer of a verification that was not good enough. */

@@ -37,11 +37,16 @@ export async function verifyMany(
   const { files, others } = documentFiles(documents)
   const tally = createTally()
   const rows: Row[] = []
+  const noted: Noted = new Map()
   const progress = createProgress(process.stderr, "documents")
   if (format === "csv") await write(csvLine(COLUMNS))
   for (const file of files) {
-    const result = await resultOfFile(file, trusts, flags)
+    const { result, notes = [] } = await resultOfFile(file, trusts, flags)
     count(tally, result)
+    for (const note of notes) {
+      const { first = file.path, files: before = 0 } = noted.get(note) ?? {}
+      noted.set(note, { first, files: before + 1 })
+    }
     const { path } = file
     if (flags.json) await write(printJsonLine({ schema_version: SCHEMA_VERSION, file: path, ...result.json() }))
     else if (format === "csv") await write(csvLine(csvValues(path, result)))
@@ -52,7 +57,7 @@ export async function verifyMany(
     }
   }
   progress.end()
-  return { stdout: closing(), stderr: notVerified(others, style), exit: tally.exit }
+  return { stdout: closing(), stderr: notVerified(others, style) + notesOf(noted, style), exit: tally.exit }
 
   function closing(): string {
     if (flags.json) return printJsonLine(jsonSummary(tally))
@@ -66,13 +71,14 @@ async function resultOfFile(
   { path, problem }: DocumentFile,
   trusts: readonly TrustedKeys[],
   flags: VerifyFlags,
-): Promise<DocumentResult> {
-  if (problem !== undefined) return unreadableResult(problem)
+): Promise<{ readonly result: DocumentResult; readonly notes?: readonly string[] }> {
+  if (problem !== undefined) return { result: unreadableResult(problem) }
   try {
     const verified = await verifyAny(await readInput(path), trusts)
-    return resultOf(verified.report, verified.record, withBeside(flags, verified))
+    const { report, record, notes = [] } = verified
+    return { result: resultOf(report, record, withBeside(flags, verified)), notes }
   } catch (error) {
-    if (error instanceof InputError) return unreadableResult(error.message)
+    if (error instanceof InputError) return { result: unreadableResult(error.message) }
     throw error
   }
 }
@@ -83,6 +89,18 @@ function notVerified([first, ...rest]: readonly string[], style: Style): string 
   const others = rest.length === 0 ? "" : ` and ${rest.length} more`
   return refused(`not verified, since of a folder only .json, .pdf and .zip files are: ${first}${others}`, style).stderr
 }
+
+/** What a reader must know beside a verdict, with the first file that it is about and how many there are. */
+type Noted = Map<string, { readonly first: string; readonly files: number }>
+
+/** Each sentence once: a folder may hold thousands of ZIP files. */
+const notesOf = (noted: Noted, style: Style): string =>
+  [...noted]
+    .map(([note, { first, files }]) => {
+      const others = files === 1 ? "" : ` and ${files - 1} more`
+      return refused(`${first}${others}: ${note}`, style).stderr
+    })
+    .join("")
 
 type Row = { readonly cells: readonly string[]; readonly tone: Tone; readonly problem: string }
 

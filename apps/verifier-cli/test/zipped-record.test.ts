@@ -1,15 +1,17 @@
 /** docs/verifier.md, "One file for an auditor": a ZIP is verified as it is, and one that could be read in two ways is refused. */
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { crc32, deflateRawSync } from "node:zlib"
 import { clockSeconds } from "@runseal/core/vocabulary/scalars"
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { makeDeployment, sealRun } from "../../../libs/core/test/fixtures/deployment.ts"
 import { smallPdf } from "../../../libs/core/test/fixtures/small-pdf.ts"
+import { commandLineAnswer } from "../src/command-line.ts"
+import { addTrust, showTrust } from "../src/trust-command.ts"
 import { commandsInFolder } from "./commands-in-folder.ts"
 
 const deployment = makeDeployment({ seed: "auditor" })
-const { folder, verifier } = commandsInFolder("runseal-auditor-zip", deployment)
+const { folder, verifier, write } = commandsInFolder("runseal-auditor-zip", deployment)
 const { bundle } = sealRun(deployment, { outcome: "ok" })
 const { bundle: other } = sealRun(deployment, { outcome: "pepg_deny" })
 const stranger = makeDeployment({ seed: "stranger" })
@@ -104,13 +106,51 @@ const verified = (bytes: Uint8Array, ...options: readonly string[]) => {
   writeFileSync(path, bytes)
   return verifier(path, ...options)
 }
+const KEYS_ALIKE =
+  "your keys are the same as those of trust.json in the ZIP. If you took them from there, and did not compare their fingerprints with the operator, nothing is proven about who made the record."
+const UNREAD = "not verified in the ZIP: HOW-TO-VERIFY.txt"
 const KEYS_UNUSED = "trust.json in the ZIP was not used: keys that come with a record prove nothing about who made it."
 
 test("a ZIP gives the verdict on its record, and on the report beside it", async () => {
   const { stdout, stderr, exit } = await verified(zip(WHOLE))
   expect(stdout).toContain("✓ report_in_zip         report.pdf verifies, and carries the record of bundle.json")
   expect(stdout.trimEnd().split("\n").at(-1)).toBe("VERIFIED AND ANCHORED, COMPLETE RECORD ANCHORED")
+  expect({ stderr, exit }).toEqual({ stderr: `verifier: ${KEYS_ALIKE}\nverifier: ${UNREAD}\n`, exit: 0 })
+})
+
+test("what was not verified in the ZIP is named each time, also with --json and for several", async () => {
+  const checkpoint = { name: "checkpoint.txt", data: "a forged one" }
+  const forged = zip([...WHOLE, checkpoint])
+  const sentence = "not verified in the ZIP: checkpoint.txt, HOW-TO-VERIFY.txt"
+  for (const options of [[], ["--json"], ["--quiet"], ["--csv"], ["--table"]]) {
+    const { stderr, exit } = await verified(forged, ...options)
+    expect({ exit, options, named: stderr.includes(sentence) }).toEqual({ exit: 0, options, named: true })
+  }
+  const second = write("second.zip", "")
+  writeFileSync(second, forged)
+  const { stderr } = await verified(forged, second)
+  expect(stderr).toContain(`auditor.zip and 1 more: ${sentence}`)
+})
+
+test("keys that differ from those in the ZIP are not called the same", async () => {
+  const trust = { name: "trust.json", data: JSON.stringify(stranger.trustDocument) }
+  const { stderr, exit } = await verified(zip([RECORD, trust]))
   expect({ stderr, exit }).toEqual({ stderr: `verifier: ${KEYS_UNUSED}\n`, exit: 0 })
+})
+
+test("no command writes or audits the record of a ZIP whose report is of another record", async () => {
+  const path = join(folder, "two-records.zip")
+  writeFileSync(path, zip([RECORD, { name: "report.pdf", data: reportOf(other) }]))
+  const output = join(folder, "sigstore")
+  const exported = await verifier("export", path, "--sigstore", output)
+  expect({ exit: exported.exit, stderr: exported.stderr }).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining("nothing was exported"),
+  })
+  expect(existsSync(output)).toBe(false)
+  const reduced = await verifier("expand", path)
+  expect({ stdout: reduced.stdout, exit: reduced.exit }).toEqual({ stdout: "", exit: 1 })
+  expect(reduced.stderr).toContain("report.pdf carries another record than bundle.json")
 })
 
 test("one that somebody packed again, compressed and without the report, verifies as well", async () => {
@@ -222,10 +262,43 @@ describe("a hostile ZIP is refused in one sentence", () => {
       zip([{ ...RECORD, local: { size: 1 } }]),
       "its directory does not describe all of its bytes",
     ],
+    [
+      "a name that looks like a report's",
+      zip([RECORD, { name: "Report.pdf", data: reportOf(bundle) }]),
+      "Report.pdf is no entry",
+    ],
+    [
+      "a file that a service does not make",
+      zip([RECORD, { name: "addendum.txt", data: "x" }]),
+      "addendum.txt is no entry",
+    ],
     ["no record", zip(WHOLE.filter(({ name }) => name !== "bundle.json")), "The ZIP holds no bundle.json"],
   ])("%s", async (_, bytes, sentence) => {
     const { stdout, stderr, exit } = await verified(bytes)
     expect(stderr).toContain(sentence)
     expect({ stdout, exit }).toEqual({ stdout: "", exit: 2 })
   })
+})
+
+test("trust show shows the fingerprints that trust add shows, and pins nothing", async () => {
+  const style = { colour: false, ascii: false }
+  const document = write("service.json", deployment.trustDocument)
+  const shown = await showTrust(document, style)
+  expect(shown).toMatchObject({ exit: 0, stderr: "" })
+  const store = join(folder, "store")
+  const added = await addTrust(document, false, store, style)
+  const keysIn = (text: string): readonly string[] => text.match(/[0-9a-f]{64}/g) ?? []
+  expect(keysIn(shown.stdout)).toEqual(keysIn(added.stdout))
+  expect(keysIn(shown.stdout)).toContain(deployment.trust.serviceKeys[0]?.keyId)
+})
+
+test("the command trust show leaves the trust store as it is", async () => {
+  vi.stubEnv("RUNSEAL_TRUST_DIR", join(folder, "untouched"))
+  const document = write("service.json", deployment.trustDocument)
+  const answer = await commandLineAnswer(["trust", "show", document], { colour: false, ascii: false }, () =>
+    Promise.reject(new Error("no document is verified")),
+  )
+  vi.unstubAllEnvs()
+  expect(answer.stdout).toContain("Not pinned by this command:")
+  expect(existsSync(join(folder, "untouched"))).toBe(false)
 })

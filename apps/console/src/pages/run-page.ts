@@ -251,7 +251,7 @@ function handOn(visit: Visit, bundle: Bundle, { published, shared }: GivenOut, i
   const file = `runseal-run-${run.run_id}-auditor.zip`
   return html`<p><a class="button" href="${records}/auditor.zip" download="${file}">One file for the auditor</a></p>
 <p class="quiet">A ZIP with record, report, public keys and how to verify them. <code>verifier</code> takes it as it is, with keys that the auditor has by another way.</p>
-<p class="commands"><button type="button" class="plain" hidden data-curl="${records}/auditor.zip" data-file="${file}">Copy as curl</button><button type="button" class="plain" hidden data-copy="verifier ${file} --trust trust.json">Copy as verifier command</button></p>
+<p class="commands"><button type="button" class="plain" hidden data-curl="${records}/auditor.zip" data-file="${file}">Copy as curl</button><button type="button" class="plain" hidden data-copy="verifier ${file}">Copy as verifier command</button></p>
 <h3>Its parts</h3><ul class="plain-list"><li><a href="${recordsOf(visit)}/${run.run_id}/artifacts" download="runseal-run-${run.run_id}.json">Bundle</a>, for <code>verifier</code></li>
 ${isWitnessed ? html`<li><a href="${recordsOf(visit)}/${run.run_id}/artifacts?with=witnessed" download="runseal-run-${run.run_id}-witnessed.json">Bundle with witnesses</a>: with what they signed of the log since</li>` : ""}
 ${REPORT_FORMATS.map(format => html`<li><a href="${recordsOf(visit)}/${run.run_id}/report.pdf?format=${format}" download>Report, ${format}</a> (PDF)</li>`)}</ul>${shared === undefined ? "" : sharing(run.run_id, shared, visit)}${publish}`

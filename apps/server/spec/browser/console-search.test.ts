@@ -53,7 +53,7 @@ describe.skipIf(!HAS_CHROMIUM)(`finding in ${CHROMIUM}`, () => {
       `curl -sS '${address()}/admin/runs/2/auditor.zip' -H "X-Service-Key: $KEY" -o runseal-run-2-auditor.zip`,
     )
     await page.click("text=Copy as verifier command")
-    expect(await copied()).toBe("verifier runseal-run-2-auditor.zip --trust trust.json")
+    expect(await copied()).toBe("verifier runseal-run-2-auditor.zip")
     for (const button of await page.$$("button.copy")) {
       const box = await button.boundingBox()
       expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(24)

@@ -63,6 +63,7 @@ const COMMANDS: readonly (readonly [what: string, words: (address: string) => re
   ["verifier --complete <address>", address => ["--complete", address]],
   ["verifier export <address>", address => ["export", "--sigstore", join(folder, "out"), address]],
   ["verifier trust add <address>", address => ["trust", "add", address]],
+  ["verifier trust show <address>", address => ["trust", "show", address]],
   ["verifier log audit <address>", address => ["log", "audit", address]],
 ]
 

@@ -59,6 +59,7 @@ describe("nothing that a stranger chose is written as it is", () => {
     ["a scheme that is not fetched", () => [`ftp://x/${HOSTILE}`]],
     ["a server's redirects", () => [address]],
     ["a trust document to add", () => ["trust", "add", file("trust.json", json(trust))]],
+    ["a trust document to show", () => ["trust", "show", file("trust.json", json(trust))]],
     ["a trust document by option", () => ["--trust", file("trust.json", json(trust)), file("a.json", "{}")]],
     ["a trust document's name", () => ["--trust", file(`t${NAME}`, "{}"), file("a.json", "{}")]],
     ["a service to forget", () => ["trust", "remove", HOSTILE]],

@@ -66,11 +66,14 @@ ${witnesses}
 
    Keys that come with a record prove nothing about who made it: a forger puts own keys beside an own record.
    So the verifier never uses trust.json from this file by itself.
-   Ask the operator for the fingerprints of its keys, by telephone for example. Then unpack trust.json, and compare:
+   Unpack trust.json, and look at the fingerprints of its keys. This command stores nothing:
+
+     verifier trust show trust.json
+
+   Ask the operator for the fingerprints, by telephone for example. Do not take the number from this file.
+   If one differs, stop: the keys are not those of the operator. If all are the same, store the keys:
 
      verifier trust add trust.json
-
-   The command prints the fingerprints. If one differs, remove the keys again with verifier trust remove.
 
 3. Verify.
 
@@ -79,6 +82,7 @@ ${witnesses}
    Exit code 0, and a last line that begins with VERIFIED, mean that the record is unchanged, that it was signed with
    the keys that you compared, and that it is in the log of the service.
    FAILED and NOT TRUSTED mean that nothing is proven about who made the record.
+   The verdict is about bundle.json and report.pdf. It says nothing about the other files.
 
 What this does not prove
 

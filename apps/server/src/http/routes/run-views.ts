@@ -16,6 +16,7 @@ import type { Context } from "hono"
 import type { Deps } from "../../deps.ts"
 import { HttpError } from "../../http-error.ts"
 import { findAnyRun, findRun, type RunRow, type RunSummaryRow } from "../../store/tables/runs-table.ts"
+import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
 import { type Caller, callerOf, keyCallerOf } from "../access/caller.ts"
 import { roomForAnswer } from "../json-body.ts"
 import { noSuchRun, readRunId } from "../path-ids.ts"
@@ -186,10 +187,10 @@ async function withRoom(c: Context, found: Promise<RunRow | undefined>): Promise
 
 /** With what outside logs hold of it by now, and with what it was asked for with. @param sealed the stored text */
 export async function shownBundle(
-  { showOutside, showWitnessed }: Pick<Deps, "showOutside" | "showWitnessed">,
+  { db, showOutside, showWitnessed }: Pick<Deps, "db" | "showOutside" | "showWitnessed">,
   sealed: string,
   addition: BundleAddition | undefined,
 ): Promise<string> {
   const [text = sealed] = await showOutside([sealed])
-  return addition === undefined ? text : showWitnessed(text)
+  return addition === undefined ? text : showWitnessed(text, await readWitnessed(db))
 }

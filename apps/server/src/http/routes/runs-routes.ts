@@ -118,7 +118,7 @@ export function runParts(deps: Deps, find: RunOfPath): Handlers {
 /** The bundle goes out as the bytes that were sealed, or in full; with what outside logs hold of it by now, and witnesses signed if asked for. */
 async function sendBundle(
   c: Context,
-  deps: Pick<Deps, "showOutside" | "showWitnessed">,
+  deps: Pick<Deps, "db" | "showOutside" | "showWitnessed">,
   row: RunRow,
   form: BundleForm,
   addition: BundleAddition | undefined,
@@ -211,7 +211,7 @@ async function madeReport(
 /** The format of the report that an auditor gets. */
 const AUDITORS_FORMAT: ReportFormat = "auditor"
 
-/** One file for an auditor. Bundle and report carry the same text, so that a verifier can compare them. @throws HttpError */
+/** One file for an auditor. Bundle and report carry the same text, so that a verifier can compare them, and all is of one witnessed checkpoint. @throws HttpError */
 async function sendAuditorZip(
   c: Context,
   deps: Deps,
@@ -219,11 +219,9 @@ async function sendAuditorZip(
   reader: Pick<Asked, "caller" | "seesRules">,
 ): Promise<Response> {
   const plain = await shownBundle(deps, run.bundle, undefined)
-  const bundle = await deps.showWitnessed(plain)
-  const [report, witnessed] = await Promise.all([
-    madeReport(deps, run, { ...reader, bundle, format: AUDITORS_FORMAT }),
-    readWitnessed(deps.db),
-  ])
+  const witnessed = await readWitnessed(deps.db)
+  const bundle = await deps.showWitnessed(plain, witnessed)
+  const report = await madeReport(deps, run, { ...reader, bundle, format: AUDITORS_FORMAT })
   const file = auditorZip({
     run_id: run.run_id,
     origin: deps.logOrigin,

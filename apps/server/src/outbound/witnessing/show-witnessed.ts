@@ -9,16 +9,19 @@ import { slotted } from "@runseal/core/verify/anchor-slots"
 import { assembleProof, inclusionPath } from "@runseal/log/merkle/rfc6962"
 import type { Database } from "../../store/driver/database.ts"
 import { rememberNodes } from "../../store/tables/log-store.ts"
-import { readWitnessed } from "../../store/tables/witnessed-checkpoint.ts"
+import type { WitnessedCheckpointRow } from "../../store/tables/witnessed-checkpoint.ts"
 import { bundleIn } from "../outbox/show-outside.ts"
 
-/** The text of a bundle with the witnessed checkpoint added; unchanged where no witnessed tree has all log entries of the record yet. */
-export type ShowWitnessed = (text: string) => Promise<string>
+/**
+ * The text of a bundle with the witnessed checkpoint added; unchanged where that tree does not have all log entries of the record yet.
+ * @param newest the checkpoint, which the caller reads, so that all that it answers is of one
+ */
+export type ShowWitnessed = (text: string, newest: WitnessedCheckpointRow | undefined) => Promise<string>
 
 export function showWitnessed(db: Database): ShowWitnessed {
   const nodes = rememberNodes()
-  return async text => {
-    const [bundle, newest] = [bundleIn(text), await readWitnessed(db)]
+  return async (text, newest) => {
+    const bundle = bundleIn(text)
     if (bundle === undefined || newest === undefined) return text
     const { size, checkpoint } = newest
     const own = slotted(bundle.anchors).map(({ slot, anchor }) => ({ slot, index: Number(anchor.entry.logIndex) }))

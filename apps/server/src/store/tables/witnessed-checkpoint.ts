@@ -17,7 +17,8 @@ export const witnessed_checkpoint = pgTable(
   table => [check("witnessed_checkpoint_one_row", fragment`${table.only}`)],
 )
 
-type WitnessedCheckpointRow = RowOf<typeof witnessed_checkpoint>
+/** A checkpoint that enough witnesses cosigned. */
+export type WitnessedCheckpointRow = RowOf<typeof witnessed_checkpoint>
 
 /** The newest one; undefined before the first. */
 export function readWitnessed(source: Source): Promise<WitnessedCheckpointRow | undefined> {
