@@ -210,6 +210,8 @@ eachDatabase("people who sign in", open => {
     "/\\evil.example",
     "/console@evil.example",
     "/console/\n//evil.example",
+    "/console/../admin/keys",
+    "/console/runs/%2e%2E/../admin/keys",
     "javascript:alert(1)",
     `/console/${"a".repeat(600)}`,
   ])("%j is no page to be led to", async next => {

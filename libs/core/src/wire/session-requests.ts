@@ -25,9 +25,13 @@ export type PersonRole = (typeof PERSON_ROLES)[number]
 const NEXT_MAX_LENGTH = 512
 /** It begins with one slash, so that it leads to no other host. */
 const CONSOLE_PAGE = /^\/console(?:[/?][\w/.?=&%+-]*)?$/
+/** A browser takes such a part of a path away, `..` with the part before it, also where its dots are escaped. RFC 3986, 5.2.4 */
+const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i
 /** An address within the console; that of its first page for any other text, and for one that is too long. */
 export const consolePage = (text: string | undefined): string =>
-  text !== undefined && text.length <= NEXT_MAX_LENGTH && CONSOLE_PAGE.test(text) ? text : "/console"
+  text !== undefined && text.length <= NEXT_MAX_LENGTH && CONSOLE_PAGE.test(text) && !DOT_SEGMENT.test(text)
+    ? text
+    : "/console"
 /** Longest query of an answer of an identity provider, in UTF-16 units. */
 const PROVIDER_ANSWER_MAX_LENGTH = 8192
 
