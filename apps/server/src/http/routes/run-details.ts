@@ -11,6 +11,9 @@ import { storedFields, storedRecord } from "./run-views.ts"
 /** Characters of records that one page unpacks; the runs behind them are listed without details. */
 const DETAIL_CHARACTERS = 8 * 1024 * 1024
 
+/** Records that are fetched at once: what is in memory does not grow with the page. */
+const READ_AT_ONCE = 20
+
 type Details = Pick<RunSummary, "who" | "explanation">
 
 /** The details of a page's runs, by their numbers; none where they were not asked for. @param rows newest first */
@@ -24,13 +27,16 @@ export async function detailsOf(
   const ids = rows.map(({ run_id }) => run_id)
   const refused = new Set(rows.filter(({ outcome_kind }) => isRefused(outcome_kind)).map(({ run_id }) => run_id))
   let room = DETAIL_CHARACTERS
-  for (const { run_id, packed } of await deps.reads.growing(source => packedRuns(source, ids))) {
-    if (room <= 0) break
-    const bundle = unpackBundle(packed)
-    room -= bundle.length
-    details.set(run_id, { who: whoOf(bundle), ...(refused.has(run_id) ? await whyOf(deps, { run_id, bundle }) : {}) })
-    // Other requests are answered between two records.
-    await setImmediate()
+  for (let first = 0; first < ids.length && room > 0; first += READ_AT_ONCE) {
+    const some = ids.slice(first, first + READ_AT_ONCE)
+    for (const { run_id, packed } of await deps.reads.growing(source => packedRuns(source, some))) {
+      if (room <= 0) break
+      const bundle = unpackBundle(packed)
+      room -= bundle.length
+      details.set(run_id, { who: whoOf(bundle), ...(refused.has(run_id) ? await whyOf(deps, { run_id, bundle }) : {}) })
+      // Other requests are answered between two records.
+      await setImmediate()
+    }
   }
   return details
 }

@@ -146,7 +146,7 @@ function found(source: Source, statement: string, values: number[]): Promise<Run
 /** The document of a run, as it is stored. */
 export type PackedRun = { readonly run_id: number; readonly packed: Uint8Array }
 
-/** The documents of the runs of a page, packed: a reader unpacks as many as it has room for. */
+/** The documents of some runs, packed, newest first. All of them are in memory at once: a reader asks for few. */
 export const packedRuns = (source: Source, runIds: readonly number[]): Promise<readonly PackedRun[]> =>
   source.read(
     async ({ sql }) => sql<PackedRun[]>`
