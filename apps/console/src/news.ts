@@ -5,6 +5,7 @@
  */
 import { decodeBase64, encodeBase64, parseStrictJson, utf8Decode, utf8Encode } from "@runseal/canonical"
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
+import { UNATTENDED_HEADER } from "@runseal/core/wire/session-use"
 import type { Context } from "hono"
 import { deleteCookie, getCookie, setCookie } from "hono/cookie"
 import * as v from "valibot"
@@ -63,9 +64,9 @@ export async function giveNews(
   setCookie(c, NAME, value, { ...optionsOf(c, path), maxAge: KEPT_SECONDS })
 }
 
-/** The news for this page, this once; undefined where there are none. */
+/** The news for this page, this once; undefined where there are none. They wait for a page that somebody asked for, not for one that refreshes itself. */
 export async function takeNews(c: Context, { csrf_token }: SessionAnswer): Promise<News | undefined> {
-  const value = getCookie(c, NAME)
+  const value = c.req.header(UNATTENDED_HEADER) === undefined ? getCookie(c, NAME) : undefined
   if (value === undefined || csrf_token === undefined) return undefined
   const opened = await open(value, csrf_token)
   if (opened?.path !== c.req.path) return undefined

@@ -146,11 +146,18 @@ export const FORM_MAX_BYTES = 1_048_576
 /** What was typed in a field of a form; "" where it is absent or a file. */
 export type Field = (name: string) => string
 
+/** The body of a form, by the names of its fields. @throws ApiRefusal for a body that is none */
+export async function parsedForm(c: Context): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await c.req.parseBody()
+  } catch {
+    throw new ApiRefusal({ status: 400, code: "invalid_body", error: "The form cannot be read." })
+  }
+}
+
 /** The form that was sent. @throws ApiRefusal for a body that is none */
 export async function formOf(c: Context): Promise<Field> {
-  const body = await c.req.parseBody().catch(() => {
-    throw new ApiRefusal({ status: 400, code: "invalid_body", error: "The form cannot be read." })
-  })
+  const body = await parsedForm(c)
   return name => {
     const value = body[name]
     return typeof value === "string" ? value.trim() : ""

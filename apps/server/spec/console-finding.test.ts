@@ -88,6 +88,7 @@ test("a text that nothing has says what can be found", async () => {
   const page = await answer.text()
   expect(page).toContain("Nothing found")
   expect(page).toContain("“&lt;b&gt;nobody&lt;/b&gt;”")
+  expect(page).toContain("No run that you may see")
   expect(await (await find("4711")).text()).toContain("Nothing found")
 })
 

@@ -187,6 +187,54 @@ test("a form of an ended session is sent once its holder has signed in again, an
   expect((await keyNames()).join()).toContain("sent-late")
 })
 
+test("a page that refreshes itself takes no secret from the page that somebody opens", async () => {
+  cookie = await signIn(admin)
+  const done = await send("/console/deliveries", "Deliver events there", { url: "https://new.invalid/", name: "siem" })
+  const as = `${cookie}; ${cookiesOf(done)}`
+  const headers = { Cookie: as, "X-Unattended": "1" }
+  const unattended = await service().request("/console/deliveries", { headers })
+  expect(unattended.headers.getSetCookie()).toEqual([])
+  expect(await unattended.text()).not.toContain('class="secret"')
+  expect(await pageOf("/console/deliveries", as)).toContain('class="secret"')
+})
+
+test("a decision on an approval that is held is named, and asks for a press", async () => {
+  const path = `/console/approval?id=apr-${"0".repeat(32)}`
+  for (const [fields, does] of [
+    [{ decision: "reject" }, "rejects"],
+    [{ decision: "passkey" }, "approves"],
+    [{ action: "delete_comments" }, "deletes comments on"],
+  ] as const) {
+    const late = await post(path, { ...fields, by: "key 1" }, "")
+    expect(late.status).toBe(403)
+    const text = textOf(await late.text())
+    expect(text).toContain(`What you sent ${does} the request apr-000`)
+    expect(text).not.toContain("what you typed is sent")
+  }
+})
+
+test("an approver whose form is not sent reads so on the first page that it sees", async () => {
+  const named = { name: "of anna", scope: "approver", person: "anna", groups: ["treasury"] }
+  const approver = await mint(service(), named, admin)
+  service().clock.advance(MINUTE_MS)
+  const fields = {
+    key: approver.secret ?? "",
+    next: "/console/approvals",
+    "held.by": "key 1",
+    "held.decision": "approve",
+  }
+  const answer = await post("/console/sign-in", fields, "")
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console/approvals"])
+  expect(await pageOf("/console/approvals", cookiesOf(answer))).toContain("was not sent")
+})
+
+test.each(["/console/keys", "/console/sign-in"])("a form that nobody can read is refused at %s", async path => {
+  const headers = { "Sec-Fetch-Site": "same-origin", "Content-Type": "multipart/form-data" }
+  const answer = await service().request(path, { method: "POST", headers, body: "x" })
+  expect(answer.status).toBe(400)
+  expect(await answer.text()).toContain("The form cannot be read.")
+})
+
 test("a form of an ended session is neither sent nor shown for anybody else", async () => {
   const other = await mint(service(), { ...ADMIN, name: "other" }, admin)
   const { page, as } = await sentLate(admin, "of-admin")

@@ -14,7 +14,7 @@ import {
   whyOf,
   wordsOf,
 } from "../parts/run-words.ts"
-import { askService } from "./ask-service.ts"
+import { askUnattended } from "./ask-service.ts"
 
 /** Between two requests. */
 const INTERVAL_MS = 3000
@@ -64,7 +64,11 @@ function runOf(value: JsonValue): Run | undefined {
     took: Number(duration_ms),
     marks: marksOf(value),
     why: whyIn(explanation),
-    who: whoseOf({ end_user: textMember(value.who, "end_user"), actor_id: textMember(value.who, "actor_id") }),
+    who: whoseOf(
+      isObject(value.who)
+        ? { end_user: textMember(value.who, "end_user"), actor_id: textMember(value.who, "actor_id") }
+        : undefined,
+    ),
   }
 }
 
@@ -138,7 +142,7 @@ function rowOf({ id, outcome, route, key, at, took, marks, why, who }: Run): HTM
 const newest = (): number => Number(rows?.querySelector("a")?.textContent ?? 0)
 
 async function follow(address: string): Promise<void> {
-  const response = await askService(address)
+  const response = await askUnattended(address, 0)
   if (!response.ok)
     throw new Error(
       response.status === 401

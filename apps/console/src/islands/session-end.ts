@@ -1,6 +1,6 @@
 /**
  * The end of a session: it is warned of, and a page that is still open when its holder has signed in again works on, with all that was typed in
- * it. A form of an ended session that waits on its page is sent then. docs/console.md, "Forms".
+ * it. A form of an ended session that waits on its page is sent then, unless it decides on an approval. docs/console.md, "Forms".
  */
 import { type JsonValue, parseStrictJson } from "@runseal/canonical"
 import { isObject } from "@runseal/core/vocabulary/json-members"
@@ -92,14 +92,14 @@ function watch(notice: HTMLElement): void {
   setInterval(tick, TICK_MS)
 }
 
-/** Sends the form that waits, once its holder has signed in in another window. */
+/** Sends the form that waits, once its holder has signed in in another window. A decision is made ready, and waits for a press. */
 function waitWith(form: HTMLFormElement): void {
   const by = form.elements.namedItem("by")
   window.addEventListener("focus", async () => {
     const session = await ask()
     if (session === undefined || !(by instanceof HTMLInputElement) || by.value !== session.holder) return
     renew(form, session.csrf)
-    form.submit()
+    if (form.dataset.pressed === undefined) form.submit()
   })
 }
 

@@ -48,11 +48,10 @@ function meaningsOf(text: string): readonly Meaning[] {
   return HASH_BEGINNING.test(text) ? [{ title: "Manifest", texts: { manifest_hash: text } }, ...names] : names
 }
 
-/** Keys with this in their names, whose runs an administrator or auditor reads. */
+/** Keys with this in their names, whose runs an administrator or auditor reads. @throws ApiRefusal where the service did not look */
 async function keysNamed(visit: Visit, text: string): Promise<readonly Meaning[]> {
   if (!seesAll(visit)) return []
-  const usage = await visit.api.ask("/admin/usage", usageAnswerSchema)
-  if (isRefusal(usage)) return []
+  const usage = await visit.api.get("/admin/usage", usageAnswerSchema)
   const wanted = text.toLowerCase()
   return usage.keys
     .filter(({ name }) => name.toLowerCase().includes(wanted))
@@ -113,7 +112,7 @@ export async function findPage(visit: Visit): Promise<Response> {
   }
   const body =
     first === undefined
-      ? html`${heading("Nothing found")}${empty(`No run, permit or approval that you may see has “${text}”.`, html`${WHAT_IS_FOUND} <a href="${RUNS}">All runs</a>`)}`
+      ? html`${heading("Nothing found")}${empty(`No run that you may see has “${text}”.`, html`${WHAT_IS_FOUND} <a href="${RUNS}">All runs</a>`)}`
       : html`${heading(`“${text}”`, "It has several meanings here.")}${found.map(group)}`
   return show(visit, { title: "Find", body })
 }

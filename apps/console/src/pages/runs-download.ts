@@ -4,7 +4,15 @@ import { ApiRefusal, isRefusal } from "../api.ts"
 import { address } from "../parts/format.ts"
 import { whoseOf, whyOf } from "../parts/run-words.ts"
 import type { Visit } from "../visit.ts"
-import { findRuns, keyNames, type ListedRun, type RunView, readView, viewParameters } from "./run-lists.ts"
+import {
+  findRuns,
+  keyNames,
+  type ListedRun,
+  type RunsFound,
+  type RunView,
+  readView,
+  viewParameters,
+} from "./run-lists.ts"
 
 /** Runs of one file; its last line says where the next one is, if there are more. */
 const MAX_RUNS = 50_000
@@ -78,6 +86,13 @@ const FORMATS = {
   },
 } as const
 
+/** Up to the first run whose record the service did not read, because large records come before it: it begins the next request. */
+function readPart(found: RunsFound): RunsFound {
+  const end = found.runs.findIndex(({ who }) => who === undefined)
+  const last = found.runs[end - 1]
+  return last === undefined ? found : { runs: found.runs.slice(0, end), next: `${last.id}` }
+}
+
 /** @throws ApiRefusal for a wrong filter: nothing was sent by then */
 export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Promise<Response> {
   const { c } = visit
@@ -89,13 +104,13 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
   c.header("Content-Disposition", `attachment; filename="runseal-runs.${format}"`)
   return stream(c, async file => {
     await file.write(head(view))
-    let found = first
+    let found = readPart(first)
     for (let sent = 0; !file.aborted; ) {
       await file.write(found.runs.map(run => line(run, { view, names })).join(""))
       if (found.next === undefined) return
-      sent += PAGE_SIZE
+      sent += found.runs.length
       const next = { ...view, before: found.next }
-      const older = sent < MAX_RUNS ? await findRuns(visit, next, PAGE_SIZE) : undefined
+      const older = sent < MAX_RUNS ? await findRuns(visit, next, Math.min(PAGE_SIZE, MAX_RUNS - sent)) : undefined
       // The rate limit of the visitor's key is reached: the next file goes on from here.
       if (older === undefined || (isRefusal(older) && older.status === 429)) {
         await file.write(more(address(c.req.path, { ...viewParameters(view), before: next.before })))
@@ -103,7 +118,7 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
       }
       // A file that ends early must not look whole: the connection breaks.
       if (isRefusal(older)) throw new Error(older.error)
-      found = older
+      found = readPart(older)
     }
   })
 }

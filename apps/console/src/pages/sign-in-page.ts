@@ -17,7 +17,9 @@ import { page } from "../parts/layout.ts"
 import { html, type Markup, verbatim } from "../parts/markup.ts"
 import { holderOf } from "../parts/page-forms.ts"
 import { refused } from "../parts/pieces.ts"
-import { FORM_MAX_BYTES, formOf, leadTo, type RefusedStatus, statusOf } from "../visit.ts"
+import { FORM_MAX_BYTES, formOf, leadTo, parsedForm, type RefusedStatus, statusOf } from "../visit.ts"
+import { APPROVAL_PATH } from "./approval-page.ts"
+import { APPROVALS_PATH } from "./approvals-page.ts"
 
 /** A wrong key is refused with the sentence for programs, which would not help here. */
 const sentenceOf = (refusal: Refusal): Refusal =>
@@ -171,9 +173,9 @@ const HELD = "held."
 
 type Held = ReadonlyMap<string, string>
 
-/** The fields of a form as they were sent. @param prefix of their names, which is taken away */
+/** The fields of a form as they were sent. @param prefix of their names, which is taken away. @throws ApiRefusal for a body that is none */
 async function fieldsOf(c: Context, prefix: string): Promise<Held> {
-  const body = await c.req.parseBody()
+  const body = await parsedForm(c)
   return new Map(
     Object.entries(body).flatMap(([name, value]) =>
       name.startsWith(prefix) && typeof value === "string" ? [[name.slice(prefix.length), value] as const] : [],
@@ -191,8 +193,8 @@ async function heldFields(c: Context): Promise<Held | undefined> {
 export async function heldForm(c: Context, api: Api): Promise<Response> {
   const { pathname, search } = new URL(c.req.url)
   const held = await fieldsOf(c, "")
-  const bytes = new URLSearchParams([...held]).toString().length
-  if (held.size <= HELD_MAX_FIELDS && bytes <= HELD_MAX_BYTES)
+  const bytesOf = (): number => new URLSearchParams([...held]).toString().length
+  if (held.size <= HELD_MAX_FIELDS && bytesOf() <= HELD_MAX_BYTES)
     return showHeld(c, api, consolePage(pathname + search), held, { status: 403 })
   const body = html`<h1>The session has ended</h1><p>Nothing was done. The form is too large to be held here: go back, sign in in another window, and send it again.</p>`
   return c.html(await page({ title: "The session has ended", here: c.req.path, body }), 403)
@@ -200,6 +202,19 @@ export async function heldForm(c: Context, api: Api): Promise<Response> {
 
 const hidden = (held: Held, prefix: string): Markup =>
   html`${[...held].map(([name, value]) => html`<input type="hidden" name="${prefix}${verbatim(name)}" value="${verbatim(value)}">`)}`
+
+/** What a held form decides on an approval; undefined for any other form. Nothing but a press of its holder sends a decision. */
+function decisionOf(action: string, held: Held): string | undefined {
+  const [path, query] = action.split("?")
+  if (path !== APPROVAL_PATH) return undefined
+  const does =
+    held.get("action") === "delete_comments"
+      ? "deletes comments on"
+      : held.get("decision") === "reject"
+        ? "rejects"
+        : "approves"
+  return `${does} the request ${new URLSearchParams(query).get("id") ?? ""}`
+}
 
 /** @param action address of the form */
 async function showHeld(
@@ -210,13 +225,14 @@ async function showHeld(
   { before, status }: { readonly before?: Markup; readonly status: RefusedStatus },
 ): Promise<Response> {
   const host = await providerOf(api)
+  const decision = decisionOf(action, held)
   const provider =
     host === undefined
       ? ""
       : html`<p><a class="button" target="_blank" rel="noopener" href="/console/sign-in/provider?next=/console">Sign in with ${host}</a> in another window, and come back here.</p>
-<form method="post" action="${action}" id="held">${hidden(held, "")}<button class="plain">I have signed in</button></form><p class="quiet">or with a key:</p>`
+<form method="post" action="${action}" id="held" ${decision === undefined ? "" : html`data-pressed`}>${hidden(held, "")}<button class="plain">${decision === undefined ? "I have signed in" : "Send it now"}</button></form><p class="quiet">or with a key:</p>`
   const body = html`<div class="sign-in"><h1>The session has ended</h1>${before ?? ""}
-<p>Nothing was done yet. Sign in again, and what you typed is sent.</p>${provider}
+<p>Nothing was done yet. ${decision === undefined ? "Sign in again, and what you typed is sent." : html`What you sent <strong>${verbatim(decision)}</strong>. Sign in again, and send it then if you still want it.`}</p>${provider}
 <form method="post" action="/console/sign-in"><input type="hidden" name="next" value="${action}">${hidden(held, HELD)}
 ${keyField("Sign in and send it", host === undefined)}
 <p id="key-note" class="quiet">It is sent for the same key or person alone.</p></form></div>`
@@ -237,7 +253,9 @@ async function sendHeld(
   held: Held,
   dispatch: (request: Request) => Promise<Response>,
 ): Promise<Response> {
-  if (held.get("by") !== holderOf(session)) return leadTo({ c, session }, "/console", NOT_SENT)
+  // The first page that its scope sees.
+  if (held.get("by") !== holderOf(session))
+    return leadTo({ c, session }, session.scope === "approver" ? APPROVALS_PATH : "/console", NOT_SENT)
   const headers = new Headers(c.req.raw.headers)
   headers.set("Cookie", withCookies(c.req.header("Cookie"), c.res.headers.getSetCookie()))
   for (const name of ["Content-Type", "Content-Length"]) headers.delete(name)

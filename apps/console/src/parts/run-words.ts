@@ -112,6 +112,7 @@ export function whyOf({ reason, rule_id, title, needed, present, missing = [] }:
   return { words: title ?? WORDS[reason], name: named ?? tokens ?? fields ?? reason }
 }
 
-/** Who acted: the end user, else the actor that the caller declares. */
-export const whoseOf = (who: { readonly end_user?: string | undefined; readonly actor_id?: string | undefined } = {}) =>
-  who.end_user ?? who.actor_id
+/** Who acted: the end user, else the actor that the caller declares. @param who undefined where the list did not read the record */
+export const whoseOf = (
+  who: { readonly end_user?: string | undefined; readonly actor_id?: string | undefined } | undefined,
+): string | undefined => (who === undefined ? "record not read" : (who.end_user ?? who.actor_id))

@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { createApp } from "../../src/app.ts"
 import { expectAccessible } from "../harness/accessible.ts"
 import { CHROMIUM, HAS_CHROMIUM, standingVisitor } from "../harness/browser.ts"
-import { ADMIN, type Holder, mint } from "../harness/key-holders.ts"
+import { ADMIN, CUSTOMER, type Holder, mint } from "../harness/key-holders.ts"
+import { request } from "../harness/sample-requests.ts"
 import { standingService } from "../harness/test-service.ts"
 
 const MINUTE_MS = 60_000
@@ -74,6 +75,21 @@ describe.skipIf(!HAS_CHROMIUM)(`the end of a session in ${CHROMIUM}`, () => {
     expect(await page.inputValue("main input[name=name]")).toBe("survived")
     await page.click("text=Make a key")
     expect(await page.locator(".notice").first().innerText()).toContain("survived")
+  })
+
+  test("comes also where new runs are followed: nobody uses the session then", async () => {
+    const customer = await mint(service(), { ...CUSTOMER, tier: "production" }, admin)
+    await customer.execute(request({}))
+    const { page, pass } = await typing("not-typed")
+    await page.goto(`${address()}/console/runs`)
+    await page.click("text=Follow new runs")
+    for (const minutes of [10, 10, 11]) {
+      const asked = page.waitForResponse(/admin\/runs/)
+      await pass(minutes)
+      await asked
+    }
+    await page.waitForSelector(`${notice}:has-text("The session has ended")`)
+    await page.waitForSelector(`#tail:has-text("The session has ended: load the page again.")`)
   })
 
   test("gives a page of one holder to no other", async () => {

@@ -81,6 +81,41 @@ describe.skipIf(!HAS_CHROMIUM)("a person at a browser", () => {
     expect(await page.locator(".who strong").textContent(), "the session stays").toBe("grace")
   })
 
+  test.each([
+    ["a decision waits for a press", "alan", `/console/approval?id=apr-${"0".repeat(32)}`, true],
+    ["any other form is sent by itself", "grace", "/console/keys", false],
+  ])("of forms that are held for a sign-in, %s", async (_, account, action, waits) => {
+    const { page } = await visit(`${origin()}/console/sign-in`)
+    await page.evaluate(
+      ([to, by]) => {
+        const form = Object.assign(document.createElement("form"), { method: "post", action: to })
+        const fields = { by, csrf: "", once: crypto.randomUUID(), decision: "approve" }
+        for (const [name, value] of Object.entries(fields))
+          form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }))
+        document.body.append(form)
+        form.submit()
+      },
+      [action, `${provider().issuer} ${account}`],
+    )
+    await page.getByRole("heading", { name: "The session has ended" }).waitFor()
+    const other = await page.context().newPage()
+    await other.goto(`${origin()}/console/sign-in`)
+    await signIn(other, account)
+    await page.bringToFront()
+    const posts: string[] = []
+    page.on("request", asks => asks.method() === "POST" && posts.push(asks.url()))
+    const asked = page.waitForResponse(/\/session$/)
+    await page.evaluate(() => window.dispatchEvent(new Event("focus")))
+    await asked
+    if (waits) {
+      expect(await page.locator("#held input[name=csrf][value]:not([value=''])").count()).toBe(1)
+      await page.getByText("What you sent approves the request apr-").waitFor()
+      expect(posts).toEqual([])
+      await page.getByRole("button", { name: "Send it now" }).click()
+    }
+    await expect.poll(() => posts).toEqual([`${origin()}${action}`])
+  })
+
   test("sees approvals and the own passkeys alone as an approver, on a telephone too", async () => {
     const phone = { viewport: { width: 360, height: 740 } }
     const { page } = await visit(`${origin()}/console`, phone)
