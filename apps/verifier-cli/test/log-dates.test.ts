@@ -1,5 +1,5 @@
 /** `verifier log audit --holds`: a record dated before a tree that lacks it, as this auditor saw or witnesses cosigned it. */
-import { mkdtempSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { canonicalize, encodeHex, utf8Encode } from "@runseal/canonical"
 import { signedNote } from "@runseal/log/entries/log-signing"
@@ -15,6 +15,7 @@ import { auditLog, type LogAudit } from "../src/log-audit.ts"
 import { readDemand } from "../src/log-witnesses.ts"
 import { readSeen } from "../src/seen-checkpoints.ts"
 import { cosigned, filesOf, readFrom, witnessKey } from "./small-log.ts"
+import { type Entry, zip } from "./zip-files.ts"
 
 const root = testFolder("runseal-dates")
 let store = ""
@@ -196,4 +197,19 @@ describe("a record dated before witnesses cosigned a tree without it", () => {
     const documents = [operator.seal("12:40:00")]
     expect(failureOf(await audit(operator, operator.publish(), "14:00:00", { documents, copy: true }))).toBeUndefined()
   })
+})
+
+test("a record of a ZIP is held to the log, and not where the report beside it does not verify", async () => {
+  const operator = openOperator()
+  const record: Entry = { name: "bundle.json", data: readFileSync(operator.seal("12:00:00")) }
+  const files = operator.publish()
+  const held = async (...entries: readonly Entry[]): Promise<string | undefined> => {
+    const path = join(store, "auditor.zip")
+    writeFileSync(path, zip(entries))
+    return failureOf(await audit(operator, files, "13:00:00", { documents: [path] }))
+  }
+  expect(await held(record)).toBeUndefined()
+  expect(await held(record, { name: "report.pdf", data: "%PDF-1.7 nothing" })).toMatch(
+    /^documents: .*auditor\.zip does not verify as a record of this log's service/,
+  )
 })
