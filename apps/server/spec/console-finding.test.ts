@@ -170,4 +170,21 @@ describe("lists of runs", () => {
     expect(denied[1]).toMatch(/,MCD_SIGNATURE_MATCH,MCD-[A-Z]{2}-\d{3},[^,]+,[^,]*,customer:Acme & Sons$/)
     expect((await textIn("/console/runs.csv", customer)).split("\r\n")).toHaveLength(6)
   })
+
+  test("name the runs whose records are too large to be read with the others; a file reads all of them", async () => {
+    const large = await mint(service(), { name: "large", tier: "production" }, admin)
+    cookies.set(large, await signIn(large))
+    // More than are fetched at once, and in front of them more than one page reads.
+    for (let made = 0; made < 30; made++) await large.execute(request(attested("ada")))
+    const filler = { request_substance: { origin: { channel: "x".repeat(1_000_000) } } }
+    for (let made = 0; made < 10; made++) await large.execute(request({ ...attested("ada"), ...filler }))
+    const page = await textIn("/console/runs", large)
+    expect(page.match(/record not read/g)).toHaveLength(31)
+    const csv = (await textIn("/console/runs.csv", large)).trimEnd().split("\r\n")
+    expect(csv).toHaveLength(41)
+    for (const line of csv.slice(1)) expect(line).toMatch(/,ada,$/)
+    expect(new Set(csv.map(line => line.split(",")[0])).size).toBe(41)
+    const ndjson = (await textIn("/console/runs.ndjson", large)).trimEnd().split("\n")
+    expect(ndjson.filter(line => line.includes('"who":{"actor_id":"ada"}'))).toHaveLength(40)
+  })
 })
