@@ -1,4 +1,5 @@
 /** What a refusal rested on, in words: docs/report.md, "A refused run". */
+import type { ApprovalsSection } from "@runseal/core/artifacts/approvals"
 import type { ReadValue } from "@runseal/core/artifacts/explanation"
 import { amountText, runAccount } from "@runseal/core/verify/run-account"
 import { expect, test } from "vitest"
@@ -23,6 +24,41 @@ test.each<readonly [ReadValue, string]>([
   [{ name: "verified.region", value: "eu-1", word: "verified" }, "region eu-1 (verified)"],
 ])("of %j", (value, text) => {
   expect(whyOf(value)).toContain(text)
+})
+
+const [CARLA, DAN] = ["carla", "dan"].map(subject => ({
+  decision: "approve" as const,
+  person: { subject },
+  groups: ["treasury"],
+  proof: "idp" as const,
+  decided_at: "2026-05-04T12:00:00.000Z",
+}))
+/** Why a run was refused for which one of the treasury and one of the board have to approve. */
+function refusedWith(approvals: ApprovalsSection): string | undefined {
+  const evaluation = denied.sections.policy_evaluation
+  if (evaluation === undefined) throw new Error("the run has an evaluation")
+  const needed = ["treasury", "board"].map(group => ({ rule_id: group, by: [group], count: 1, within_seconds: 60 }))
+  const sections = { ...denied.sections, policy_evaluation: { ...evaluation, needed }, approvals }
+  return runAccount({ ...denied, sections }, { reason: "APPROVAL_EXPIRED" }).why
+}
+
+test("approvals are counted for each rule: two of one group are not one of another", () => {
+  const decisions = [CARLA, DAN].flatMap(one => one ?? [])
+  const approvals = {
+    kind: "vfa.approvals.v1",
+    salt: "0".repeat(64),
+    approval_id: `apr-${"0".repeat(32)}`,
+    request_hash: "0".repeat(64),
+    requested_at: "2026-05-04T12:00:00.000Z",
+    expires_at: "2026-05-04T12:01:00.000Z",
+    outcome: "expired",
+    decisions,
+    hash: "0".repeat(64),
+  } as const
+  expect(refusedWith(approvals)).toMatch(/^approvals 1 of 1 \(treasury\), 0 of 1 \(board\)/)
+  expect(refusedWith({ ...approvals, decisions: [] })).toMatch(/^approvals 0 of 1 \(treasury\), 0 of 1 \(board\)/)
+  const withheld = { kind: "vfa.approvals.v1", withheld: true, hash: "0".repeat(64) } as const
+  expect(refusedWith(withheld)).toMatch(/^approvals withheld, 1 needed \(treasury\), 1 needed \(board\)/)
 })
 
 test("a decimal is written as an amount, with all its digits", () => {

@@ -11,6 +11,7 @@ import { shown } from "../artifacts/declared-sections.ts"
 import { endUserText } from "../artifacts/end-user.ts"
 import type { Explanation, ReadValue } from "../artifacts/explanation.ts"
 import { declaredView } from "../derivation/v2/declared-view.ts"
+import { approvalsGiven } from "../vocabulary/approvals-satisfy.ts"
 import { declaredTokens } from "../vocabulary/declared-tokens.ts"
 import { member, textMember } from "../vocabulary/json-members.ts"
 
@@ -111,14 +112,17 @@ function weighed(record: Recorded, explanation: Explanation): string {
   return [...approvalsOf(sections), ...countedOf(explanation), ...values, ...loopOf(sections, explanation)].join("; ")
 }
 
-/** How many of the people whose approval rules require gave it. */
+/** Of each rule, how many of the people whose approval it requires gave it. */
 function approvalsOf({ policy_evaluation, approvals }: Recorded["sections"]): readonly string[] {
   const needed = policy_evaluation?.needed
   if (needed === undefined) return []
-  const of = needed.reduce((sum, rule) => sum + rule.count, 0)
-  const decisions = (approvals && shownApprovals(approvals)?.decisions) ?? []
-  const given = decisions.filter(({ decision }) => decision === "approve").length
-  return [`approvals ${Math.min(given, of)} of ${of} (${needed.map(({ by }) => by.join(" or ")).join("; ")})`]
+  const decisions = approvals === undefined ? [] : shownApprovals(approvals)?.decisions
+  const given = decisions && approvalsGiven(needed, decisions)
+  const rules = needed.map(({ by, count: of }, index) => {
+    const groups = by.join(" or ")
+    return given === undefined ? `${of} needed (${groups})` : `${given[index]} of ${of} (${groups})`
+  })
+  return [`approvals ${given === undefined ? "withheld, " : ""}${rules.join(", ")}`]
 }
 
 /** What there was of tokens or fields, and in which text a signature matched. */

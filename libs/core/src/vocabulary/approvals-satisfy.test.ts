@@ -1,6 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
+  approvalsGiven,
   approvalsSatisfy,
   type CountedDecision,
   type DecisionProof,
@@ -82,7 +83,12 @@ describe("approvals satisfy", () => {
     fc.assert(
       fc.property(rules, decisions, (needed, given) => {
         const each = [...new Map(given.map(decision => [decision.person.subject, decision])).values()]
-        expect(approvalsSatisfy(needed, each)).toBe(canFill(placesOf(needed), each))
+        const places = placesOf(needed)
+        const most = mostFilled(places, each)
+        expect(approvalsSatisfy(needed, each)).toBe(most === places.length)
+        const taken = approvalsGiven(needed, each)
+        expect(taken.every((count, index) => count <= (needed[index]?.count ?? 0))).toBe(true)
+        expect(taken.reduce((sum, count) => sum + count, 0)).toBe(most)
       }),
       { numRuns: 2000 },
     )
@@ -92,14 +98,16 @@ describe("approvals satisfy", () => {
 const placesOf = (needed: readonly RequiredApproval[]): readonly RequiredApproval[] =>
   needed.flatMap(each => Array.from({ length: each.count }, () => each))
 
-/** Whether the places can be given to persons, by trying them all. */
-function canFill([place, ...others]: readonly RequiredApproval[], persons: readonly CountedDecision[]): boolean {
-  if (place === undefined) return true
-  return persons.some(
-    (person, at) =>
-      (place.proof !== "idp" || person.proof !== "key") &&
-      (place.proof !== "passkey" || person.proof === "passkey") &&
-      person.groups.some(group => place.by.includes(group)) &&
-      canFill(others, persons.toSpliced(at, 1)),
+const fits = (place: RequiredApproval, person: CountedDecision): boolean =>
+  (place.proof !== "idp" || person.proof !== "key") &&
+  (place.proof !== "passkey" || person.proof === "passkey") &&
+  person.groups.some(group => place.by.includes(group))
+
+/** How many of the places can be given to persons at most, by trying all choices. */
+function mostFilled([place, ...others]: readonly RequiredApproval[], persons: readonly CountedDecision[]): number {
+  if (place === undefined) return 0
+  const given = persons.map((person, at) =>
+    fits(place, person) ? 1 + mostFilled(others, persons.toSpliced(at, 1)) : 0,
   )
+  return Math.max(mostFilled(others, persons), ...given)
 }

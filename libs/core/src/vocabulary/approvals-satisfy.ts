@@ -59,19 +59,31 @@ const countsFor = ({ by, proof }: RequiredApproval, decision: CountedDecision): 
   meetsProof(decision.proof, proof) && decision.groups.some(group => by.includes(group))
 
 /**
- * Whether each rule has its number of persons. A person counts once, and for one rule alone: the persons are given to rules so that all have
- * enough, where that is possible (augmenting paths). A rejection satisfies nothing.
+ * Whether each rule has its number of persons. A person counts once, and for one rule alone. A rejection satisfies nothing.
  * @param needed a rule each, at most `MAX_RULES` with at most `APPROVERS_MAX` persons each
  */
 export function approvalsSatisfy(needed: readonly RequiredApproval[], decisions: readonly CountedDecision[]): boolean {
   if (decisions.some(({ decision }) => decision === "reject")) return false
-  const persons = [...new Map(decisions.map(each => [each.person.subject, each])).values()]
-  const places = needed.flatMap(rule => Array.from({ length: rule.count }, () => rule))
-  if (places.length > persons.length) return false
+  if (needed.reduce((sum, { count }) => sum + count, 0) > decisions.length) return false
+  const given = approvalsGiven(needed, decisions)
+  return needed.every(({ count }, index) => given[index] === count)
+}
+
+/**
+ * How many persons each rule has, at most its number, in the order of the rules. A person counts once, and for one rule alone: the persons are
+ * given to rules so that as many places as possible are taken (augmenting paths).
+ */
+export function approvalsGiven(
+  needed: readonly RequiredApproval[],
+  decisions: readonly CountedDecision[],
+): readonly number[] {
+  const approvals = decisions.filter(({ decision }) => decision === "approve")
+  const persons = [...new Map(approvals.map(each => [each.person.subject, each])).values()]
+  const places = needed.flatMap((rule, index) => Array.from({ length: rule.count }, () => ({ rule, index })))
   /** Whom each place has, by its position. */
   const held = new Map<number, CountedDecision>()
   const fill = (place: number, tried: Set<CountedDecision>): boolean => {
-    const rule = places[place]
+    const rule = places[place]?.rule
     for (const person of persons) {
       if (rule === undefined || tried.has(person) || !countsFor(rule, person)) continue
       tried.add(person)
@@ -83,5 +95,10 @@ export function approvalsSatisfy(needed: readonly RequiredApproval[], decisions:
     }
     return false
   }
-  return places.every((_, place) => fill(place, new Set()))
+  for (const place of places.keys()) {
+    if (held.size === persons.length) break
+    fill(place, new Set())
+  }
+  const taken = new Set(held.keys())
+  return needed.map((_, of) => places.filter(({ index }, place) => index === of && taken.has(place)).length)
 }
