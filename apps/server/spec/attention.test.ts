@@ -6,12 +6,21 @@ import { asking, closed, openedId } from "./harness/asked-permits.ts"
 import { testClock } from "./harness/clock.ts"
 import { ADMIN, type Holder, mint } from "./harness/key-holders.ts"
 import { expectRefused, listAt, numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { runSql } from "./harness/read-tables.ts"
 import { request, spending } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
 const HOUR_MS = 3_600_000
 const WINDOW_MS = 24 * HOUR_MS
 const AFTER_DAYS = 30
+
+/** More requests that wait than are counted: copies of the one that waits, which end later. */
+const LATER_APPROVALS = `
+  insert into approval select (jsonb_populate_record(null::approval, to_jsonb(one) || jsonb_build_object(
+    'approval_id', 'apr-f' || lpad(copy::text, 31, '0'), 'expires_at', one.expires_at + copy))).*
+  from approval as one cross join generate_series(1, 1001) as copy where one.ended_at = 0`
+/** The one that ends first is the last of the table. */
+const STORED_LAST = "update approval set decisions = decisions where approval_id not like 'apr-f0000%'"
 
 /** One route is left to people, one is denied. */
 const POLICY: JsonObject = {
@@ -146,6 +155,12 @@ eachDatabase("attention", open => {
     }
     expect(await found(anna)).toEqual({ approvals_for_you: one })
     expect((await found(admin)).waiting_approvals).toEqual(one)
+    await runSql(service().db, LATER_APPROVALS)
+    await runSql(service().db, STORED_LAST)
+    const many = { count: 1000, first: expect.arrayContaining(one.first) }
+    expect(await found(anna)).toEqual({ approvals_for_you: many })
+    expect((await found(admin)).waiting_approvals).toEqual(many)
+    await runSql(service().db, "delete from approval where approval_id like 'apr-f0000%'")
     const { request_digest } = objectAt((await anna.get(`/approvals/${approval_id}`)).body)
     const decided = { request_digest: `${request_digest}`, decision: "reject" }
     expect((await anna.post(`/approvals/${approval_id}/decision`, decided)).status).toBe(200)

@@ -1,4 +1,7 @@
-/** What needs attention, as the database has it. Each read has few rows, whatever the tables hold. docs/api.md, "What needs attention". */
+/**
+ * What needs attention, as the database has it. Each read answers few rows. Of permits and requests it takes the first that match, in the order
+ * of an index, and no more than are counted; to find them it may pass over others. docs/api.md, "What needs attention".
+ */
 import { ATTENTION_COUNT_MAX, ATTENTION_ITEMS_MAX, NEAR_SHARE } from "@runseal/core/wire/attention-answer"
 import type { Source } from "../driver/session.ts"
 import type { Owners } from "./all-owners.ts"
@@ -68,10 +71,11 @@ const PERMIT_COLUMNS = "permit_id, owner, state, route_id, close_by, redeemed_at
 const PERMITS = `
   with urgent as (
     (select ${PERMIT_COLUMNS} from permit where state = 'open' and due_at > $2::bigint
-      and due_at - $2::bigint < (close_by - opened_at) / 4 and ${among("owner")} limit ${ATTENTION_COUNT_MAX})
+      and due_at - $2::bigint < (close_by - opened_at) / 4 and ${among("owner")}
+      order by due_at limit ${ATTENTION_COUNT_MAX})
     union all
     (select ${PERMIT_COLUMNS} from permit where state = 'ended' and opened_at > $3::bigint and close_by > $4::bigint
-      and ${among("owner")} limit ${ATTENTION_COUNT_MAX})
+      and ${among("owner")} order by opened_at desc, permit_id desc limit ${ATTENTION_COUNT_MAX})
   )
   select * from (
     select urgent.*, count(*) over (partition by state) as matching,
@@ -82,7 +86,10 @@ const PERMITS = `
 /** Milliseconds since the epoch. */
 type PermitTimes = { readonly now: number; readonly opened_after: number; readonly ended_after: number }
 
-/** Open permits with less than a quarter of their time left, the first to end first; and those that ended lately, the latest first. */
+/**
+ * Open permits with less than a quarter of their time left, the first to end first; and those that ended lately, the latest first: of more than are
+ * counted, those that were opened last.
+ */
 export function urgentPermits(
   source: Source,
   owners: Owners,
@@ -98,7 +105,8 @@ export type WaitingApproval = Counted & Pick<ApprovalRow, "approval_id" | "route
 const waiting = (condition: string): string => `
   with waiting as (
     select approval_id, route_id, expires_at from approval
-    where ended_at = 0 and state = 'waiting' and expires_at > $2::bigint and ${condition} limit ${ATTENTION_COUNT_MAX}
+    where ended_at = 0 and state = 'waiting' and expires_at > $2::bigint and ${condition}
+    order by expires_at, approval_id limit ${ATTENTION_COUNT_MAX}
   )
   select waiting.*, count(*) over () as matching from waiting order by expires_at, approval_id limit ${ATTENTION_ITEMS_MAX}`
 
