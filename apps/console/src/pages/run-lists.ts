@@ -132,14 +132,21 @@ export type RunsFound = {
   readonly counts?: Counts
 }
 
-/** A page of a view. @param limit 1 to 500. @param counted whether the runs of all keys are counted too */
+type FindOptions = {
+  /** Whether the runs of all keys are counted too. */
+  readonly counted?: boolean
+  /** Whether who acted and why a run was refused are read from the records, which costs much. */
+  readonly details?: boolean
+}
+
+/** A page of a view. @param limit 1 to 500 */
 export async function findRuns(
   visit: Visit,
   view: RunView,
   limit: number,
-  counted = false,
+  { counted = false, details = false }: FindOptions = {},
 ): Promise<RunsFound | Refusal> {
-  const parameters = { ...apiParameters(view), before: view.before, limit, details: "record" }
+  const parameters = { ...apiParameters(view), before: view.before, limit, details: details ? "record" : undefined }
   if (!seesAll(visit)) {
     const found = await visit.api.ask(address("/runs/search", parameters), runsPageSchema)
     return isRefusal(found) ? found : { runs: found.runs, ...placeOf(found.next), total: found.total }

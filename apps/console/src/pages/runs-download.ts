@@ -98,7 +98,7 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
   const { c } = visit
   const { type, head, line, more } = FORMATS[format]
   const view = readView(visit)
-  const [first, names] = await Promise.all([findRuns(visit, view, PAGE_SIZE), keyNames(visit)])
+  const [first, names] = await Promise.all([findRuns(visit, view, PAGE_SIZE, { details: true }), keyNames(visit)])
   if (isRefusal(first)) throw new ApiRefusal(first)
   c.header("Content-Type", type)
   c.header("Content-Disposition", `attachment; filename="runseal-runs.${format}"`)
@@ -110,7 +110,8 @@ export async function runsFile(visit: Visit, format: keyof typeof FORMATS): Prom
       if (found.next === undefined) return
       sent += found.runs.length
       const next = { ...view, before: found.next }
-      const older = sent < MAX_RUNS ? await findRuns(visit, next, Math.min(PAGE_SIZE, MAX_RUNS - sent)) : undefined
+      const room = Math.min(PAGE_SIZE, MAX_RUNS - sent)
+      const older = room > 0 ? await findRuns(visit, next, room, { details: true }) : undefined
       // The rate limit of the visitor's key is reached: the next file goes on from here.
       if (older === undefined || (isRefusal(older) && older.status === 429)) {
         await file.write(more(address(c.req.path, { ...viewParameters(view), before: next.before })))

@@ -146,7 +146,10 @@ const tail = (view: RunView, all: boolean): Markup =>
 export async function runsPage(visit: Visit): Promise<Response> {
   const view = readView(visit)
   const all = seesAll(visit)
-  const [found, names] = await Promise.all([findRuns(visit, view, PAGE_SIZE, true), keyNames(visit)])
+  const [found, names] = await Promise.all([
+    findRuns(visit, view, PAGE_SIZE, { counted: true, details: true }),
+    keyNames(visit),
+  ])
   const exported = (extension: string): string => address(`/console/runs.${extension}`, viewParameters(view))
   const actions = html`<a class="button plain" href="${exported("csv")}" download>CSV</a> <a class="button plain" href="${exported("ndjson")}" download>NDJSON</a> <button type="button" class="plain" hidden data-curl="${address(all ? "/admin/runs" : "/runs/search", apiParameters(view))}">Copy as curl</button>`
   const body = html`${heading("Runs", "Newest first. The address of this page holds the filters: save it as a bookmark.", actions)}
