@@ -5,6 +5,7 @@ import {
   type ApprovalRecord,
   approvalPage as addressOf,
   approvalRecordSchema,
+  COMPARED_REQUESTS_MAX,
   type DecidedApproval,
   decidedApprovalSchema,
 } from "@runseal/core/wire/approval-answers"
@@ -81,7 +82,7 @@ function comparedText({ approved_before: before, payload }: ApprovalRecord): Mar
   if (before === undefined)
     return payload === undefined
       ? ""
-      : html`<p class="quiet">No act of this key and route that you may see was approved before: there is nothing to compare it with.</p>`
+      : html`<p class="quiet">Among the last ${number(COMPARED_REQUESTS_MAX)} requests of this key before this one, none of this route that you may see got a permit: there is nothing to compare it with.</p>`
   const approved = before.decisions.filter(({ decision }) => decision === "approve")
   const names = approved.map((one, index) => html`${index === 0 ? "" : ", "}${personName(one)}`)
   const link = html`<a href="${addressOf(before.approval_id)}">last one of its kind</a>`

@@ -38,6 +38,8 @@ export const approvalPage = (approval_id: string): string => `/console/approval?
 
 /** Most requests of one page. */
 export const APPROVALS_LIMIT_MAX = 100
+/** Requests of a key, the newest before one, among which one with which it can be compared is looked for. */
+export const COMPARED_REQUESTS_MAX = 1000
 /** Most earlier rejections of the same act that are shown, and for how long, in days. */
 export const REJECTIONS_MAX = 20
 export const REJECTIONS_DAYS = 30
@@ -93,7 +95,7 @@ export type ApprovalsPage = Shape<typeof approvalsPageSchema>
 /** A rejection of the same act before. */
 export const rejectionSchema = v.strictObject({ approval_id: approvalIdSchema, ...decisionEntries })
 
-/** The newest request before, of the same key and route, for which a permit was given. */
+/** The newest request before, of the same key and route, for which a permit was given and which the caller sees. */
 export const approvedBeforeSchema = v.strictObject({
   approval_id: approvalIdSchema,
   requested_at: clockSchema,

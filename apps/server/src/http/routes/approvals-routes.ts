@@ -166,13 +166,14 @@ export function approvalRoutes(deps: Deps): Handlers {
       await roomForAnswer(c, found.request.length)
       const since = nowMs() - REJECTIONS_DAYS * DAY_MS
       const rejections = await rejectedSince(db, found.act_digest, since)
-      const before = await approvedBefore(db, found)
       const caller = callerOf(c)
+      const viewer = viewerOf(caller)
+      const before = await approvedBefore(db, found, "groups" in viewer ? viewer.groups : undefined)
       const isApprover = approverOf(caller) !== undefined
       const record = approvalRecord(c, deps, found, {
         payload: isApprover ? payloadKeys.decryptPayload(found) : undefined,
         rejections: rejections.filter(({ approval_id }) => approval_id !== found.approval_id),
-        before: before !== undefined && sees(viewerOf(caller), before) ? before : undefined,
+        before,
       })
       return c.body(canonicalize(record), 200, { "Content-Type": "application/json" })
     },

@@ -5,7 +5,12 @@
 import type { ApprovalDecision } from "@runseal/core/artifacts/approvals"
 import { passkeySchema } from "@runseal/core/artifacts/passkey"
 import type { DecisionProof } from "@runseal/core/vocabulary/approvals-satisfy"
-import { type ApprovalState, type ApproverDecision, REJECTIONS_MAX } from "@runseal/core/wire/approval-answers"
+import {
+  type ApprovalState,
+  type ApproverDecision,
+  COMPARED_REQUESTS_MAX,
+  REJECTIONS_MAX,
+} from "@runseal/core/wire/approval-answers"
 import { sql as fragment } from "drizzle-orm"
 import { check, index, pgTable, primaryKey, text } from "drizzle-orm/pg-core"
 import * as v from "valibot"
@@ -199,22 +204,27 @@ export function findApproval(source: Source, approvalId: string): Promise<FoundA
   })
 }
 
-/** Requests of a key among which the one before of the same kind is looked for. */
-const LOOKED_BACK = 1000
-
-/** The newest request before this one of the same key and route that people approved and for which a permit was given; undefined where there is none. */
+/**
+ * The newest request before this one of the same key and route that people approved and for which a permit was given; undefined where there is none
+ * among the last `COMPARED_REQUESTS_MAX` of the key.
+ * @param groups only one with a rule that names one of these; undefined: any
+ */
 export async function approvedBefore(
   source: Source,
   { owner, route_id, requested_at, approval_id }: ApprovalRow,
+  groups: readonly string[] | undefined,
 ): Promise<FoundApproval | undefined> {
+  const among = groups === undefined ? "" : JSON.stringify(groups)
   const [before] = await source.read(
     async ({ sql }) => sql<Pick<ApprovalRow, "approval_id">[]>`
       select approval_id from (
-        select approval_id, requested_at, route_id, state from approval
+        select approval_id, requested_at, route_id, state, groups from approval
         where owner = ${owner}::bigint and (requested_at, approval_id) < (${requested_at}::bigint, ${approval_id}::text)
-        order by requested_at desc, approval_id desc limit ${LOOKED_BACK}
+        order by requested_at desc, approval_id desc limit ${COMPARED_REQUESTS_MAX}
       ) as earlier
-      where route_id = ${route_id}::text and state = 'collected'
+      where route_id = ${route_id}::text and state = 'collected' and (${among}::text = ''
+        or exists (select from json_array_elements_text(groups::json) as named(name)
+          where name in (select json_array_elements_text(nullif(${among}::text, '')::json))))
       order by requested_at desc, approval_id desc limit 1`,
   )
   return before && findApproval(source, before.approval_id)
