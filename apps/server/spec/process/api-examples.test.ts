@@ -39,7 +39,7 @@ describe.skipIf(!existsSync("/usr/bin/curl"))("docs/api.md, run with curl", () =
   const run = async (script: string): Promise<string> => {
     const written = script
       .replaceAll("localhost:8080", child.url)
-      .replaceAll("curl -s", "curl -s -w '%{stderr}%{http_code}'")
+      .replaceAll("curl -s", "curl -s -w '%{stderr}%{http_code}\\n'")
     const path = `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`
     const text = written.replaceAll("npx verifier", "verifier")
     const env = { ...process.env, PATH: path }
