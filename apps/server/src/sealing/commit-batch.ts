@@ -119,13 +119,12 @@ export async function commitBatch(items: readonly Item[], known: Known, context:
             )
           : { ...ahead, free: ahead.items, acted: [] }
       if (batch.entries.length > 0) {
-        const write = () =>
-          sentTogether([
-            ...writeBatch(tx, { batch, start }, head, context.publicCheckpoint),
-            recordSealed(tx, batch, context.nowMs()),
-          ])
+        const write = () => [
+          ...writeBatch(tx, { batch, start }, head, context.publicCheckpoint),
+          recordSealed(tx, batch, context.nowMs()),
+        ]
         // Whether events are sealed is seen behind the write. All else that is written was compared behind the locks.
-        await (items.some(sealsEvents) ? write() : sendLast(write))
+        await (items.some(sealsEvents) ? sentTogether(write()) : sendLast(write))
       }
       // Nothing was sealed, and nothing refused: every item failed, and so has the batch.
       else if (free.some(isBuilt) && batch.outcomes.size === 0) throw new StoreError("unavailable")

@@ -39,19 +39,21 @@ export type Tx = Session
 /**
  * A session on a connection, and the function that ends it: a late statement of a transaction must not reach the next one.
  * @param answerMs longest wait for the answer to a statement, from when it is sent; then the connection is dropped
- * @param place the connection of the server
+ * @param place the connection of the server, of a transaction
  */
 export function openSession(
   { client, within }: Connection,
   answerMs: number,
-  place: () => object = () => client,
+  place?: () => object,
 ): { readonly session: Session; readonly end: () => void } {
-  const sent = (answer: PromiseLike<unknown>): void => void within(answerMs, answer).catch(() => {})
-  const { proxy, revoke } = Proxy.revocable(client, answerMs === Number.POSITIVE_INFINITY ? {} : observing(sent))
+  const isBounded = answerMs !== Number.POSITIVE_INFINITY
+  const sent = (answer: PromiseLike<unknown>): void => void (isBounded && within(answerMs, answer).catch(() => {}))
+  const isOnce = place !== undefined
+  const { proxy, revoke } = Proxy.revocable(client, isBounded || isOnce ? observing(sent, isOnce) : {})
   const session: Session = {
     sql: proxy,
     get connection() {
-      return place()
+      return place?.() ?? client
     },
     get orm() {
       return drizzle(proxy)
@@ -66,17 +68,18 @@ export function openSession(
 type Sent = (answer: PromiseLike<unknown>) => void
 
 /** Calls `sent` with every statement when it is sent. */
-const observing = (sent: Sent): ProxyHandler<StoreClient> => ({
-  apply: (target, self, args) => observeSending(Reflect.apply(target, self, args), sent),
+const observing = (sent: Sent, isOnce: boolean): ProxyHandler<StoreClient> => ({
+  apply: (target, self, args) => observeSending(Reflect.apply(target, self, args), sent, isOnce),
   get: (target, name) => {
     if (name !== "unsafe") return Reflect.get(target, name)
-    return (...args: Parameters<StoreClient["unsafe"]>) => observeSending(target.unsafe(...args), sent)
+    return (...args: Parameters<StoreClient["unsafe"]>) => observeSending(target.unsafe(...args), sent, isOnce)
   },
 })
 
 /** The driver sends a statement when its `then` is called first. A part of another statement is never sent by itself. */
-function observeSending<Statement>(statement: Statement, sent: Sent): Statement {
+function observeSending<Statement>(statement: Statement, sent: Sent, isOnce: boolean): Statement {
   if (!(statement instanceof Promise)) return statement
+  if (isOnce) sendOnce(statement)
   const first: typeof statement.then = (...handlers) => {
     // From here on the driver's own again.
     Reflect.deleteProperty(statement, "then")
@@ -86,6 +89,19 @@ function observeSending<Statement>(statement: Statement, sent: Sent): Statement 
   Reflect.set(statement, "then", first)
   return statement
 }
+
+/**
+ * The driver sends a prepared statement again, behind all others, when the server no longer knows it. In a transaction that is of no use, and
+ * behind its COMMIT it would be a transaction of its own. postgres.js 3.4.9, src/connection.js, retry.
+ */
+const sendOnce = (statement: object): void =>
+  void Reflect.defineProperty(statement, "retried", {
+    set: (error: unknown) => {
+      const reject: unknown = Reflect.get(statement, "reject")
+      Reflect.set(statement, "cancelled", true)
+      if (typeof reject === "function") reject(error)
+    },
+  })
 
 const INT8_OID = 20
 
@@ -162,11 +178,12 @@ function statementOf(table: string, columns: readonly string[], count: number): 
 export type Opening<First> = (tx: Tx) => Promise<First>
 
 /**
- * Sends the last statements of a transaction together with its COMMIT, so that no lock waits for this process between them. What their answers
- * show comes too late to roll back: what they rely on was locked and compared before. A statement that is sent later is refused.
+ * Sends the last statements of a transaction together with its COMMIT, so that no lock waits for this process between them; where the connection
+ * does not describe statements first, as it does behind a pooler. What their answers show comes too late to roll back: what they rely on was
+ * locked and compared before. One that cannot be sent rolls the transaction back. A statement that is sent later is refused.
  * @param send sends all of them before it returns
  */
-export type SendLast = <T>(send: () => Promise<T>) => Promise<T>
+export type SendLast = <Sent extends readonly PromiseLike<unknown>[]>(send: () => Sent) => Promise<unknown>
 
 /** The rest of a transaction, with the results of its first statements. */
 export type Work<First, T> = (tx: Tx, first: First, sendLast: SendLast) => Promise<T>
@@ -188,23 +205,32 @@ export async function runTransactionFrom<First, T>(
   work: Work<First, T>,
 ): Promise<T> {
   let committing: Promise<void> | undefined
-  const commitAfter = <Sent>(sent: Promise<Sent>): Promise<Sent> => {
-    committing = sentBefore().then(() => commit(connection))
+  const commitBehind: CommitBehind = (sent, isUnsent) => {
+    committing = sentBefore().then(() => (isUnsent() ? rollBack(connection) : commit(connection, sent)))
     // Awaited below.
     committing.catch(() => {})
-    return sent
   }
   try {
-    const result = await beginAndWork(connection, open, work, connection.bounds.statement, commitAfter)
+    const result = await beginAndWork(connection, open, work, connection.bounds.statement, commitBehind)
     await (committing ?? commit(connection))
     return result
   } catch (error) {
-    const answered = await committing?.catch((reason: unknown) => reason)
+    if (committing === undefined) throw error
+    const answered = await committing.catch((reason: unknown) => reason)
     // Behind a statement that the server refused, COMMIT is answered with ROLLBACK. Otherwise its own answer says what became of it.
-    const isRefused = error instanceof StoreError && error.sqlstate !== undefined
-    if (committing === undefined || isRefused || isRolledBack(answered)) throw error
+    const isRefused = error instanceof StoreError && error.sqlstate !== undefined && !isLoss(error)
+    if (isRefused || isRolledBack(answered)) throw error
     throw new StoreError("outcome_unknown", { late: answered instanceof StoreError && answered.late })
   }
+}
+
+/** @param isUnsent whether one of the last statements has failed before it was sent */
+type CommitBehind = (sent: Promise<unknown>, isUnsent: () => boolean) => void
+
+/** @throws StoreError "rolled_back" always */
+async function rollBack({ client, within, bounds, drop }: Connection): Promise<never> {
+  await within(bounds.statement, client.unsafe("rollback")).catch(drop)
+  throw new StoreError("rolled_back")
 }
 
 const isRolledBack = (answered: unknown): boolean => answered instanceof StoreError && answered.code === "rolled_back"
@@ -217,7 +243,7 @@ async function beginAndWork<First, T>(
   open: Opening<First>,
   work: Work<First, T>,
   answerMs: number,
-  commitAfter: <Sent>(sent: Promise<Sent>) => Promise<Sent> = sent => sent,
+  commitBehind?: CommitBehind,
 ): Promise<T> {
   const { client, orLost, within, bounds, drop } = connection
   let place: object = connection.pooling === undefined ? client : {}
@@ -228,11 +254,19 @@ async function beginAndWork<First, T>(
     const starting = within(answerMs, begin(connection))
     const [at, first] = await Promise.all([starting, orLost(open(session))])
     place = at
-    const sendLast: SendLast = send => {
-      isCommitting = true
-      const sent = send()
+    const sendLast: SendLast = async send => {
+      const sending = send()
       end()
-      return commitAfter(sent)
+      isCommitting = commitBehind !== undefined
+      let isUnsent = false
+      // Those that the server refuses are refused later than COMMIT is sent.
+      for (const one of sending)
+        Promise.resolve(one).catch(() => {
+          isUnsent = true
+        })
+      const sent = sentTogether(sending)
+      commitBehind?.(sent, () => isUnsent)
+      return sent
     }
     return await orLost(work(session, first, sendLast))
   } catch (error) {
@@ -316,9 +350,14 @@ export async function runStatement<T>(connection: Connection, work: (session: Se
   }
 }
 
-async function commit(connection: Connection): Promise<void> {
+/** @param behind what was sent before it: its own time begins when that is answered. A warning of theirs counts as one of its own */
+async function commit(connection: Connection, behind?: Promise<unknown>): Promise<void> {
   const { client, within, bounds } = connection
-  const { command } = await confirmed(connection, within(bounds.commit, client.unsafe("commit")), isUnavailable)
+  const warnings = connection.warnings()
+  const answer = Promise.resolve(client.unsafe("commit"))
+  answer.catch(() => {})
+  await behind?.catch(() => {})
+  const { command } = await confirmed(connection, within(bounds.commit, answer), isUnavailable, warnings)
   // The server answers ROLLBACK when a statement of the transaction had failed and its error was ignored.
   if (command !== "COMMIT") throw new StoreError("rolled_back")
 }
@@ -333,8 +372,8 @@ async function confirmed<T>(
   connection: Connection,
   answer: Promise<T>,
   leavesOpen: (error: unknown) => error is StoreError,
+  before = connection.warnings(),
 ): Promise<T> {
-  const before = connection.warnings()
   try {
     const result = await answer
     if (connection.warnings() === before) return result
