@@ -8,14 +8,14 @@ import type { JsonObject } from "@runseal/canonical"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { createMetrics, type Metrics } from "../src/http/metrics/metrics.ts"
 import { BATCH_MAX_ITEMS } from "../src/sealing/sealer.ts"
-import { openDatabase } from "../src/store/driver/database.ts"
+import { type Database, openDatabase } from "../src/store/driver/database.ts"
 import type { Tx } from "../src/store/driver/session.ts"
 import { lockHead } from "../src/store/tables/log-store.ts"
 import { bothDatabases, newPostgresUrl, postgresStart, postgresTitle } from "./database/databases.ts"
 import { checkHouse, checkNewRows } from "./harness/check-house.ts"
 import { testClock } from "./harness/clock.ts"
 import { ADMIN, CUSTOMER, heldAt, mint } from "./harness/key-holders.ts"
-import { sendKeyed } from "./harness/keyed.ts"
+import { newKey, sendKeyed } from "./harness/keyed.ts"
 import { type Answer, expectRefused, numberAt, textAt } from "./harness/read-answer.ts"
 import { runSql } from "./harness/read-tables.ts"
 import { request } from "./harness/sample-requests.ts"
@@ -254,5 +254,81 @@ describe.skipIf(postgresStart.kind === "absent")(`what a batch was built on ${po
       keys.flatMap(key => [key.execute(request()), heldAt(two, key).execute(request()), key.execute(request())]),
     )
     expect(new Set(statusesOf(answers))).toEqual(new Set([200]))
+  })
+})
+
+/** What no server changes without the log's head: so the house is not checked behind these. */
+describe.skipIf(postgresStart.kind === "absent")(`what a batch was built on besides the log ${postgresTitle}`, () => {
+  const metrics = createMetrics()
+  const clock = testClock()
+  let service: TestService | undefined
+  let direct: Database | undefined
+  beforeAll(async () => {
+    const url = await newPostgresUrl()
+    const open = () => openDatabase({ kind: "postgres", url })
+    direct = await open()
+    service = await openService({ open, metrics, clock })
+  })
+  afterAll(async () => {
+    await service?.close()
+    await direct?.close()
+  })
+
+  /** Sends a run, and changes something while it waits for the log's head. Gives its answer, and how many batches were built again. */
+  async function changed(
+    change: (tx: Tx) => Promise<unknown>,
+    before: () => void = () => {},
+  ): Promise<readonly [Answer, number]> {
+    if (service === undefined || direct === undefined) throw new Error("the service is open during tests only")
+    const { db } = service
+    expect((await service.execute(request())).status).toBe(200)
+    const known = (await builtOf(metrics)).again ?? 0
+    before()
+    let asked: Promise<Answer> | undefined
+    await direct.transaction(async tx => {
+      await lockHead(tx)
+      asked = sendKeyed(service!, "/execute", newKey(), request())
+      await until("the batch waits for the log's head", async () => {
+        const rows = await db.sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%log_head%'`
+        return rows.length === 1
+      })
+      await change(tx)
+    })
+    const answer = await asked!
+    return [answer, ((await builtOf(metrics)).again ?? 0) - known]
+  }
+
+  test.each([
+    ["documents of a tenant's chain", "update tenant set record_count = record_count + 1"],
+    ["runs of a tenant", "update tenant set run_count = run_count + 1"],
+    ["head of a tenant's chain", `update tenant set head = '${"a".repeat(64)}'`],
+    ["salt of a tenant", `update tenant set salt = '${"b".repeat(64)}'`],
+  ])("the %s", async (_, statement) => {
+    const [answer, again] = await changed(({ sql }) => sql.unsafe(statement))
+    expect([answer.status, again]).toEqual([200, 1])
+  })
+
+  test("an idempotency key: it has a record by then, which is answered, and no second one is made", async () => {
+    const [answer, again] = await changed(
+      ({ sql }) => sql`update idempotency_key set record_id = '1' where record_id = ''`,
+    )
+    expect([answer.status, answer.body.run_id, again]).toEqual([200, 1, 1])
+  })
+
+  test("the time: a batch that waited for a minute is built with the time of then", async () => {
+    const [answer, again] = await changed(async () => clock.advance(61_000))
+    expect([answer.status, again]).toEqual([200, 1])
+  })
+
+  test("the time: a clock that was ahead for a moment is not written", async () => {
+    const [answer, again] = await changed(
+      async () => clock.advance(-40_000),
+      () => clock.advance(40_000),
+    )
+    // Its own time is one that the log has not reached.
+    expect([answer.status, again]).toEqual([500, 1])
+    const [head] = await direct!.sql<{ log_time: number }[]>`select log_time from log_head`
+    expect(head?.log_time).toBeLessThanOrEqual(Math.floor(clock.nowMs() / 1000))
   })
 })

@@ -13,7 +13,7 @@ import type { Item, OpenItem } from "./batch.ts"
 import { type Base, baseAfter, buildAhead, isBuiltAhead, readBase } from "./build-ahead.ts"
 import { ActRefused, type Answer, commitBatch, type Known, type SealerContext } from "./commit-batch.ts"
 import { PROBE } from "./readiness.ts"
-import { openSealingLock, type SealingLock } from "./sealing-lock.ts"
+import { openSealingLock } from "./sealing-lock.ts"
 
 /** What the batches of a process leave to each other. */
 type State = {
@@ -21,6 +21,8 @@ type State = {
   base: Base | undefined
   /** Whether a batch is built and not being written yet. */
   isBuilt: boolean
+  /** Size of the log as this process left it last; undefined while nobody knows whether it did. */
+  ownSize: number | undefined
   /** The batch that is being written, or was last; never rejects. */
   writing: Promise<unknown>
   /** Whether the last batch got no signature. The next asks for one before its transaction, which holds the log's head and keeps reads waiting. */
@@ -28,15 +30,27 @@ type State = {
 }
 
 /** @returns makes a batch ready, and gives the function that writes it */
-export function createBatches(context: SealerContext): (items: readonly Item[]) => Promise<WriteBatch<Answer>> {
-  const state: State = { base: undefined, isBuilt: false, writing: Promise.resolve(), isUnsigned: false }
+export function createBatches(
+  context: Omit<SealerContext, "reportHead">,
+): (items: readonly Item[]) => Promise<WriteBatch<Answer>> {
+  const state: State = {
+    base: undefined,
+    isBuilt: false,
+    ownSize: undefined,
+    writing: Promise.resolve(),
+    isUnsigned: false,
+  }
   const lock = openSealingLock(context.db)
+  /** Another server has sealed, where the log is another one than this one left. */
+  const note = (size: number): void => {
+    if (state.ownSize !== undefined && size !== state.ownSize) lock.saw()
+  }
   const writer =
     (items: readonly Item[], known: ReadyBatch["known"], found: readonly Fault[] = []): WriteBatch<Answer> =>
     () => {
       state.isBuilt = false
       const batch = { name: "batch", facts: { items: items.length }, apart: items }
-      const write = () => writeBatch({ items, known, found }, state, { ...context, saw: lock.saw })
+      const write = () => writeBatch({ items, known, found }, state, { ...context, reportHead: note })
       const written = context.heads.whileSealing(() => followed(batch, write)).finally(lock.leave)
       state.writing = written.catch(ignore)
       return written
@@ -69,9 +83,8 @@ export function createBatches(context: SealerContext): (items: readonly Item[]) 
     state.isBuilt = false
     if (await lock.enter(state.writing)) {
       // What cannot be read is read again behind the lock.
-      const found = await readBase(state.base, context.db).catch(() => undefined)
-      if (found !== state.base) lock.saw()
-      state.base = found
+      state.base = await readBase(state.base, context.db).catch(() => undefined)
+      if (state.base !== undefined) note(state.base.frontier.range.size)
     }
     // Of a batch that is thrown away, a signer elsewhere would have seen leaves that are in no log.
     const isHere = !context.log.keys.service.isElsewhere
@@ -85,7 +98,7 @@ const UNREMEMBERED =
 type ReadyBatch = {
   readonly items: readonly Item[]
   readonly known: Known | { readonly failure: unknown }
-  /** Faults of its build ahead: they count if it is written as it was built. */
+  /** Faults of its build ahead. Those of a batch that is built again are found again. */
   readonly found: readonly Fault[]
 }
 
@@ -93,30 +106,25 @@ type ReadyBatch = {
 async function writeBatch(
   { items, known, found }: ReadyBatch,
   state: State,
-  context: SealerContext & Pick<SealingLock, "saw">,
+  context: SealerContext,
 ): Promise<readonly Answer[]> {
-  let committed = false
+  let [committed, isAgain] = [false, false]
   const { faults, reportFault } = collectFaults()
   const reportBuilt: SealerContext["reportBuilt"] = place => {
-    if (place === "again") {
-      state.base = undefined
-      context.saw()
-    }
+    isAgain = place === "again"
+    if (isAgain) state.base = undefined
     context.reportBuilt(place)
   }
   try {
-    if ("failure" in known) {
-      faults.push(...found)
-      throw known.failure
-    }
+    if ("failure" in known) throw known.failure
     await context.heads.readyToRemember()
     if (state.isUnsigned) await context.log.keys.service.signAll([PROBE])
     state.isUnsigned = false
     const { batch, answers, base } = await commitBatch(items, known, { ...context, reportFault, reportBuilt })
     committed = true
-    if (base === undefined) faults.push(...found)
+    state.ownSize = batch.log.size()
     // What was built meanwhile was built on something else, and is built again.
-    else state.base = state.isBuilt ? undefined : base
+    if (base !== undefined) state.base = state.isBuilt ? undefined : base
     await context.heads.remember({ size: batch.log.size(), root: batch.log.root() })
     context.clock.sealed(batch.log.size())
     context.reportCommitted(items.length)
@@ -126,6 +134,7 @@ async function writeBatch(
     if (error instanceof ActRefused) throw error.reason
     // Whatever the outcome of the commit was, the next batch reads the log's head again.
     state.base = undefined
+    state.ownSize = undefined
     context.reportFailure(error, items.length)
     const isOfSigner = error instanceof SignerFailure
     state.isUnsigned ||= isOfSigner
@@ -134,7 +143,8 @@ async function writeBatch(
     throw new StoreError("unavailable", isOfSigner ? { callerMessage: SIGNER_AWAY } : {})
   } finally {
     // A run has its number once it is committed.
-    for (const [failure, failedFor] of faults) context.reportFault(failure, committed ? failedFor : undefined)
+    for (const [failure, failedFor] of isAgain ? faults : [...found, ...faults])
+      context.reportFault(failure, committed ? failedFor : undefined)
   }
 }
 

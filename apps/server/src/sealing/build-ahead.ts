@@ -134,8 +134,11 @@ export async function isStillTrue(
 ): Promise<boolean> {
   if (!isAt(base.frontier, head)) return false
   if (head.log_time !== base.log_time || head.next_run_id !== base.next_run_id) return false
-  if (Math.abs(nowMs - start.time * 1000) > AHEAD_MAX_AGE_MS) return false
-  if (withoutTaken(items, keys).length !== built.length) return false
+  const age = nowMs - start.time * 1000
+  // A time of the future is the log's own, which never goes back; a clock that was ahead for a moment is not written.
+  if (age > AHEAD_MAX_AGE_MS || (age < 0 && start.time !== head.log_time)) return false
+  const free = withoutTaken(items, keys)
+  if (free.length !== built.length || !free.every((item, at) => item === built[at])) return false
   const stored = made.length === 0 ? tenants : new Map([...tenants, ...(await lockTenants(tx, made))])
   return [...start.tenants.values()].every(built => isSame(built, stored.get(built.tenant_id)))
 }

@@ -48,6 +48,8 @@ export type SealerContext = BatchContext & {
   readonly reportCommitted: Telemetry["committed"]
   /** Called behind the lock for each batch; before it is built, where it is built there. */
   readonly reportBuilt: Telemetry["built"]
+  /** Called behind the lock for each batch with the log's size. */
+  readonly reportHead: (size: number) => void
   /** Called for each batch that locked the log's head, committed or not. */
   readonly reportLockHeld: Telemetry["lockHeld"]
 }
@@ -99,6 +101,7 @@ export async function commitBatch(items: readonly Item[], known: Known, context:
       ]),
     async (tx, [head, tenants, keys, rows], sendLast) => {
       lockedSince = performance.now()
+      context.reportHead(head.size)
       await context.heads.contains(tx, head)
       if (head.epoch !== context.epoch)
         throw new StoreError("unavailable", { message: KEYS_CHANGED, callerMessage: KEYS_CHANGED })

@@ -79,7 +79,7 @@ export type Sealer = {
 const ACT_UNKNOWN =
   "It is not known whether this was done: read GET /admin/audit, or send it again. Without an Idempotency-Key a repeat makes another key, secret or destination; anything else is done once."
 
-export function openSealer(context: SealerContext): Sealer {
+export function openSealer(context: Omit<SealerContext, "reportHead">): Sealer {
   const weigh = ({ bytes }: Item): number => bytes
   const bounds = {
     batch: BATCH_MAX_ITEMS,

@@ -13,6 +13,8 @@ const MAX_BATCHES = 4
 const MAX_MS = 50
 /** Where its batches were refused before they were written, it is given up after so long, in milliseconds. */
 const LOST_MS = 1_000
+/** Longest wait for it, in milliseconds: some batches of some servers. A server that is cut off may hold it longer. */
+const WAIT_MS = 1_000
 /** How long it is used after another server was last seen to seal, in milliseconds. */
 const SEEN_MS = 5_000
 
@@ -52,7 +54,9 @@ export function openSealingLock(db: Pick<Database, "kind" | "transaction">): Sea
       if (held === undefined && performance.now() < seenUntil) {
         await before
         held = await takeLock(db).catch(() => undefined)
-        if (held !== undefined) held.entered++
+        // Not again before another server is seen to seal.
+        if (held === undefined) seenUntil = 0
+        else held.entered++
         return true
       }
       if (held !== undefined) held.entered++
@@ -70,9 +74,13 @@ async function takeLock(db: Pick<Database, "transaction">): Promise<Held> {
   const ended = new Promise<void>(resolve => {
     end = resolve
   })
+  const since = performance.now()
   await new Promise<void>((taken, failed) => {
+    setTimeout(WAIT_MS, undefined, { ref: false }).then(failed)
     const holding = db.transaction(async tx => {
       await lockBuilding(tx)
+      // Nobody waits for it any more.
+      if (performance.now() - since > WAIT_MS) return
       taken()
       await Promise.race([ended, setTimeout(LOST_MS, undefined, { ref: false })])
     })

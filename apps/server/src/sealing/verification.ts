@@ -81,7 +81,7 @@ export const verifyHere =
 /** More would be idle: one thread makes all that they verify. */
 const MAX_THREADS = 16
 const BOUNDS: JobBounds = {
-  // A batch has at most 256 documents, in several calls; one batch is under way at a time.
+  // A batch has at most 256 documents, in several calls; two batches are under way at most.
   waiting: 256,
   ahead: 4,
   deadlineMs: 60_000,

@@ -92,7 +92,6 @@ export function createPipelinedCommit<Item, Result>(
     if (!hasFailed) goingOnSince = performance.now()
   }
   const writeBatch = async (write: WriteBatch<Result>, items: readonly Waiting<Item, Result>[]): Promise<Settled> => {
-    goOn()
     const result = await settle(write, items)
     hasFailed = result !== "written"
     if (result === "late") refuse(lanes.flatMap(({ queue }) => queue.splice(0)))
@@ -106,9 +105,12 @@ export function createPipelinedCommit<Item, Result>(
     )
     const items = queue.splice(0, count)
     const before = batch
-    goOn()
+    if (before === undefined) goOn()
     const write = await ready(items.map(({ item }) => item)).catch((error: unknown) => () => Promise.reject(error))
-    if ((await before) === "late") refuse(items)
+    const was = await before
+    // A request may wait on from where the batch before it was written, and not from where this one was taken.
+    if (was === "written") goOn()
+    if (was === "late") refuse(items)
     else batch = writeBatch(write, items)
   }
   const work = async (): Promise<void> => {

@@ -19,7 +19,7 @@ import {
 import { int8 } from "./session.ts"
 import { connectionClosed, driverCode, noPrimary } from "./store-errors.ts"
 
-/** Connections of one process: the sealer and the budget ledger hold one each while they commit, the rest serve reads. */
+/** Connections of one process: the sealer holds one while it commits and one for its lock against other servers, the budget ledger one, the rest serve reads. */
 export const SERVER_CONNECTIONS = 8
 const CONNECT_TIMEOUT_SECONDS = 10
 /** Longest wait for one of several servers to say whether it takes writes. */

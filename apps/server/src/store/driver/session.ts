@@ -352,11 +352,12 @@ export async function runStatement<T>(connection: Connection, work: (session: Se
 
 /** @param behind what was sent before it: its own time begins when that is answered. A warning of theirs counts as one of its own */
 async function commit(connection: Connection, behind?: Promise<unknown>): Promise<void> {
-  const { client, within, bounds } = connection
+  const { client, within, bounds, orLost } = connection
   const warnings = connection.warnings()
   const answer = Promise.resolve(client.unsafe("commit"))
   answer.catch(() => {})
-  await behind?.catch(() => {})
+  // The driver may leave statements unanswered whose connection is lost.
+  if (behind !== undefined) await orLost(behind).catch(() => {})
   const { command } = await confirmed(connection, within(bounds.commit, answer), isUnavailable, warnings)
   // The server answers ROLLBACK when a statement of the transaction had failed and its error was ignored.
   if (command !== "COMMIT") throw new StoreError("rolled_back")
