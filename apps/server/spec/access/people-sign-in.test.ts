@@ -380,7 +380,7 @@ eachDatabase("people who sign in", open => {
     const first = await one.go("/console")
     expect(first.url.pathname).toBe("/console/approvals")
     expect(first.text).toContain("No approval waits for you.")
-    expect(first.text.match(/<nav[\s\S]*?<\/nav>/)?.[0].match(/href="[^"]*"/g)).toEqual([
+    expect(first.text.match(/<nav class="places"[\s\S]*?<\/nav>/)?.[0].match(/href="[^"]*"/g)).toEqual([
       'href="/console/approvals"',
       'href="/console/passkeys"',
     ])
