@@ -1,9 +1,11 @@
 /** docs/console.md: the search of every page, and what lists of runs say of what they found, as the server sends them. */
 import type { JsonObject } from "@runseal/canonical"
+import { COUNTED_RUNS_MAX } from "@runseal/core/wire/admin-answers"
 import { beforeAll, describe, expect, test } from "vitest"
 import { openedId } from "./harness/asked-permits.ts"
 import { ADMIN, CUSTOMER, type Holder, mint } from "./harness/key-holders.ts"
 import { numberAt, objectAt, textAt } from "./harness/read-answer.ts"
+import { runSql } from "./harness/read-tables.ts"
 import { EICAR, request } from "./harness/sample-requests.ts"
 import { standingService } from "./harness/test-service.ts"
 
@@ -186,5 +188,25 @@ describe("lists of runs", () => {
     expect(new Set(csv.map(line => line.split(",")[0])).size).toBe(41)
     const ndjson = (await textIn("/console/runs.ndjson", large)).trimEnd().split("\n")
     expect(ndjson.filter(line => line.includes('"who":{"actor_id":"ada"}'))).toHaveLength(40)
+  })
+
+  test("with more runs than are counted say so of all outcomes together, and nothing of one of them", async () => {
+    const many = await mint(service(), { name: "many", tier: "production" }, admin)
+    for (const payload of ["a", EICAR]) await many.execute(request({ route_id: "many/all", payload }))
+    await runSql(
+      service().db,
+      `insert into run (run_id, owner, owner_ordinal, log_index, created_at, outcome_kind, error_stage, program_id, route_id,
+         manifest_hash, execution_region, duration_us, disclosure_seed)
+       select 1000000 + i, owner, owner_ordinal + 1 + i, 1000000 + i, created_at, outcome_kind, error_stage, program_id, route_id,
+         manifest_hash, execution_region, duration_us, disclosure_seed
+       from run, generate_series(1, ${COUNTED_RUNS_MAX}) as i where owner = ${many.id} and outcome_kind = 'ok'`,
+    )
+    const path = "/console/runs?route_prefix=many%2F"
+    const [all, denied] = [await textIn(path), await textIn(`${path}&status=pepg_deny`)]
+    // These rows have no records, and the tables are checked after each test.
+    await runSql(service().db, "delete from run where run_id > 1000000")
+    expect(all).toContain('id="total">more than 50,000 runs<')
+    expect(denied).toContain(">Runs, newest first</caption>")
+    expect(denied).not.toContain("more than")
   })
 })

@@ -111,10 +111,11 @@ const row = (run: ListedRun, view: RunView, names: ReadonlyMap<number, string>):
   return html`<tr><td><a href="${address(`${PATH}/${id}`, viewParameters(view))}">${id}</a></td><td class="outcome-cell">${outcomeLabel(run)}</td>${whyCell(run)}${whoCell(run, names)}<td class="long">${clipped(route_id)}</td><td class="nowrap">${shortTime(created_at)}</td><td class="figure">${duration(duration_ms)}</td></tr>`
 }
 
-/** How many runs a view has. What was not counted is more than the bound for all outcomes together, and says nothing of one outcome. */
-function manyOf({ status }: RunView, total: number | undefined): string {
-  if (total !== undefined) return plural(total, "run")
-  return status === undefined ? `more than ${number(COUNTED_RUNS_MAX)} runs` : ""
+/** How many runs a view has. What was not counted is more than the bound for all outcomes together, which says nothing of one outcome. */
+function manyOf({ status }: RunView, total: number | undefined): Markup | "" {
+  if (total === undefined && status !== undefined) return ""
+  const many = total === undefined ? `more than ${number(COUNTED_RUNS_MAX)} runs` : plural(total, "run")
+  return html`<p class="quiet" id="total">${many}</p>`
 }
 
 function list(view: RunView, { runs, next, total }: RunsFound, names: ReadonlyMap<number, string>): Markup {
@@ -129,7 +130,7 @@ function list(view: RunView, { runs, next, total }: RunsFound, names: ReadonlyMa
       ? ""
       : html`<a rel="next" href="${address(PATH, { ...viewParameters(view), before: next })}">Older runs</a>`
   const newest = view.before === undefined ? "" : html`<a href="${address(PATH, viewParameters(view))}">Newest runs</a>`
-  return html`<p class="quiet" id="total">${manyOf(view, total)}</p>
+  return html`${manyOf(view, total)}
 ${table(
   "Runs, newest first",
   columns,
