@@ -13,7 +13,7 @@ RUN npm ci \
   && tar -xzf /packages/runseal-server-*.tgz -C /app --strip-components=1
 # Exactly the packages of the lock file; the files of Swagger UI and drizzle-orm are part of the server package.
 RUN npm ci --omit=dev --ignore-scripts --workspace @runseal/server \
-  && rm -rf node_modules/@runseal node_modules/.bin node_modules/drizzle-orm node_modules/swagger-ui-dist node_modules/@scarf/scarf \
+  && rm -rf node_modules/@runseal node_modules/.bin node_modules/drizzle-orm node_modules/swagger-ui-dist node_modules/@scarf/scarf node_modules/@fontsource/ibm-plex-mono node_modules/@fontsource/ibm-plex-sans \
   && mv node_modules /app/node_modules
 
 FROM ${NODE_IMAGE}

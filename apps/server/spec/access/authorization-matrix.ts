@@ -142,7 +142,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   "GET /version": open(at("/version")),
   "GET /openapi.json": open(at("/openapi.json")),
   "GET /docs": open(at("/docs")),
-  "GET /docs/{file}": open(at("/docs/page.js")),
+  "GET /docs/{file}": open(at("/docs/swagger-ui.css")),
   "GET /verify": open(at("/verify")),
   "GET /log/checkpoint": open(at("/log/checkpoint")),
   "GET /log/witnessed-checkpoint": open(at("/log/witnessed-checkpoint"), 404),

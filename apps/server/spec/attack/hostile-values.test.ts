@@ -129,7 +129,7 @@ describe("characters that act", () => {
     const { body } = await customer.execute(request())
     const paths = [
       "/docs",
-      "/docs/page.js",
+      "/docs/swagger-ui.css",
       "/verify",
       "/log/checkpoint",
       "/log/tile/0/000.p/1",
