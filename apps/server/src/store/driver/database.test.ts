@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises"
 import { inspect } from "node:util"
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { GUARDED_USER } from "../../../cluster/postgres-cluster.ts"
 import { startCuttingProxy } from "../../../spec/database/cutting-proxy.ts"
 import {
@@ -17,7 +17,7 @@ import { createConnectionPool, MAX_WAITING_LEASES } from "./connection-pool.ts"
 import { type Database, openDatabase } from "./database.ts"
 import { knownMigrations, migrateDatabase } from "./migrate.ts"
 import { serverClient } from "./postgres-client.ts"
-import { sentTogether, type Tx } from "./session.ts"
+import { sentTogether } from "./session.ts"
 import { StoreError } from "./store-errors.ts"
 
 const key = { tenant_id: "t", window_seconds: 60, window_start: 0 }
@@ -89,88 +89,6 @@ bothAndPooled("a database", open => {
     await expect(failing).rejects.toMatchObject({ sqlstate: "22012" })
     expect(worked).toBe(false)
     expect(await db.sql`select a from scratch where a = 42`).toEqual([])
-  })
-
-  describe("last statements that are sent together with COMMIT", () => {
-    const last = (
-      send: (tx: Tx) => readonly PromiseLike<unknown>[],
-      work: (tx: Tx) => Promise<unknown> = async () => {},
-    ) =>
-      db.transactionFrom(
-        async () => undefined,
-        async (tx, _, sendLast) => {
-          await tx.sql`insert into scratch values (45, 'work')`
-          await work(tx)
-          return sendLast(() => send(tx))
-        },
-      )
-    const stored = async (): Promise<readonly unknown[]> => db.sql`select b from scratch where a between 45 and 46`
-    afterEach(async () => {
-      await db.sql`delete from scratch where a between 45 and 46`
-    })
-
-    test("are committed with the rest, and their answers are given", async () => {
-      expect(await last(({ sql }) => [sql`insert into scratch values (46, 'last') returning b`])).toMatchObject([
-        [{ b: "last" }],
-      ])
-      expect(await stored()).toHaveLength(2)
-    })
-
-    test("are undone with the rest when one of them fails, and what it failed with is thrown", async () => {
-      const failing = last(({ sql }) => [
-        sql`insert into scratch values (46, 'last')`,
-        sql`select 1 / 0`,
-        sql`select 1`,
-      ])
-      await expect(failing).rejects.toMatchObject({ sqlstate: "22012" })
-      expect(await stored()).toEqual([])
-    })
-
-    test("are undone when one of them cannot be sent", async () => {
-      const unsent = async (): Promise<void> => {
-        throw new TypeError("not sent")
-      }
-      const failing = last(({ sql }) => [sql`insert into scratch values (46, 'last')`, unsent()])
-      await expect(failing).rejects.toThrow("not sent")
-      const thrown = last(({ sql }) => {
-        void sql`insert into scratch values (46, 'last')`.then(() => {})
-        throw new TypeError("not sent")
-      })
-      await expect(thrown).rejects.toThrow("not sent")
-      expect(await stored()).toEqual([])
-    })
-
-    test("leave the outcome open where their answers are refused: they were committed by then", async () => {
-      const refused = last(({ sql }) => [
-        sql`insert into scratch values (46, 'last')`.then(() => {
-          throw new Error("not what was expected")
-        }),
-      ])
-      await expect(refused).rejects.toMatchObject({ code: "outcome_unknown" })
-    })
-
-    test("are all that is sent: a later one is refused, and never a transaction of its own", async () => {
-      const late = last(tx => [tx.sql`select 1`.then(() => tx.sql`insert into scratch values (46, 'late')`)])
-      await expect(late).rejects.toMatchObject({ code: "outcome_unknown" })
-      expect(await stored()).toEqual([{ b: "work" }])
-    })
-
-    test("that the server does not know any more are refused, and never sent again behind COMMIT", async () => {
-      const other = await open()
-      await other.sql`create table forgotten (a bigint)`
-      const insert = (forget: string) =>
-        other.transactionFrom(
-          async () => undefined,
-          async ({ sql }, _, sendLast) => {
-            await sql.unsafe(forget)
-            return sendLast(() => [sql.unsafe("insert into forgotten values ($1)", [1], { prepare: true })])
-          },
-        )
-      await insert("select 1")
-      await expect(insert("deallocate all")).rejects.toMatchObject({ sqlstate: "26000" })
-      expect(await other.sql`select a from forgotten`).toHaveLength(1)
-      await other.close()
-    })
   })
 
   test("of statements sent together throws what the first failed with, not what followed from it", async () => {
