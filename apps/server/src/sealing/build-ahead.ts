@@ -17,7 +17,7 @@ import type { KeyState } from "../store/tables/idempotency-keys.ts"
 import { type LogHeadRow, loadFrontier, readHead } from "../store/tables/log-store.ts"
 import { lockTenants, NO_RECORD, readTenants, type TenantClaim, type TenantRow } from "../store/tables/tenants.ts"
 import type { Batch, BatchContext, BatchStart, Item, OpenItem } from "./batch.ts"
-import { attestingOf, ownersOf, withoutTaken, withSalt } from "./locked-rows.ts"
+import { attestingOf, tenantOwnersOf, withoutTaken, withSalt } from "./locked-rows.ts"
 import { nextLogTime } from "./log-clock.ts"
 import { buildBatch } from "./seal-batch.ts"
 
@@ -66,7 +66,7 @@ export const isBuiltAhead = (item: Item): item is OpenItem =>
 export async function buildAhead(items: readonly OpenItem[], base: Base, context: AheadContext): Promise<AheadBatch> {
   // Their keys are taken as free, as the requests have found them; `isStillTrue` compares them.
   const free = withoutTaken(items, statesAsSent(items))
-  const owners = ownersOf(free)
+  const owners = tenantOwnersOf(free)
   const unknown = owners.filter(({ tenant_id }) => !base.tenants.has(tenant_id))
   const uncounted = attestingOf(free).filter(owner => !base.attested.has(owner))
   // A batch in flight has none of these: it would have left them in the base.

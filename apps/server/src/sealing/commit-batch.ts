@@ -19,7 +19,15 @@ import { findTenants, lockTenants, updateTenants } from "../store/tables/tenants
 import type { Telemetry } from "../telemetry.ts"
 import type { Answered, Attempt, Batch, BatchContext, Item } from "./batch.ts"
 import { type AheadBatch, type Base, type BuiltBatch, baseAfter, isAt, isStillTrue } from "./build-ahead.ts"
-import { type LockedRows, lockClaims, lockRows, ownersOf, recordSealed, withoutTaken, withSalt } from "./locked-rows.ts"
+import {
+  type LockedRows,
+  lockClaims,
+  lockRows,
+  recordSealed,
+  tenantOwnersOf,
+  withoutTaken,
+  withSalt,
+} from "./locked-rows.ts"
 import { type LogClock, nextLogTime } from "./log-clock.ts"
 import { lockPermitWindows, writePermits } from "./permit-rows.ts"
 import { buildBatch } from "./seal-batch.ts"
@@ -95,7 +103,7 @@ export async function commitBatch(items: readonly Item[], known: Known, context:
     tx =>
       sentTogether([
         lockHead(tx),
-        findTenants(tx, isAhead ? ownersOf(items) : []),
+        findTenants(tx, isAhead ? tenantOwnersOf(items) : []),
         lockClaims(tx, isAhead ? items : [], context.nowMs()),
         isAhead ? NOT_YET : lockRows(tx, items, context.nowMs()),
       ]),
@@ -155,7 +163,7 @@ type Locked = {
 async function buildLocked(tx: Tx, items: readonly Item[], { head, base, rows }: Locked, context: SealerContext) {
   const time = nextLogTime(head.log_time, context.nowMs())
   const frontier = base?.frontier ?? (await loadFrontier(tx, head))
-  const unknown = ownersOf(items).filter(({ tenant_id }) => !rows.tenants.has(tenant_id))
+  const unknown = tenantOwnersOf(items).filter(({ tenant_id }) => !rows.tenants.has(tenant_id))
   const tenants = new Map([...rows.tenants, ...(await lockTenants(tx, unknown.map(withSalt)))])
   const acted = await actIn(tx, items)
   const due = acted.length === 0 ? rows.due : await dueEvents(tx, true)

@@ -14,7 +14,7 @@ export type LockedRows = Awaited<ReturnType<typeof lockRows>>
 /** Locks and reads what the items of a batch depend on. @param now milliseconds since the epoch */
 export async function lockRows(tx: Tx, items: readonly Item[], now: number) {
   const [tenants, attested, keys, permits, due, requests] = await sentTogether([
-    findTenants(tx, ownersOf(items)),
+    findTenants(tx, tenantOwnersOf(items)),
     countAttestations(tx, attestingOf(items)),
     lockClaims(tx, items, now),
     lockPermitItems(tx, items),
@@ -31,7 +31,7 @@ export async function lockRows(tx: Tx, items: readonly Item[], now: number) {
 }
 
 /** Who owns the tenants of these items, each of them once. */
-export const ownersOf = (items: readonly Item[]): readonly TenantOwner[] => [
+export const tenantOwnersOf = (items: readonly Item[]): readonly TenantOwner[] => [
   ...new Map(
     items.flatMap(({ locks: { tenant } }) => (tenant === undefined ? [] : [[tenant.tenant_id, tenant]])),
   ).values(),
