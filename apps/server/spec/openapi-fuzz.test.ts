@@ -27,6 +27,7 @@ const RUNS_OF: Readonly<Record<string, number>> = {
   verify_determinism: 25,
   dcae_verify: 40,
   search_runs: 240,
+  admin_runs: 240,
   decide_approval: 240,
 }
 
