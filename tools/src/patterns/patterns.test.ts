@@ -35,6 +35,12 @@ const SLOW_PATTERNS: Readonly<Record<string, string>> = {
   "/^([\\w-]+):\\s*(.*)$/": "An option of the user's own command line.",
   "/\\$\\{(\\w+)\\}/g": "A header of the user's own settings.",
   "/(?<=.)@.*$/": "A word of the user's own command line.",
+  "/\\.\\w+$/": "The address of a page, which is bounded; a dot ends every try.",
+  "/#.*$/": "The address of the page itself.",
+  '/\\svalue="[^"]*"/': "A tag of a page of our own, in which every value is escaped.",
+  "/<main\\b[^>]*>/": "A page of our own.",
+  "/^(?=.{1,32}$)[\\p{L}\\p{N}]+(?:[ ._-][\\p{L}\\p{N}]+)*$/u":
+    "An option of the operator's, of 32 characters at most.",
   "/-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\\s]+-----END CERTIFICATE-----/g": "A hyphen ends every try.",
 }
 
@@ -70,6 +76,8 @@ describe("no text of a stranger keeps a regular expression busy", () => {
   test("patterns put together at run time are known", () => {
     const made = sources.filter(({ code }) => /\bnew RegExp\(|(?<![.\w])RegExp\(/.test(code)).map(({ path }) => path)
     expect(made).toEqual([
+      // Tags of a page of our own, in which every value is escaped.
+      "apps/console/src/parts/page-forms.ts",
       // Counts of digits and letters of our own.
       "apps/otlp/src/trace-request.ts",
       "apps/server/src/http/access/sessions.ts",
