@@ -112,7 +112,7 @@ const FAULTS: readonly Fault[] = [
         to: "new Map()",
       },
       { file: "sealing/commit-batch.ts", from: "withoutTaken(items, rows.keys)", to: "items" },
-      { file: "sealing/build-ahead.ts", from: "withoutTaken(items, keys).length !== built.length", to: "false" },
+      { file: "sealing/build-ahead.ts", from: "const free = withoutTaken(items, keys)", to: "const free = built" },
     ],
     found: /has one key and \d records/,
   },

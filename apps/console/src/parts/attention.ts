@@ -1,7 +1,7 @@
 /** What needs attention: the numbers of the menu, and the list of the overview, each kind with its one next step. docs/console.md. */
 
 import { approvalPage } from "@runseal/core/wire/approval-answers"
-import type { AttentionAnswer, AttentionKind } from "@runseal/core/wire/attention-answer"
+import { type AttentionAnswer, type AttentionKind, LOG_ATTENTION_KINDS } from "@runseal/core/wire/attention-answer"
 import type { SessionAnswer } from "@runseal/core/wire/session-requests"
 import { isRefusal, type Refusal } from "../api.ts"
 import { everyCharacter } from "./characters.ts"
@@ -275,15 +275,7 @@ const NUMBERS: Readonly<Record<string, { readonly kinds: readonly AttentionKind[
   "/console/budgets": { kinds: ["full_budgets"], of: "full" },
   "/console/policies": { kinds: ["denying_rules"], of: "denying far more often" },
   "/console/log": {
-    kinds: [
-      "contradicting_witnesses",
-      "not_ready",
-      "clock_behind",
-      "not_witnessed",
-      "silent_witnesses",
-      "failing_outside_logs",
-      "late_outside_logs",
-    ],
+    kinds: LOG_ATTENTION_KINDS,
     of: "needing attention",
   },
   "/console/deliveries": { kinds: ["failing_receivers"], of: "failing" },

@@ -82,8 +82,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
 
   /** No page broke its policy or threw. A refused sign-in and a page that is not there are reported by the browser as well. */
   afterAll(() => {
-    // A live page that is open over the end of its session is answered with 401.
-    const complaints = visits.flatMap(({ complaints: all }) => all.filter(text => !/status of 40[134]/.test(text)))
+    const complaints = visits.flatMap(({ complaints: all }) => all.filter(text => !/status of 40[34]/.test(text)))
     expect(complaints).toEqual([])
   })
 
@@ -213,6 +212,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the console in ${CHROMIUM}`, () => {
     await open(page, "/console/policies")
     const policy = { policy_id: "typed-for-long", policy_name: "T", required_attested_fields: [], rules: [] }
     await page.fill("textarea", JSON.stringify(policy))
+    // Live pages of the others would ask over the end of their sessions, and be answered with 401.
+    for (const other of visits) if (other.page !== page) await other.page.close()
     service().clock.advance(31 * MINUTE_MS)
     await page.click("text=What would change?")
     expect(await page.locator("main").innerText()).toContain("Nothing was done yet.")

@@ -45,17 +45,20 @@ async function checkServed(service: TestService, path: string, expected: Buffer)
   expect(Buffer.from(await response.arrayBuffer()).equals(expected), `${path} is what the entries make`).toBe(true)
 }
 
-/** C2SP signed-note by hand: three lines, an empty one, the first signature, whose key the trust document publishes. */
+/** C2SP signed-note by hand: three lines, an empty one, the signature whose key the trust document publishes, and those of known witnesses. */
 async function checkCheckpoint(service: TestService, size: number, root: Buffer): Promise<void> {
   const { text } = await service.get("/log/checkpoint")
   const trust = (await service.get("/.well-known/runseal-trust.json")).body
   const origin = textAt(trust, "origin").replace(" - ", "/")
-  const [note, signatureLine = "", ...more] = text.split("\n\n")
+  const [note, signatureLines = "", ...more] = text.split("\n\n")
   expect(`${note}\n`).toBe(`${origin}\n${size}\n${root.toString("base64")}\n`)
   expect(more).toEqual([])
-  // Behind it come those of witnesses, where there are any.
-  const [dash, name = "", signature = ""] = (signatureLine.split("\n")[0] ?? "").split(" ")
-  expect([dash, name]).toEqual(["—", origin])
+  const [own = "", ...cosigned] = signatureLines.trimEnd().split("\n")
+  const [dash, name = "", signature = "", ...rest] = own.split(" ")
+  expect([dash, name, rest]).toEqual(["—", origin, []])
+  const witnesses = listAt((await service.get("/log/witnesses")).body, "witnesses")
+  const names = witnesses.map(witness => textAt(witness, "name"))
+  for (const line of cosigned) expect(names).toContain(/^— (\S+) [A-Za-z0-9+/]+={0,2}$/.exec(line)?.[1])
   const vkey = listAt(trust, "checkpoint_keys").map(String)[0] ?? ""
   const [keyName, keyId, typedKey = ""] = splitVkey(vkey)
   const typed = Buffer.from(typedKey, "base64")

@@ -50,7 +50,7 @@ export function createBatches(
     () => {
       state.isBuilt = false
       const batch = { name: "batch", facts: { items: items.length }, apart: items }
-      const write = () => writeBatch({ items, known, found }, state, { ...context, reportHead: note })
+      const write = () => writeReady({ items, known, found }, state, { ...context, reportHead: note })
       const written = context.heads.whileSealing(() => followed(batch, write)).finally(lock.leave)
       state.writing = written.catch(ignore)
       return written
@@ -103,7 +103,7 @@ type ReadyBatch = {
 }
 
 /** Writes a batch and remembers the log's head behind it. */
-async function writeBatch(
+async function writeReady(
   { items, known, found }: ReadyBatch,
   state: State,
   context: SealerContext,

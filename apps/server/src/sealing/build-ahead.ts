@@ -68,7 +68,8 @@ export async function buildAhead(items: readonly OpenItem[], base: Base, context
   const free = withoutTaken(items, statesAsSent(items))
   const owners = tenantOwnersOf(free)
   const unknown = owners.filter(({ tenant_id }) => !base.tenants.has(tenant_id))
-  const uncounted = attestingOf(free).filter(owner => !base.attested.has(owner))
+  const attesting = attestingOf(free)
+  const uncounted = attesting.filter(owner => !base.attested.has(owner))
   // A batch in flight has none of these: it would have left them in the base.
   const [found, counted] =
     unknown.length + uncounted.length === 0
@@ -88,7 +89,7 @@ export async function buildAhead(items: readonly OpenItem[], base: Base, context
     tenants: new Map(
       owners.flatMap(({ tenant_id }) => at(tenant_id, base.tenants.get(tenant_id) ?? heads.get(tenant_id))),
     ),
-    attested: new Map(attestingOf(free).flatMap(owner => at(owner, base.attested.get(owner) ?? counted.get(owner)))),
+    attested: new Map(attesting.flatMap(owner => at(owner, base.attested.get(owner) ?? counted.get(owner)))),
     time,
     now: Math.max(context.nowMs(), time * 1000),
   }

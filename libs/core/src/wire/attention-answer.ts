@@ -110,6 +110,7 @@ const found = {
   late_outside_logs: several(v.strictObject({ host: nonEmptySchema, seconds: ordinalSchema })),
   near_budgets: several(budget),
 }
+/** The most urgent kind first. */
 export const ATTENTION_KINDS = [
   "contradicting_witnesses",
   "not_ready",
@@ -128,8 +129,18 @@ export const ATTENTION_KINDS = [
   "late_outside_logs",
   "near_budgets",
 ] as const satisfies readonly (keyof typeof found)[]
-/** The most urgent kind first. */
 export type AttentionKind = (typeof ATTENTION_KINDS)[number]
+
+/** What is wrong with the log and with what it depends on. */
+export const LOG_ATTENTION_KINDS: readonly AttentionKind[] = [
+  "contradicting_witnesses",
+  "not_ready",
+  "clock_behind",
+  "not_witnessed",
+  "silent_witnesses",
+  "failing_outside_logs",
+  "late_outside_logs",
+]
 
 export const attentionAnswerSchema = v.strictObject({
   ok: v.literal(true),

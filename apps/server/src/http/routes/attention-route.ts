@@ -8,6 +8,7 @@ import {
   type AttentionKind,
   DENYING_LEAST,
   DENYING_TIMES,
+  LOG_ATTENTION_KINDS,
 } from "@runseal/core/wire/attention-answer"
 import { outsideTroubles, type WitnessTroubles, witnessTroubles } from "@runseal/core/wire/log-troubles"
 import type { Context } from "hono"
@@ -176,15 +177,7 @@ async function servicePart({ db, readiness, showWitnesses }: Deps, at: number): 
   const { contradicting, silent, unwitnessed } = witnessTroubles(known, at)
   const { failing, late } = outsideTroubles(logs)
   return {
-    asked: [
-      "contradicting_witnesses",
-      "not_ready",
-      "clock_behind",
-      "not_witnessed",
-      "silent_witnesses",
-      "failing_outside_logs",
-      "late_outside_logs",
-    ],
+    asked: LOG_ATTENTION_KINDS,
     found: present({
       contradicting_witnesses: several(contradicting.map(({ name }) => ({ name }))),
       not_ready: several(ready.ready ? [] : [{ error: ready.reason }]),

@@ -35,41 +35,33 @@ export type TenantClaim = TenantOwner & Pick<TenantRow, "salt">
 
 type TenantHeadRow = Pick<TenantRow, "tenant_id" | "record_count" | "run_count" | "head">
 
+const FIND = `select tenant_id, owner, salt, record_count, run_count, head from tenant
+  where tenant_id in (select json_array_elements_text($1::text::json))`
+const FIND_AND_LOCK = `${FIND} order by tenant_id collate "C" for update`
+/** The server caches the plan of a prepared statement. */
+const PREPARED = { prepare: true }
+
 /**
  * Locks those of the tenants that exist until the transaction ends, always in the same order. No statement for no tenants.
  * @returns the stored rows by tenant id
  * @throws StoreError "conflict" when a tenant belongs to another owner
  */
-export async function findTenants(
-  { sql }: Tx,
-  owners: readonly TenantOwner[],
-): Promise<ReadonlyMap<string, TenantRow>> {
-  if (owners.length === 0) return new Map()
-  return ofTheirOwners(
-    owners,
-    await sql<TenantRow[]>`
-      select tenant_id, owner, salt, record_count, run_count, head from tenant
-      where tenant_id in (select json_array_elements_text(${JSON.stringify(owners.map(tenantId))}::text::json))
-      order by tenant_id collate "C"
-      for update`,
-  )
-}
+export const findTenants = (tx: Tx, owners: readonly TenantOwner[]): Promise<ReadonlyMap<string, TenantRow>> =>
+  tenantsBy(tx, FIND_AND_LOCK, owners)
 
 /** The same without a lock: another transaction may move them at any time. */
-export async function readTenants(
+export const readTenants = (
+  session: Session,
+  owners: readonly TenantOwner[],
+): Promise<ReadonlyMap<string, TenantRow>> => tenantsBy(session, FIND, owners)
+
+async function tenantsBy(
   { sql }: Session,
+  statement: string,
   owners: readonly TenantOwner[],
 ): Promise<ReadonlyMap<string, TenantRow>> {
   if (owners.length === 0) return new Map()
-  return ofTheirOwners(
-    owners,
-    await sql<TenantRow[]>`
-      select tenant_id, owner, salt, record_count, run_count, head from tenant
-      where tenant_id in (select json_array_elements_text(${JSON.stringify(owners.map(tenantId))}::text::json))`,
-  )
-}
-
-function ofTheirOwners(owners: readonly TenantOwner[], rows: readonly TenantRow[]): ReadonlyMap<string, TenantRow> {
+  const rows = await sql.unsafe<TenantRow[]>(statement, [JSON.stringify(owners.map(tenantId))], PREPARED)
   const tenants = new Map(rows.map(row => [row.tenant_id, row]))
   const foreign = owners.some(({ tenant_id, owner }) => (tenants.get(tenant_id)?.owner ?? owner) !== owner)
   if (foreign) throw anotherOwner()
